@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from lab.desk import Desk
     from lab.directory_servers import Server
     from lab.host import End
-    from live.conftest import Desk
 
 LOST, DROPPED, LIVE = 14, 6, 3
 BOX_SECONDS = 3

@@ -14,10 +14,10 @@ from lab.terminal import paste
 
 if TYPE_CHECKING:
     from lab.applications import Application
+    from lab.desk import Desk, Said
     from lab.directory_servers import Server
     from lab.host import End
     from lab.topology import Topology
-    from live.conftest import Desk, Said
 
 DEAD, LIVING, POOL = 24, 3, 8
 BOX_SECONDS = 4

@@ -15,9 +15,9 @@ from lab.terminal import paste
 
 if TYPE_CHECKING:
     from lab.applications import Application, Truth
+    from lab.desk import Said
     from lab.directory_servers import Server
     from lab.host import End
-    from live.conftest import Said
 
 DEAD, LIVING = 40, 3
 BOX_SECONDS = 3

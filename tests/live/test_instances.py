@@ -17,9 +17,9 @@ from lab.topology import Topology, container
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lab.desk import Said
     from lab.fleet import Member
     from lab.host import Host
-    from live.conftest import Said
 
 LIMIT, CROWD, HELD = 60, 90, 3
 """Descriptors of each slapd, connections to the one that runs out of them, and to each of the others."""

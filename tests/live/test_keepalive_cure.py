@@ -15,8 +15,8 @@ from lab.host import wait_for
 from lab.terminal import paste
 
 if TYPE_CHECKING:
+    from lab.desk import Said
     from lab.topology import Topology
-    from live.conftest import Said
 
 BOX_SECONDS = 10
 """The cure is half of it, and below 5 s there is none that a person would set."""

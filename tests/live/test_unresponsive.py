@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from lab.desk import Desk, Said
     from lab.directory_servers import Server
     from lab.host import Host
     from lab.laboratory import Laboratory
     from lab.topology import Topology
-    from live.conftest import Desk, Said
 
 COUNT = 30
 THREADS, HOGS = 4, 6
