@@ -40,6 +40,8 @@ class Diagnosis:
     hosts: tuple[Host, ...]
     judged: tuple[Judged, ...]
     facts: Facts
+    of_indexes: bool = False
+    """Only the checks on indexes were run, whose main evidence is another."""
 
     @property
     def found(self) -> tuple[tuple[str, Finding], ...]:
@@ -72,7 +74,7 @@ class Diagnosis:
     @property
     def shortfall(self) -> Gap | None:
         """Return what to report first: the main evidence is missing, or most of it was passed over."""
-        return shortfall(self.bundle, has_findings=bool(self.findings))
+        return shortfall(self.bundle, has_findings=bool(self.findings), of_indexes=self.of_indexes)
 
     @property
     def crashed(self) -> tuple[Judged, ...]:
@@ -135,7 +137,7 @@ def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all
     return taken, origin.snapshot, origin.understood, origin.path
 
 
-def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
+def diagnose(bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = False) -> Diagnosis:
     """Attribute the facts to hosts, join them, and run every check."""
     attribution = attribute(bundle)
     facts = Facts()
@@ -156,6 +158,7 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
         hosts=facts.every(Host),
         judged=judged,
         facts=facts,
+        of_indexes=of_indexes,
     )
 
 

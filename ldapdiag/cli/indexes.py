@@ -89,7 +89,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
             since_when = times.since("--since", since)
             collection = partial(_collection_options, options)
             diagnosis = run_diagnosis(
-                evidence or [], cache(_checks), collection, stop, since=since_when, verbose=verbose
+                evidence or [], cache(_checks), collection, stop, since=since_when, verbose=verbose, of_indexes=True
             )
         if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
             print_unread(diagnosis)

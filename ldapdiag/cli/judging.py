@@ -79,6 +79,7 @@ def run_diagnosis(
     *,
     since: int | None,
     verbose: bool,
+    of_indexes: bool = False,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
@@ -110,7 +111,7 @@ def run_diagnosis(
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
-    return judge(bundle, checks())
+    return judge(bundle, checks(), of_indexes=of_indexes)
 
 
 def print_unread(diagnosis: Diagnosis) -> None:

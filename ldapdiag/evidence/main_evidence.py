@@ -15,6 +15,9 @@ from ldapdiag.evidence.host_facts import (
     ProcessLimits,
     TcpCounters,
 )
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.indexes.explanations import IndexExplanations
+from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.wording import counted
@@ -31,31 +34,37 @@ SUPPORTING = (
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""
 
+OF_INDEXES = (AccessLog, IndexConfiguration, IndexStatus, IndexExplanations)
+"""What `ldapdiag indexes` judges."""
+
 PLACES_SHOWN = 3
 
 
-def shortfall(bundle: Bundle, *, has_findings: bool) -> Gap | None:
+def shortfall(bundle: Bundle, *, has_findings: bool, of_indexes: bool = False) -> Gap | None:
     """Return what to report first if the main evidence is missing, or if less of it was read than was not.
 
     Supporting facts suffice for a finding (a connection-tracking table that is full), never for a report without one.
     """
     read = sum(_files_read(bundle))
+    has_main = any(isinstance(fact, OF_INDEXES) for fact in bundle.facts) if of_indexes else read > 0
     every: tuple[PassedOver | Gap, ...] = (*bundle.passed_over, *bundle.gaps)
     unread = [one for one in every if one.files]
     files = sum(one.files for one in unread)
-    if (read or has_findings) and files <= read:
+    if (has_main or has_findings) and files <= read:
         return None
     places = ", ".join(one.target for one in unread[:PLACES_SHOWN]) + (", …" if len(unread) > PLACES_SHOWN else "")
     not_read = f"{counted(files, 'file')} of evidence passed over in {places}" if unread else ""
-    if read:
+    if has_main:
         reason = f"most of the evidence was not read: {counted(read, 'file')} read, {not_read}"
     else:
         kinds = ", ".join(sorted({fact.kind for fact in bundle.facts}))
         has_only = f" ({kinds} only)" if kinds else ""
-        reason = f"no connection, log or configuration was read{has_only}{f'; {not_read}' if not_read else ''}"
-    how = (
-        "name or unpack what was passed over; -v and the gaps list it" if unread else "name the folder of the evidence"
+        main = "access log and no index configuration" if of_indexes else "connection, log or configuration"
+        reason = f"no {main} was read{has_only}{f'; {not_read}' if not_read else ''}"
+    otherwise = (
+        "the access logs of a server, and its index configuration" if of_indexes else "the folder of the evidence"
     )
+    how = "name or unpack what was passed over; -v and the gaps list it" if unread else f"name {otherwise}"
     return Gap(target="evidence", reason=reason, how=how)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import INCIDENT, diagnose, ldapdiag
+from conftest import CAPTURES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,13 @@ def test_a_hidden_copy_of_one_file_does_not_outweigh_an_incident(tmp_path: Path)
 def test_what_only_describes_a_host_is_no_reason_for_exit_code_0(tmp_path: Path) -> None:
     (tmp_path / "sysctl.txt").write_text(SYSCTL)
     assert diagnose(tmp_path).code == 2
+
+
+def test_an_audit_of_indexes_needs_a_log_or_a_configuration_of_indexes() -> None:
+    ran = ldapdiag("indexes", INCIDENT)
+    assert ran.code == 2
+    assert ran.text.startswith("NOT READ    no access log and no index configuration was read (")
+    assert ldapdiag("indexes", CAPTURES / "389ds" / "indexes").code != 2
 
 
 def test_but_a_finding_in_it_counts(tmp_path: Path) -> None:
