@@ -107,9 +107,11 @@ def test_a_failure_of_a_directory_has_the_target_as_named() -> None:
     (server,) = collectors.collectors_for(
         [parse_target("ldap://no-such-host.invalid")], CollectionOptions(timeout_seconds=1), threading.Event()
     )
-    (gap,) = server.collect()
+    probe, gap = server.collect()
     assert isinstance(gap, Gap)
     assert gap.target == "ldap://no-such-host.invalid"
+    assert not isinstance(probe, Gap)
+    assert b"outcome: unresolved" in probe.open().read()
 
 
 def test_all_targets_share_one_budget() -> None:

@@ -352,10 +352,14 @@ class TestHostile:
         ids=["entries", "references", "intermediate", "one element"],
     )
     def test_a_stream_ends_at_the_time_limit(self, stream):
-        """Each message arrives in time, but the answer never ends: the limit is that of the whole session."""
+        """Each message arrives in time, but the answer never ends: the limit is that of the whole session.
+
+        A fast machine reads as many entries as are kept before that.
+        """
         started = time.monotonic()
         with FakeDirectory(lambda *_: stream()) as directory:
-            assert only_gap(asked(directory.url, seconds=1)) == "the root DSE: no answer in 1 s"
+            reason = only_gap(asked(directory.url, seconds=1))
+        assert reason in {"the root DSE: no answer in 1 s", "the root DSE: its answer exceeds 400,000 entries"}
         assert time.monotonic() - started < 20
 
     def test_a_handshake_in_single_bytes_ends_at_the_time_limit(self):
