@@ -87,23 +87,14 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
     """Close those sockets of a server that are proven dead; None when the client is not given as an address."""
     if not client_ports or not ADDRESS.fullmatch(client):
         return None
-    address = f"[{client}]" if ":" in client else client
-    ports = " ".join(map(str, sorted(set(client_ports))))
-    chosen = f"( sport = :{port} and dst {address} and dport = :$port )"
-    count = len(set(client_ports))
-    return Remedy(
-        title=f"Close the {counted(count, 'dead connection')} from {client} now",
+    return _close_sockets(
+        f"sport = :{port} and dst {_bracketed(client)} and dport = :$port",
+        client_ports,
+        title=f"Close the {counted(len(set(client_ports)), 'dead connection')} from {client} now",
         target=server,
         where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
         changes="The kernel closes these sockets and the server frees their descriptors at once. No setting changes.",
-        risk=(
-            "Run it soon after the snapshot that found them: if a live connection has reused a port, it is closed too. "
-            "This needs root and a kernel with INET_DIAG_DESTROY; without them nothing is closed."
-        ),
         undo="None needed: a client that needs a connection opens a new one.",
-        verify=f'for port in {ports}; do\n  ss -Htn state established "{chosen}"\ndone | wc -l    # 0',
     )
 
 
@@ -111,22 +102,40 @@ def close_at_client(client: str, server_address: str, server_port: int, client_p
     """Close those sockets of a client that are proven dead; None when the server is not given as an address."""
     if not client_ports or not ADDRESS.fullmatch(server_address):
         return None
-    address = f"[{server_address}]" if ":" in server_address else server_address
-    ports = " ".join(map(str, sorted(set(client_ports))))
-    chosen = f"( dport = :{server_port} and dst {address} and sport = :$port )"
-    return Remedy(
+    return _close_sockets(
+        f"dport = :{server_port} and dst {_bracketed(server_address)} and sport = :$port",
+        client_ports,
         title=f"Close the {counted(len(set(client_ports)), 'dead connection')} to {server_address} now",
         target=client,
         where=Where.CLIENT,
-        kind=RemedyKind.SHELL,
-        text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
         changes="The kernel closes these sockets; the application receives an error at once, and connects again.",
+        undo="None needed: the application opens new connections.",
+    )
+
+
+def _bracketed(address: str) -> str:
+    """Return an address as in a filter of ss."""
+    return f"[{address}]" if ":" in address else address
+
+
+def _close_sockets(
+    chosen: str, client_ports: tuple[int, ...], *, title: str, target: str, where: Where, changes: str, undo: str
+) -> Remedy:
+    """Close the established sockets that a filter of ss with $port selects, for each of the client's ports."""
+    loop = f"for port in {' '.join(map(str, sorted(set(client_ports))))}; do"
+    return Remedy(
+        title=title,
+        target=target,
+        where=where,
+        kind=RemedyKind.SHELL,
+        text=f'{loop}\n  ss -K -Htn state established "( {chosen} )"\ndone',
+        changes=changes,
         risk=(
             "Run it soon after the snapshot that found them: if a live connection has reused a port, it is closed too. "
             "This needs root and a kernel with INET_DIAG_DESTROY; without them nothing is closed."
         ),
-        undo="None needed: the application opens new connections.",
-        verify=f'for port in {ports}; do\n  ss -Htn state established "{chosen}"\ndone | wc -l    # 0',
+        undo=undo,
+        verify=f'{loop}\n  ss -Htn state established "( {chosen} )"\ndone | wc -l    # 0',
     )
 
 
