@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.hosts.servers import ListeningServer
+from ldapdiag.analysis.hosts.servers import ListeningServer, ServerProcess
 from ldapdiag.analysis.hosts.snapshots import without_rows
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import ANY
@@ -34,7 +34,7 @@ Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
+class Instance(ServerProcess):
     """A host that accepts LDAP connections, with the facts about its server. None: not in the evidence."""
 
     kind: ClassVar[str] = "directory-server"
@@ -42,26 +42,8 @@ class Instance:
 
     name: str
     """The name in reports: the host's where it has one instance."""
-    host: str
-    """The machine, or the network namespace."""
     identity: ServerIdentity | None = None
     ports: frozenset[int] = frozenset()
-    listeners: frozenset[tuple[str, int]] = frozenset()
-    """The addresses (`*` for any) and ports on which it accepts connections."""
-    shared_ports: frozenset[int] = frozenset()
-    """Ports on which another server of its host listens at other addresses."""
-    owns_ports: bool = True
-    """False: no table shows who listens, and other processes may on some of its ports."""
-    pids: frozenset[int] = frozenset()
-    """Its processes; several after a restart. Empty: unknown."""
-    instance: str = ""
-    """The name of its instance (389-ds); empty: unknown."""
-    socket: str = ""
-    """The URL of its local socket; empty: unknown."""
-    ambiguous: frozenset[str] = frozenset()
-    """Kinds of evidence on its host that fit several of its servers, and are used for none."""
-    proxy: str = ""
-    """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
     established: int | None = None
     """Established connections at the server's end, in the latest snapshot."""
     monitor: Monitor | None = None

@@ -38,17 +38,13 @@ HOW_TO_SEPARATE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListeningServer:
-    """One server of a host: the process that accepts LDAP connections, as far as the evidence shows it."""
+class ServerProcess:
+    """A process that accepts LDAP connections, as far as the evidence shows it."""
 
-    kind: ClassVar[str] = "listening-server"
-    how: ClassVar[str] = SocketTable.how
-
-    server: str
-    """Its name in reports: that of its host where it is the only one."""
     host: str
+    """The machine, or the network namespace."""
     listeners: frozenset[Endpoint] = frozenset()
-    """The addresses (`*` for any) and ports that a table of its host shows."""
+    """The addresses (`*` for any) and ports on which it accepts connections, by a table of its host."""
     shared_ports: frozenset[int] = frozenset()
     """Ports on which another server of its host listens at other addresses."""
     owns_ports: bool = True
@@ -56,13 +52,24 @@ class ListeningServer:
     pids: frozenset[int] = frozenset()
     """Its processes; several after a restart. Empty: unknown."""
     instance: str = ""
-    """The name of its instance (389-ds)."""
+    """The name of its instance (389-ds); empty: unknown."""
     socket: str = ""
     """The URL of its local socket; empty: unknown."""
     ambiguous: frozenset[str] = frozenset()
     """Kinds of evidence on its host that fit several of its servers, and are used for none."""
     proxy: str = ""
-    """The program of a proxy ("proxy": unknown); empty: it is a directory server."""
+    """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListeningServer(ServerProcess):
+    """One server of a host, before the evidence about it is joined."""
+
+    kind: ClassVar[str] = "listening-server"
+    how: ClassVar[str] = SocketTable.how
+
+    server: str
+    """Its name in reports: that of its host where it is the only one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
