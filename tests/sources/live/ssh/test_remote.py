@@ -119,6 +119,8 @@ class TestThisHost:
         assert [name for name in names(again) if not name.startswith(others)] == ["sockets-2.txt", "counters-2.txt"]
         assert not gaps
         for piece in [*pieces, *again]:
+            if ", of process " in piece.asked:
+                continue  # a server of another test, whose configuration may be half written
             assert recognise(head_of(piece.path.rpartition("/")[2], content(piece), whole=True)), piece
             assert piece.folder == "app1"
             assert piece.asked.endswith(" on app1")
