@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldapdiag_checks import CATALOGUE
+from ldapdiag_checks.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""The catalogue: the installed checks of all packages, through one entry point."""
+"""The catalogue: the installed checks of all packages, through entry points.
+
+A package lists all its checks in `ldapdiag.checks`, and those that `ldapdiag indexes` runs also in
+`ldapdiag.index_checks`, so that this command need not import the others.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,23 @@ from typing import Any
 from ldapdiag.check import Check
 from ldapdiag.errors import UsageError
 
-GROUP = "ldapdiag.checks"
+GROUP, INDEX_GROUP = "ldapdiag.checks", "ldapdiag.index_checks"
 
 AnyCheck = Check[Any]
 
 
 def installed_checks() -> tuple[AnyCheck, ...]:
     """Return every installed check: the built-in ones first, each package in its own order."""
-    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name != "builtin", point.name))
+    return _listed(GROUP)
+
+
+def index_checks() -> tuple[AnyCheck, ...]:
+    """Return the installed checks on indexes, in the same order."""
+    return _listed(INDEX_GROUP)
+
+
+def _listed(group: str) -> tuple[AnyCheck, ...]:
+    points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
     return tuple(one for point in points for one in point.load())
 
 

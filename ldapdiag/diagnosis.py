@@ -5,24 +5,24 @@ from __future__ import annotations
 import traceback
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.hosts.attribution import attribute
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance, subject_of
-from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.check import Need, needs_of
 from ldapdiag.evidence.bundle import Bundle, Gap, Missing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.main_evidence import shortfall
+from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
 from ldapdiag.verdict_limit import VerdictLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
 
 T = TypeVar("T")
@@ -56,14 +56,12 @@ class Diagnosis:
 
     def roles(self, host: Host) -> tuple[str, ...]:
         """Return the roles of a host: server, client, box (a middlebox); of sockets, so it may have several."""
-        clients = {
-            name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
-        }
+        pairings = self.facts.every(_pairing()) if self.facts.every(SocketTable) else ()
+        directions = [one for pairing in pairings for one in pairing.directions]
+        clients = {name for one in directions for name in one.client_hosts}
         servers = self.facts.every(Instance)
         boxes = {table.origin.host for table in self.facts.every(FlowTable) if len(table)}
-        boxes |= {
-            name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.path.boxes
-        }
+        boxes |= {name for one in directions for name in one.path.boxes}
         roles = {
             "server": any(server.host == host.host and not server.proxy for server in servers),
             "client": host.host in clients,
@@ -85,13 +83,16 @@ class Diagnosis:
 class Facts:
     """Facts by kind and subject (a server or a host), read and joined, and why one is missing.
 
-    A server has the facts of its host, too: one table of sockets, one kernel.
+    A server has the facts of its host, too: one table of sockets, one kernel. A joined fact is computed when it is
+    first asked for.
     """
 
     def __init__(self) -> None:
         self._facts: dict[type[Any], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         self._missing: dict[tuple[type[Any], str], Missing] = {}
         self._servers: dict[str, Instance] = {}
+        self._joined: set[type[Any]] = set()
+        """The joined facts that were asked for."""
 
     def add(self, fact: Any, kind: type[Any] | None = None) -> None:  # noqa: ANN401  any kind of fact
         """Store a fact by its kind and subject; a Missing by the kind of the fact it replaces."""
@@ -105,20 +106,29 @@ class Facts:
 
     def every(self, kind: type[T]) -> tuple[T, ...]:
         """Return all facts of a kind, subject by subject."""
-        known = self._facts[kind]
+        known = self._of_kind(kind)
         return tuple(fact for subject in sorted(known) for fact in known[subject])
 
     def of(self, kind: type[T], subject: str) -> T | None:
         """Return a subject's fact of this kind; of several records the latest, then the one most lines understood."""
-        known, server = self._facts[kind], self._servers.get(subject)
+        known, server = self._of_kind(kind), self._servers.get(subject)
         # A proxy lacks what the directory server of that name has, whose name is the host's.
         facts = known[subject] or (known[server.host] if server and (kind, subject) not in self._missing else [])
         fact = max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
         return server.own_sockets(fact) if server and isinstance(fact, Host) else fact  # type: ignore[return-value]  # a Host
 
+    def _of_kind(self, kind: type[Any]) -> dict[str, list[Any]]:
+        """Return the facts of a kind by subject, joined now if they have a provider and were not asked for before."""
+        provider = PROVIDERS.get(kind)
+        if provider is not None and kind not in self._joined:
+            self._joined.add(kind)
+            for provided in _provide(provider, kind, self):
+                self.add(provided, kind)
+        return self._facts[kind]
+
     def subjects_with(self, kind: type[Any]) -> list[str]:
         """Return the servers and hosts that have (or should have) a fact of this kind."""
-        known = {subject for subject, facts in self._facts[kind].items() if facts}
+        known = {subject for subject, facts in self._of_kind(kind).items() if facts}
         return sorted(known | {subject for missing, subject in self._missing if missing is kind and subject})
 
     def why_missing(self, kind: type[Any], subject: str) -> Missing:
@@ -143,10 +153,7 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = F
     facts = Facts()
     for fact in (*attribution.facts, *attribution.hosts, *attribution.servers):
         facts.add(fact)
-    needs = {kind: {need.fact for need in needs_of(provider)} for kind, provider in PROVIDERS.items()}
-    for kind in TopologicalSorter(needs).static_order():
-        for provided in _provide(PROVIDERS.get(kind), kind, facts):
-            facts.add(provided, kind)
+    facts.every(Instance)  # the first to be joined: the other facts are about one
     judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
     return Diagnosis(
         bundle=Bundle(
@@ -160,6 +167,12 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = F
         facts=facts,
         of_indexes=of_indexes,
     )
+
+
+def _pairing() -> type[Pairing]:
+    from ldapdiag.analysis.pairing.pairing import Pairing  # noqa: PLC0415  import late: logs have no connections to pair
+
+    return Pairing
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +207,7 @@ def _run(needs: Sequence[Need], facts: Facts, subject: str) -> CheckRun:
     return CheckRun(subject, arguments)
 
 
-def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts) -> Iterator[Any]:
-    if provider is None:
-        return  # a fact that is read, not joined
+def _provide(provider: Callable[..., Any], kind: type[Any], facts: Facts) -> Iterator[Any]:
     for run in runs_of(needs_of(provider), facts):
         if run.missing is not None:
             yield replace(run.missing, host=run.subject)

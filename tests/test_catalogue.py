@@ -16,7 +16,7 @@ from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.finding import Crashed, Finding
-from ldapdiag_checks import CATALOGUE
+from ldapdiag_checks.catalogue import CATALOGUE
 
 HOUSE = Path(__file__).parent.parent
 CHECKS = HOUSE / "checks" / "ldapdiag_checks"
@@ -95,7 +95,7 @@ class TestEveryCheck:
 
 
 def test_every_file_is_in_the_catalogue() -> None:
-    files = {path.stem.replace("_", "-") for path in CHECKS.glob("[a-z]*.py")}
+    files = {path.stem.replace("_", "-") for path in CHECKS.glob("[a-z]*.py")} - {"catalogue", "index-checks"}
     assert files == {check.id for check in CATALOGUE}
 
 

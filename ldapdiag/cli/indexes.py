@@ -106,14 +106,9 @@ def _collection_options(options: OptionsFactory) -> CollectionOptions:
 
 
 def _checks() -> tuple[AnyCheck, ...]:
-    """Return all installed checks with index facts in their signature."""
-    from ldapdiag.analysis.providers import INDEX_FACTS  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415
+    from ldapdiag.catalogue import index_checks  # noqa: PLC0415  import late: --help must be quick
 
-    def needs_indexes(check: AnyCheck) -> bool:
-        return any(need.fact in INDEX_FACTS for need in check.needs if need.every or not need.optional)
-
-    return tuple(filter(needs_indexes, installed_checks()))
+    return index_checks()
 
 
 def _write(

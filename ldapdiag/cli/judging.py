@@ -66,7 +66,7 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 1 for a 
 def import_early(checks: Callable[[], object]) -> None:
     """Import checks and reports while logs are scanned: that takes as long as a few hundred megabytes of log."""
     from ldapdiag import diagnosis  # noqa: F401, PLC0415  import late
-    from ldapdiag.report import as_text  # noqa: F401, PLC0415  import late
+    from ldapdiag.report import findings  # noqa: F401, PLC0415  import late
 
     checks()
 

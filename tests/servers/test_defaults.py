@@ -9,7 +9,7 @@ import pytest
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.defaults import ByVersion
-from ldapdiag.servers.products import PRODUCTS, product_of
+from ldapdiag.servers.products import FOLDERS, product_of
 
 DS389 = product_of(Family.DS389).defaults
 OPENLDAP = product_of(Family.OPENLDAP).defaults
@@ -38,17 +38,17 @@ Recorded from the functions that preceded the data. A change of this file is a c
 EVERY_VERSION = [(major, minor, patch) for major in range(4) for minor in range(12) for patch in range(60)]
 
 
-@pytest.mark.parametrize("family", PRODUCTS)
+@pytest.mark.parametrize("family", FOLDERS)
 def test_a_family_has_its_own_product(family):
     assert product_of(family).family is family
 
 
 def test_of_ibm_only_the_monitor_is_known():
-    assert set(Family) - set(PRODUCTS) == {Family.IBM}
+    assert set(Family) - set(FOLDERS) == {Family.IBM}
     assert product_of(Family.IBM) is None
 
 
-@pytest.mark.parametrize("family", PRODUCTS)
+@pytest.mark.parametrize("family", FOLDERS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_unknown_version_gets_only_values_of_every_version(family, question):
     answer = getattr(product_of(family).defaults, question).at
@@ -71,7 +71,7 @@ def test_the_data_answers_as_recorded_in_every_version(family, question):
     assert [value.at(one) for one in versions] == [recorded(RECORD[family][question], one) for one in versions]
 
 
-@pytest.mark.parametrize("family", PRODUCTS)
+@pytest.mark.parametrize("family", FOLDERS)
 def test_ranges_ascend(family):
     defaults = product_of(family).defaults
     ranges = [value.ranges for name in defaults.__slots__ if isinstance(value := getattr(defaults, name), ByVersion)]

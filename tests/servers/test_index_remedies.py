@@ -19,11 +19,11 @@ from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldapsearch_command
 from ldapdiag.servers.index_types import index_type
-from ldapdiag.servers.products import PRODUCTS
+from ldapdiag.servers.products import FOLDERS, product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 from ldapdiag.servers.server_address import ServerAddress
 
-INDEXED = [one for one in PRODUCTS.values() if one.index_remedies]
+INDEXED = [one for one in map(product_of, FOLDERS) if one and one.index_remedies]
 EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])
 TOLD = {
     Family.DS389: "notes=A",

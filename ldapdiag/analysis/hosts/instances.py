@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.servers import ListeningServer, ServerProcess
 from ldapdiag.analysis.hosts.snapshots import without_rows
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import ANY
 from ldapdiag.evidence.bundle import Missing
@@ -20,7 +21,8 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
-from ldapdiag.servers.products import Product, product_of
+from ldapdiag.servers.product import Product
+from ldapdiag.servers.products import product_of
 from ldapdiag.servers.server_address import ServerAddress
 
 T = TypeVar("T")
@@ -129,6 +131,7 @@ class Instance(ServerProcess):
         return tuple(sorted({fact.origin.path for fact in facts if fact is not None}))
 
 
+@provides(Instance)
 def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a server
     servers: tuple[ListeningServer, ...],
     hosts: tuple[Host, ...],

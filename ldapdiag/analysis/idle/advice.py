@@ -13,6 +13,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
+from ldapdiag.analysis.providers import provides
 
 ROUND_SECONDS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
@@ -63,6 +64,7 @@ class IdleAdvice:
         return self.tidy_seconds is not None and self.tidy_seconds < SHORTEST_SAFE
 
 
+@provides(IdleAdvice)
 def advise(
     server: Instance,
     host: Host,

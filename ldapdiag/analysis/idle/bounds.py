@@ -19,6 +19,7 @@ from ldapdiag.analysis.idle.youngest_ghosts import bounding_idle_times, shortest
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
 
@@ -146,6 +147,7 @@ class IdleBounds:
         return max((path.lower_seconds for path in self.paths if path.lower_seconds is not None), default=None)
 
 
+@provides(IdleBounds)
 def bound_idle(
     pairing: Pairing,
     host: Host,

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import Timer
@@ -67,6 +68,7 @@ class GhostLifetime:
         return f"a ghost connection currently lasts {most}{self.seconds} s ({', '.join(limits)})"
 
 
+@provides(GhostLifetime)
 def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
     """Measure how long ghosts last at this server, by its configuration, the timers of its sockets and its kernel."""
     proxy = timeouts if server.proxy and timeouts and timeouts.relay is Relay.PROXY else None

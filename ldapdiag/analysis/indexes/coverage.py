@@ -19,6 +19,7 @@ from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
@@ -76,6 +77,7 @@ class IndexCoverage:
         )
 
 
+@provides(IndexCoverage)
 def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | None) -> IndexCoverage:
     """Find out for every search of a server's log how its candidates are found, and which indexes would help."""
     workload = traffic.workload

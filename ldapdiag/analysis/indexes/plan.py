@@ -12,6 +12,7 @@ from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCover
 from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest
 from ldapdiag.analysis.log.searches import Requester, ranked_requesters
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
@@ -80,6 +81,7 @@ class IndexPlan:
         return sum(scan.etime for scan in self.resolved)
 
 
+@provides(IndexPlan)
 def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
     """Choose the cheapest set of new indexes for one server."""
     helped = [scan for scan in coverage.scans if scan.sufficient_sets]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
@@ -76,6 +77,7 @@ def is_server_suffix(base: str) -> bool:
     return any(base_dn == own or base_dn.endswith(f",{own}") for own in SERVER_SUFFIXES)
 
 
+@provides(ServerIndexes)
 def find_server_indexes(
     server: Instance,
     configurations: tuple[IndexConfiguration, ...],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change
@@ -64,6 +65,7 @@ class UnusedIndexes:
     """Why the usage is unknown; empty if it is known."""
 
 
+@provides(UnusedIndexes)
 def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedIndexes:
     """Compare the indexes of a server with the assertions in its log."""
     indexes = coverage.indexes

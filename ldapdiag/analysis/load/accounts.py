@@ -10,6 +10,7 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.spellings import ANONYMOUS, ranked
 from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.monitor import Monitor
 
@@ -57,6 +58,7 @@ class Accounts:
         return {next(iter(known)): count} if len(known) == 1 else None
 
 
+@provides(Accounts)
 def count_accounts(server: Instance) -> Accounts | Missing:
     """Count the connections that a server's monitor lists."""
     if (inapplicable := server.not_a_directory) is not None:

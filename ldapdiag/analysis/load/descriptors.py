@@ -9,6 +9,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import not_accepted
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
@@ -87,6 +88,7 @@ class Descriptors:
         return max(0.0, (self.limit - self.used) / self.rate_per_hour)
 
 
+@provides(Descriptors)
 def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors | Missing:
     """Combine the limits on a server's descriptors and the number in use."""
     if (inapplicable := server.not_a_directory) is not None:

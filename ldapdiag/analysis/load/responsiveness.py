@@ -18,6 +18,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.thread_activity import STOPPED, ThreadActivity, thread_activity
 from ldapdiag.analysis.load.unread_requests import UnreadRequests, unread_requests
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.log.stamps import SECOND
@@ -95,6 +96,7 @@ class Responsiveness:
         return Missing(host=self.server, reason=reason, lacks=(SocketTable.kind,), how=AGAIN)
 
 
+@provides(Responsiveness)
 def assess(
     server: Instance,
     host: Host,

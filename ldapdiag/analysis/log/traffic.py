@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
@@ -64,6 +65,7 @@ class Traffic:
         return idle_times
 
 
+@provides(Traffic)
 def combine_logs(server: Instance) -> Traffic | Missing:
     """Combine a server's access logs; close codes of several products keep the meaning they share."""
     if (inapplicable := server.not_a_directory) is not None:

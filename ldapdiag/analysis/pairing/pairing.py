@@ -23,6 +23,7 @@ from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.via_translation import join_via_translation
+from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
@@ -50,6 +51,7 @@ class Pairing:
     directions: tuple[Direction, ...]
 
 
+@provides(Pairing)
 def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
     """Join every direction to this server by the strongest key that fits its path."""
     hosts = with_unread_namespaces(hosts)

@@ -22,7 +22,7 @@ from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.report.as_text import Screen
+from ldapdiag.report.common_parts import CommonParts
 from ldapdiag.report.findings import print_commands, print_finding
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
@@ -62,19 +62,19 @@ class IndexScreen:
 
     def show(self) -> None:
         """Print every part."""
-        screen = Screen(self.page, self.diagnosis, verbose=self.verbose)
-        screen.shortfall()
+        common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
+        common.shortfall()
         for plan in self.diagnosis.facts.every(IndexPlan):
             coverage = self.diagnosis.facts.of(IndexCoverage, plan.server)
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
-        screen.crashed()
-        screen.not_judged()
-        screen.gaps()
+        common.crashed()
+        common.not_judged()
+        common.gaps()
         if self.verbose:
-            screen.evidence()
-        screen.footer()
+            common.evidence()
+        common.footer()
 
     def server(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
         """Print the search time of one server, and its plan."""

@@ -1,0 +1,25 @@
+"""The checks that `ldapdiag indexes` runs, in the order of a report."""
+
+from ldapdiag_checks import (
+    harmful_index,
+    index_drift,
+    index_not_built,
+    missing_index,
+    scan_limit_exceeded,
+    substring_too_short,
+    unindexable_filter,
+    unknown_attribute,
+    unused_index,
+)
+
+CATALOGUE = (
+    missing_index.judge,
+    index_not_built.judge,
+    scan_limit_exceeded.judge,
+    unindexable_filter.judge,
+    substring_too_short.judge,
+    unknown_attribute.judge,
+    unused_index.judge,
+    index_drift.judge,
+    harmful_index.judge,
+)

@@ -1,0 +1,103 @@
+"""The parts that the reports of `diagnose` and `indexes` share: what was not read or not judged, and the totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.finding import Crashed, Severity
+from ldapdiag.report.not_judged import FEW, groups_of
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.report.page import Page
+
+REASONS = 50
+"""Reasons why something was not judged shown without -v."""
+NAMES = 50
+"""Subjects named for one reason with -v."""
+
+ROWS = 5
+"""Lines of one kind shown without -v: gaps, clear subjects of a check with findings, lesser findings of one check."""
+
+
+@dataclass(slots=True)
+class CommonParts:
+    """The parts of the report of one diagnosis that say what it is based on."""
+
+    page: Page
+    diagnosis: Diagnosis
+    verbose: bool
+
+    def shortfall(self) -> None:
+        """Print that the main evidence is missing, or that most of it was passed over."""
+        if missing := self.diagnosis.shortfall:
+            self.page.labelled("NOT READ", missing.reason, "bold red", "bold")
+            self.page.indented(f"how: {missing.how}", "dim")
+            self.page.blank()
+
+    def crashed(self) -> None:
+        """Print the checks that have a bug."""
+        for one in self.diagnosis.judged:
+            if isinstance(one.verdict, Crashed):
+                where = f" at {one.verdict.where}" if one.verdict.where else ""
+                text = f"{one.check}: {one.verdict.reason}{where}; nothing is claimed"
+                self.page.labelled("CRASHED", text, "bold red", "bold")
+
+    def not_judged(self) -> None:
+        """Print what was not judged, each reason once, and the evidence that would change that."""
+        groups = list(groups_of(self.diagnosis.judged, names=NAMES if self.verbose else FEW))
+        shown = groups if self.verbose else groups[:REASONS]
+        for number, group in enumerate(shown):
+            self.page.labelled("" if number else "not judged", group.text, "bold")
+            if group.how:
+                self.page.indented(f"how: {group.how}", "dim")
+        if len(groups) > len(shown):
+            self.page.indented(f"and {len(groups) - len(shown):,} more reasons (-v shows them)")
+
+    def gaps(self) -> None:
+        """Print the evidence that was not collected or not readable, and what to do."""
+        gaps = self.diagnosis.bundle.gaps
+        shown = gaps if self.verbose else gaps[:ROWS]
+        for number, gap in enumerate(shown):
+            self.page.labelled("" if number else "gaps", f"{gap.target.removesuffix(':')}: {gap.reason}", "bold")
+            if gap.how:
+                self.page.indented(f"how: {gap.how}", "dim")
+        if len(gaps) > len(shown):
+            self.page.indented(f"and {len(gaps) - len(shown)} more (-v lists them)")
+
+    def evidence(self) -> None:
+        """Print the inputs that were read, with their quality, and the files that were passed over."""
+        for number, fact in enumerate(self.diagnosis.bundle.facts):
+            origin = fact.origin
+            of = f" of {origin.host}" if origin.host else ""
+            damage = f", {origin.not_understood:,} not understood: {origin.samples[0]!r}" if origin.samples else ""
+            text = f"{origin.path}: {fact.kind}{of}, {counted(origin.lines, 'line')}{damage}"
+            self.page.labelled("" if number else "read", text, "bold")
+            for note in origin.notes:
+                self.page.indented(note, deeper=3)
+        passed_over = [f"{one.target}: {one.reason}" for one in self.diagnosis.bundle.passed_over]
+        self.page.listed("passed over", passed_over, "bold")
+
+    def footer(self) -> None:
+        """Print the totals, and where to read on."""
+        bundle, findings = self.diagnosis.bundle, self.diagnosis.findings
+        files = {fact.origin.path: fact.origin.not_understood for fact in bundle.facts}
+        counts = Counter(finding.severity for finding in findings)
+        noted = (Severity.CRITICAL, Severity.INFO)
+        hidden = bundle.passed_over and not self.verbose
+        parts = [
+            counted(len(findings), "finding"),
+            *(f"{counts[severity]:,} {severity}" for severity in noted if counts[severity]),
+            f"evidence: {counted(len(self.diagnosis.hosts), 'host')}",
+            counted(len(files), "file"),
+            f"{counted(sum(files.values()), 'line')} not understood",
+            *([f"{counted(len(bundle.passed_over), 'file')} passed over (-v lists them)"] if hidden else []),
+        ]
+        self.page.blank()
+        self.page.line(parts, "dim")
+        if len(findings) > counts[Severity.INFO]:
+            more = [] if self.verbose else ["-v shows every command"]
+            self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")

@@ -1,0 +1,10 @@
+"""Active Directory as a product."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.active_directory import remedies
+from ldapdiag.servers.active_directory.defaults import DEFAULTS
+from ldapdiag.servers.product import Product
+
+PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, remedies=remedies)

@@ -1,0 +1,18 @@
+"""389 Directory Server and Red Hat Directory Server as a product."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.ds389 import candidates, index_remedies, remedies
+from ldapdiag.servers.ds389.defaults import DEFAULTS
+from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
+from ldapdiag.servers.product import Product
+
+PRODUCT = Product(
+    family=Family.DS389,
+    defaults=DEFAULTS,
+    remedies=remedies,
+    candidates=candidates,
+    index_remedies=index_remedies,
+    never_dropped=NEVER_DROPPED,
+)

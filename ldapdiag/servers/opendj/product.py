@@ -1,0 +1,18 @@
+"""OpenDJ as a product."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
+from ldapdiag.servers.opendj import candidates, index_remedies, remedies
+from ldapdiag.servers.opendj.defaults import DEFAULTS
+from ldapdiag.servers.product import Product
+
+PRODUCT = Product(
+    family=Family.OPENDJ,
+    defaults=DEFAULTS,
+    remedies=remedies,
+    index_remedies=index_remedies,
+    never_dropped=NEVER_DROPPED,
+    candidates=candidates,
+)

@@ -1,0 +1,18 @@
+"""OpenLDAP as a product."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.openldap import candidates, index_remedies, remedies
+from ldapdiag.servers.openldap.defaults import DEFAULTS
+from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
+from ldapdiag.servers.product import Product
+
+PRODUCT = Product(
+    family=Family.OPENLDAP,
+    defaults=DEFAULTS,
+    remedies=remedies,
+    index_remedies=index_remedies,
+    never_dropped=NEVER_DROPPED,
+    candidates=candidates,
+)

@@ -1,0 +1,18 @@
+"""PingDirectory as a product."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
+from ldapdiag.servers.ping import candidates, index_remedies, remedies
+from ldapdiag.servers.ping.defaults import DEFAULTS
+from ldapdiag.servers.product import Product
+
+PRODUCT = Product(
+    family=Family.PING,
+    defaults=DEFAULTS,
+    remedies=remedies,
+    index_remedies=index_remedies,
+    never_dropped=NEVER_DROPPED,
+    candidates=candidates,
+)
