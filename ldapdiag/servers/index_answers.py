@@ -1,0 +1,125 @@
+r"""Shell text that proves an index right: the search that uses it finds an entry that reading the entry itself matches.
+
+    search() { ldapsearch -x -H ldap://ds1 …; }                   # the block that uses this defines it
+    check_answers dc=example,dc=com displayName '(displayName=@)' '(displayName=*@*)'
+    answers_right
+
+An index that is empty or incomplete yields no entry and no error, so neither a result code nor the access log shows it.
+The entry is found through (!(!(displayName=*))), for which 389-ds, DSEE and slapd read entries in the order of their
+numbers and no index: of the 20 oldest ones it is the one with the longest value. The value replaces @, each octet
+escaped (RFC 4515), and reaches ldapsearch on its standard input: no process list and no screen shows it. The search by
+base reads that entry alone; the one of the whole suffix uses the index. Each stops after 30 s, or 1,000 entries.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.ldif import SECRETS
+from ldapdiag.remedy import is_attribute_description, is_attribute_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VALUE = "@"
+"""Stands for the value in the filters of `check_answers`; no attribute type and no rule contains it."""
+SUBSTRINGS = ("=@*", "=*@*", "=*@")
+ASSERTIONS = {
+    "eq": ("=@",),
+    "equality": ("=@",),
+    "pres": ("=*",),
+    "presence": ("=*",),
+    "sub": SUBSTRINGS,
+    "subinitial": SUBSTRINGS[:1],
+    "subany": SUBSTRINGS[1:2],
+    "subfinal": SUBSTRINGS[2:],
+    "substring": SUBSTRINGS,
+    "approx": ("~=@",),
+    "approximate": ("~=@",),
+    "ordering": (">=@", "<=@"),
+}
+"""By index type of any product: what follows the attribute in the filters that use it."""
+ORDERING = "orderingmatch"
+
+FUNCTIONS = r"""wrong=0 unchecked=0
+say() { printf '%s\n' "$*"; }
+check_answers() {
+suffix=$1 named=$2 code=0; shift 2
+entries=$(search -z 20 -l 30 -b "$suffix" "(!(!($named=*)))" "$named" 2>/dev/null) || code=$?
+case $code in
+0|3|4|11|53) ;;
+*) say "NOT CHECKED: $named below $suffix: ldapsearch failed (exit code $code)" >&2; wrong=1; return 0 ;;
+esac
+picked=$(printf '%s\n' "$entries" | awk '
+/^dn:/ { dn = $0; next }
+/^[^#:;]+:/ { value = $0; sub(/^[^:]*::? ?/, "", value); size = length(value) }
+/^[^#:;]+:/ && size <= 340 && size > most { most = size; best = dn "\n" $0 }
+END { print best }')
+[ -n "$picked" ] || { unchecked "no short value is found in an entry (result code $code)"; return 0; }
+line=${picked%%"$newline"*}
+dn=$(octets "$line"; printf .) dn=${dn%.}
+value=$(octets "${picked#*"$newline"}" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\&/g')
+[ -n "$value" ] || { unchecked 'its value cannot be decoded: base64 or od is missing'; return 0; }
+for pattern; do check_answer "$pattern"; done
+}
+check_answer() {
+case $1 in *'*@'*|*'@*'*)
+[ "${#value}" -ge 12 ] || { unchecked "its values are too short for $1"; return 0; } ;;
+esac
+case $1 in *@*) filter=${1%@*}$value${1#*@} ;; *) filter=$1 ;; esac
+filter=${filter#?} filter=${filter%?}
+finds "$dn" base || { unchecked "reading the entry does not match $1 (result code $code)"; return 0; }
+if finds "$suffix" sub || { [ "$code" -eq 4 ] && finds "$dn" sub; }; then
+say "right: $1 below $suffix"
+elif [ "$code" -eq 0 ] && finds "$dn" base; then
+say "WRONG: $1 below $suffix does not find an entry that has the value: $line" >&2; wrong=1
+else
+unchecked "the server ends the search $1 (result code $code)"
+fi
+}
+finds() {
+code=0
+found=$(printf '%s\n' "$filter" | search -z 1000 -l 30 -b "$1" -s "$2" -f - '(%s)' 1.1 2>/dev/null) || code=$?
+printf '%s\n' "$found" | grep -Fxq -e "$line"
+}
+octets() {
+case ${1#*:} in
+': '*) printf %s "${1#*:: }" | base64 -d ;;
+*) printf %s "${1#*: }" ;;
+esac
+}
+unchecked() { skip_check "$named below $suffix: $1"; }
+skip_check() { say "not checked: $1"; unchecked=1; }
+answers_right() { [ "$wrong" -eq 0 ]; }
+newline='
+'"""
+"""They need the function `search` (`search_function`)."""
+
+
+def search_function(tool: str) -> str:
+    """Return the function that FUNCTIONS need; `tool` is ldapsearch with its connection options."""
+    return f'search() {{ {tool} -LLL -o ldif-wrap=no "$@"; }}'
+
+
+def check_answers(suffix: str, attribute: str, types: Iterable[str], rules: Iterable[str] = ()) -> str:
+    """Return the command that checks one index, or a message why it does not; all names are valid in commands.
+
+    `types` are index types of any product, `rules` the matching rules that the index has been built for.
+    """
+    if not is_attribute_description(attribute):
+        return "skip_check 'an index whose attribute has no valid name'"
+    if attribute.partition(";")[0].lower() in SECRETS:
+        return f"skip_check '{attribute}: its values are secret'"
+    assertions = dict.fromkeys(one for type_ in types for one in ASSERTIONS.get(type_, ()))
+    assertions |= dict.fromkeys(one for rule in rules for one in _by_rule(rule))
+    if not assertions:
+        return f"skip_check '{attribute}: no search is known that uses this index'"
+    return " ".join(["check_answers", shlex.quote(suffix), attribute, *(f"'({attribute}{one})'" for one in assertions)])
+
+
+def _by_rule(rule: str) -> tuple[str, ...]:
+    """Return the assertions that use a matching rule's keys: ranges, and equality, whose keys the rule may change."""
+    if rule.lower().endswith(ORDERING):
+        return ("=@", ">=@", "<=@")
+    return ("=@", f":{rule}:=@") if is_attribute_type(rule) else ()
