@@ -226,12 +226,14 @@ def slapd(
     by_file: bool = False,
     descriptors: int | None = None,
     certificate: Certificate | None = None,
+    further: Mapping[str, tuple[str, str]] | None = None,
 ) -> Server:
     """Start OpenLDAP's slapd in a host; its log, at this level, goes to a file in this folder.
 
     `configuration` are lines of slapd.conf, `database` those of its database; `entries` are LDIF beside the accounts.
     `by_file`: slapd.conf stays its configuration, which else is cn=config.
     `descriptors` is `ulimit -n`; a certificate opens port 636 and StartTLS.
+    `further` are more databases by suffix: the lines of each, and its entries.
     """
     tls = (
         f"TLSCACertificateFile {certificate.authority}\nTLSCertificateFile {certificate.certificate}\n"
@@ -241,9 +243,15 @@ def slapd(
         pid_file=PID_SLAPD, more=tls + configuration, database=database, password=PASSWORD, suffix=SUFFIX, root=ROOT
     )
     host.run("rm -rf /etc/ldap/slapd.d /var/lib/ldap; mkdir -p /etc/ldap/slapd.d /var/lib/ldap /run/slapd")
+    for suffix, (lines, _) in (further or {}).items():
+        stored = f"/var/lib/ldap-{suffix.partition('=')[2]}"
+        text += f"database mdb\nsuffix {suffix}\ndirectory {stored}\n{lines}"
+        host.run(["mkdir", "-p", stored])
     host.run(["tee", "/run/slapd/slapd.conf"], stdin=text)
     root_entry = f"dn: {SUFFIX}\nobjectClass: organization\nobjectClass: dcObject\no: example\ndc: example\n\n"
     host.run("slapadd -q -f /run/slapd/slapd.conf", stdin=f"{root_entry}{accounts()}\n{entries}")
+    for suffix, (_, ldif) in (further or {}).items():
+        host.run(["slapadd", "-q", "-b", suffix, "-f", "/run/slapd/slapd.conf"], stdin=ldif)
     if by_file:
         host.run(f"rm -r /etc/ldap/slapd.d; mv /run/slapd/slapd.conf {SLAPD_FILE}")
     else:

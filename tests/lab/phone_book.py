@@ -176,7 +176,7 @@ def ask(server: Server, questions: dict[str, Question], seed: int, times: int = 
     orders = server.host.inside(lambda: _asked(draw, [(name, questions[name]) for name in asked]))
 
     def answered() -> dict[tuple[str, int], Answered]:  # servers log a result after they have sent it
-        results = _results(logged.since().splitlines())
+        results = results_of(logged.since().splitlines())
         return results if len(results) == len(asked) else {}
 
     results = wait_for(answered, f"the log does not tell of {len(asked)} searches")
@@ -205,7 +205,7 @@ def _asked(draw: Random, questions: Iterable[tuple[str, Question]]) -> dict[str,
     return orders
 
 
-def _results(lines: Sequence[str]) -> dict[tuple[str, int], Answered]:
+def results_of(lines: Sequence[str]) -> dict[tuple[str, int], Answered]:
     """Return the results of searches by the account's name and the number of the operation."""
     names = {found[1]: found[2].partition(",")[0].partition("=")[2] for line in lines if (found := BIND.search(line))}
     return {

@@ -24,6 +24,8 @@ class Connection:
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
         self.message, self.received = 0, b""
+        self.controls = b""
+        """The controls of the message that came last, in BER."""
 
     def bind(self, name: str, password: str) -> int:
         """Bind, and return the result code."""
@@ -51,11 +53,11 @@ class Connection:
     def next_message(self) -> tuple[bytes, int, bytes]:
         """Wait for one message: its number, the tag of its operation and that operation's content."""
         while True:
-            _, body, rest = _split(self.received)
+            _, body, rest = split(self.received)
             if body is not None:
                 self.received = rest
-                number, operation = _split(body)[1:]
-                tag, content, _ = _split(operation)
+                number, operation = split(body)[1:]
+                tag, content, self.controls = split(operation)
                 return number or b"", tag, content or b""
             chunk = self.socket.recv(65536)
             if not chunk:
@@ -80,7 +82,7 @@ def rootdse_search() -> bytes:
     return element(SEARCH_REQUEST, element(4, b"") + limits + wanted)
 
 
-def _split(data: bytes) -> tuple[int, bytes | None, bytes]:
+def split(data: bytes) -> tuple[int, bytes | None, bytes]:
     """Return tag and content of the first element, and what follows; no content where it is not all there yet."""
     if len(data) < 2:
         return 0, None, data

@@ -16,10 +16,15 @@ SEVERAL, NOT_TYPES_ONLY = 0x30, b"\x01\x01\x00"
 
 def search(connection: Connection, base: str, scope: str, text: str) -> int:
     """Search for no attribute, drop the entries, and return the result code."""
+    connection.send(request(base, scope, text))
+    return connection.result()
+
+
+def request(base: str, scope: str, text: str) -> bytes:
+    """Return a search request for no attribute."""
     limits = element(0x0A, bytes([SCOPES[scope]])) + element(0x0A, b"\x00") + element(2, b"\x00") * 2 + NOT_TYPES_ONLY
     wanted = element(SEVERAL, element(4, b"1.1"))
-    connection.send(element(SEARCH_REQUEST, element(4, base.encode()) + limits + in_ber(text) + wanted))
-    return connection.result()
+    return element(SEARCH_REQUEST, element(4, base.encode()) + limits + in_ber(text) + wanted)
 
 
 def in_ber(text: str) -> bytes:
