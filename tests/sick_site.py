@@ -89,11 +89,18 @@ cn: member
 nsIndexType: eq
 nsIndexType: sub
 
+dn: cn=gidNumber,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: gidNumber
+nsIndexType: eq
+createTimestamp: 20261120050000Z
+creatorsName: cn=ldbm database,cn=plugins,cn=config
+
 dn: cn=config,cn=ldbm database,cn=plugins,cn=config
 nsslapd-idlistscanlimit: 4000
 
 dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
 nsslapd-suffix: dc=example
+createTimestamp: 20260101000000Z
 
 """
 SCANS = (

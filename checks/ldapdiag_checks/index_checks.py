@@ -10,9 +10,11 @@ from ldapdiag_checks import (
     unindexable_filter,
     unknown_attribute,
     unused_index,
+    wrong_answers_possible,
 )
 
 CATALOGUE = (
+    wrong_answers_possible.judge,
     missing_index.judge,
     index_not_built.judge,
     scan_limit_exceeded.judge,

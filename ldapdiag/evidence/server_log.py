@@ -1,11 +1,13 @@
-"""ServerLog: messages of a server's own log about descriptor exhaustion, starts and listeners."""
+"""ServerLog: messages of a server's own log about descriptor exhaustion, starts, listeners and builds of indexes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
+from ldapdiag.evidence.index_build import IndexBuild
 from ldapdiag.evidence.origin import Origin
 
 
@@ -36,6 +38,13 @@ class ServerLog:
     """Local addresses and ports, where lines contain them (slapd: ACCEPT from IP=… (IP=127.0.0.1:389))."""
     starts: int = 0
     """Number of server starts in this log."""
+    start_times: tuple[datetime, ...] = ()
+    """The last of them, in order (389-ds)."""
+    first_time: datetime | None = None
+    """Of the first line with a time (389-ds)."""
+    last_time: datetime | None = None
+    index_builds: tuple[IndexBuild, ...] = ()
+    """The last build of each index (389-ds)."""
     recovered: bool = False
     """After the last exhaustion the server accepted connections again, or was restarted.
 

@@ -34,6 +34,7 @@ INDEX_CHECKS = {
     "unindexable-filter",
     "unknown-attribute",
     "unused-index",
+    "wrong-answers-possible",
 }
 TIDY = CONFIGURATION + index("nsIndexType: eq", attribute="displayName")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
@@ -49,6 +50,12 @@ class IndexDefinition:
     """False (slapd nolang, notags): attributes with options are not indexed."""
     written: str = field(default="", compare=False)
     """slapd's index line as written (olcDbIndex), which may define the indexes of several attributes."""
+    created: datetime | None = field(default=None, compare=False)
+    """When its entry was added (createTimestamp); building it changes no time. None: unknown, as for slapd."""
+    modified: datetime | None = field(default=None, compare=False)
+    """When its entry was last changed."""
+    creator: str = field(default="", compare=False)
+    """Who added it (creatorsName), comparable; a default index that a start of 389-ds added is the database's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,8 @@ class Backend:
     """nsslapd-require-index: unindexed searches are refused."""
     entry_limit: int | None = None
     """The limit of indexes without one of their own (OpenDJ, Ping, DSEE); 0: no limit."""
+    created: datetime | None = field(default=None, compare=False)
+    """When its configuration entry was added."""
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""

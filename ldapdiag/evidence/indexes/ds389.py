@@ -11,7 +11,8 @@
     cn: uid
     nsIndexType: eq                                                               (ds389_definition.py)
 
-No entry shows whether an added index has been built: the server keeps that in memory only.
+No entry shows whether an added index has been built: the server keeps that in memory only, and a build changes no time
+stamp (analysis/indexes/build_history.py compares the times with the errors log).
 DSEE has the same entries; its ID lists are never longer than nsslapd-allidsthreshold.
 Source: ldap/servers/slapd/back-ldbm/ldbm_attr.c, ldbm_index_config.c, ldbm_config.c, ldbm_instance_config.c.
 """
@@ -23,9 +24,17 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
-from ldapdiag.evidence.indexes.ds389_definition import ALL_IDS, INDEX_ATTRIBUTES, definition_of, rounded, threshold_of
+from ldapdiag.evidence.indexes.ds389_definition import (
+    ALL_IDS,
+    CREATED,
+    INDEX_ATTRIBUTES,
+    definition_of,
+    rounded,
+    threshold_of,
+)
 from ldapdiag.evidence.indexes.ds389_internal_searches import Ds389InternalSearches
 from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.monitor import generalized_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +104,7 @@ class _Backend:
             kind=kind,
             refuses_unindexed=own is not None and own.first("nsslapd-require-index").lower() == "on",
             entry_limit=threshold_of(own) if own else None,
+            created=generalized_time.parse(own.first(CREATED)) if own else None,
         )
 
 

@@ -8,6 +8,7 @@
     nsIndexType: sub
     nsMatchingRule: nsSubStrBegin=2
     nsIndexIDListScanLimit: limit=0 type=eq flags=AND values=root,admin
+    modifyTimestamp: 20261122125037Z
 
 Source: ldap/servers/slapd/back-ldbm/ldbm_attr.c (attr_index_config, attr_index_parse_idlistsize), misc.c (the system
 indexes); Oracle E28967, nsslapd-allidsthreshold(5dsconf).
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, parse
 from ldapdiag.evidence.indexes import IndexDefinition, ScanLimit
-from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.ldif import comparable, whole_number
+from ldapdiag.evidence.monitor import generalized_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry
 
 ALL_IDS = "nsslapd-allidsthreshold"
+CREATED, MODIFIED, CREATOR = "createTimestamp", "modifyTimestamp", "creatorsName"
 LENGTHS = ("nsSubStrBegin", "nsSubStrMiddle", "nsSubStrEnd")
 INDEX_ATTRIBUTES = (
     "cn",
@@ -38,6 +41,9 @@ INDEX_ATTRIBUTES = (
     "nsSystemIndex",
     *LENGTHS,
     ALL_IDS,
+    CREATED,
+    MODIFIED,
+    CREATOR,
 )
 """The attributes read of an index entry."""
 
@@ -93,6 +99,9 @@ def definition_of(entry: Entry, name: str, document: Document) -> IndexDefinitio
         middle=middle,
         final=final,
         system=attribute.lower() in SYSTEM or entry.first("nsSystemIndex").lower() == "true",
+        created=generalized_time.parse(entry.first(CREATED)),
+        modified=generalized_time.parse(entry.first(MODIFIED)),
+        creator=comparable(entry.first(CREATOR)),
     )
 
 

@@ -3,6 +3,7 @@ r"""The errors log of 389-ds, with the prefixes of all versions.
     \t389-Directory/2.3.1 B2025.016.1616
     [23/Apr/2015:23:12:31 -0400] - 389-Directory/1.2.11.15 B2014.300.2010 starting up
     [20/Nov/2026:08:45:18.529737884 +0000] - ERR - accept_thread - Not listening for new connections - too many fds open
+    [22/Nov/2026:12:50:40.827339230 +0000] - INFO - bdb_db2index - userroot: Indexing attribute: uid  (index_builds.py)
 
 Since 1.3.5 severity and function precede the message. Text from clients is in quotes further right, so a message counts
 only at its beginning. Source: ldap/servers/slapd/daemon.c, log.c.
@@ -16,22 +17,25 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.log.stamps import NETSCAPE, when
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.server_log_formats import log_summary
+from ldapdiag.evidence.server_log_formats import index_builds, log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
+from ldapdiag.evidence.server_log_formats.index_builds import IndexBuilds
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from ldapdiag.evidence.document import Document
 
 STAMP = re.compile(
     r"(?:[^\s=\"]{1,255} {1,80}\| )?"
-    r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? [+-]\d{4}\] (?=\S)(?!category=)",
+    r"\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)(?:\.\d{1,9})?( [+-]\d{4})\] (?=\S)(?!category=)",
     re.ASCII,
 )
-"""The time, possibly after the name of a container; in OpenDJ's errors log `category=` follows."""
+"""Time and zone, possibly after the name of a container; in OpenDJ's errors log `category=` follows."""
 DASH = re.compile(r"- ")
 SEVERITY = re.compile(r"[A-Z]{3,9} - ")
 FUNCTION = re.compile(r"[\w.:()/ ]{1,80} - ", re.ASCII)
@@ -55,7 +59,7 @@ EXHAUSTION = (
     ),
     (re.compile(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
 )
-HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached")
+HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached", *index_builds.HINTS)
 """Every message read here contains one of these."""
 
 
@@ -65,8 +69,9 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[ServerLog]:
-    """Read the messages about descriptor exhaustion, starts and listeners."""
-    summary = LogSummary()
+    """Read the messages about descriptor exhaustion, starts, listeners and builds of indexes."""
+    summary, builds = LogSummary(), IndexBuilds()
+    first = last = None
     for line in document.lines:
         stamp = STAMP.match(line)
         if not stamp:
@@ -74,8 +79,10 @@ def read(document: Document) -> Iterator[ServerLog]:
                 summary.banner = summary.banner or banner[1]
             elif line.strip() and not line.startswith(("\t", " ")):
                 document.misread(line)
-        elif any(hint in line for hint in HINTS):
-            _read_message(summary, line, stamp.end())
+            continue
+        first, last = first or stamp, stamp
+        if any(hint in line for hint in HINTS):
+            _read_message(summary, builds, line, stamp)
     identity = identify(summary.banner) if summary.banner else ServerIdentity(family=Family.DS389)
     if identity is None or identity.family is not Family.DS389:
         document.note(f"This is the log of {summary.banner[:80]!r}, a product that is not supported.")
@@ -86,8 +93,20 @@ def read(document: Document) -> Iterator[ServerLog]:
         exhaustion_messages=tuple(summary.exhaustion_messages.values()),
         listeners=tuple(summary.listeners),
         starts=summary.starts,
+        start_times=tuple(summary.start_times),
+        first_time=_time(first) if first else None,
+        last_time=_time(last) if last else None,
+        index_builds=tuple(builds.last.values()),
         recovered=summary.recovered,
     )
+
+
+def _time(stamp: re.Match[str]) -> datetime | None:
+    """Return the time of a line, to the second; None for an impossible date."""
+    try:
+        return when(NETSCAPE[f"{stamp[1]}{stamp[2]}".encode()])
+    except ValueError:
+        return None
 
 
 def _is_prose(line: str) -> bool:
@@ -95,10 +114,14 @@ def _is_prose(line: str) -> bool:
     return stamp is not None and any(part.match(line, stamp.end()) for part in (DASH, FUNCTION))
 
 
-def _read_message(summary: LogSummary, line: str, start: int) -> None:
+def _read_message(summary: LogSummary, builds: IndexBuilds, line: str, stamp: re.Match[str]) -> None:
     """Read the message of a line, at any position where it may begin."""
-    for at in _beginnings(line, start):
-        if _message_at(summary, line, at):
+    time = _time(stamp)
+    for at in _beginnings(line, stamp.end()):
+        if STARTING.match(line, at):
+            builds.interrupt()
+            summary.start_times.extend([time] if time else [])
+        if _message_at(summary, line, at) or (time and builds.message_at(line, at, time)):
             return
 
 

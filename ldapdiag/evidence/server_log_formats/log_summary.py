@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.server_log import ExhaustionMessage
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 LONGEST_SHOWN = 400
 MOST_LISTENERS = 1000
+MOST_START_TIMES = 1000
 
 NOT_LISTENING = "stopped accepting connections: too many descriptors open"
 ACCEPT_FAILED = "accepting a connection failed: no descriptor left"
@@ -23,6 +29,7 @@ class LogSummary:
     exhaustion_messages: dict[str, ExhaustionMessage] = field(default_factory=dict)
     listeners: dict[tuple[str, int], None] = field(default_factory=dict)
     starts: int = 0
+    start_times: deque[datetime] = field(default_factory=lambda: deque(maxlen=MOST_START_TIMES))
     recovered: bool = False
     banner: str = ""
 

@@ -1,0 +1,137 @@
+"""wrong-answers-possible: an index that may lack entries, so that searches silently return too few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ldapdiag.analysis.indexes.build_history import DOUBTFUL, BuildHistory, BuildState, IndexHistory
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.check import check
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.answer_proof import prove_answers
+from ldapdiag.servers.index_remedies import build_indexes
+from ldapdiag.wording import counted
+
+TITLES = {
+    BuildState.WRONG: "does not find entries that have the value",
+    BuildState.NEVER_BUILT: "was added and never built, and the server uses it",
+    BuildState.RECREATED: "is a default index that a start of the server has added again, without entries",
+    BuildState.INTERRUPTED: "was built in part only, and the server uses it",
+    BuildState.CHANGED: "was changed and not built since",
+}
+CONFIDENCES = {
+    BuildState.WRONG: Confidence.CERTAIN,
+    BuildState.NEVER_BUILT: Confidence.LIKELY,
+    BuildState.RECREATED: Confidence.LIKELY,
+    BuildState.INTERRUPTED: Confidence.LIKELY,
+    BuildState.CHANGED: Confidence.POSSIBLE,
+}
+MOST_NAMED = 10
+
+
+@check
+def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
+    """An index that may lack entries, so that searches silently return too few of them.
+
+    ## What it looks at
+    Each configured index that the server itself does not need. On 389-ds: the times of its entry (createTimestamp,
+    modifyTimestamp), the builds, imports and starts in the errors log, and the starts that cn=monitor, the process and
+    the access log show. On request (--probe-answers) the answers themselves: entries that have a value are searched by
+    it, each by the index and by itself.
+
+    - certain: such a search did not find the entry.
+    - likely: the index was added and never built, a build was interrupted, or a default index was deleted and added
+      again by a start; and the server has started since.
+    - possible: the entry was changed after the last build. Which of its attributes is not recorded: a matching rule
+      or a type needs a build, a scan limit does not. Or a start added a default index again, and no errors log shows
+      whether it was built since.
+
+    OpenLDAP records nowhere whether an index was built, and logs nothing: without a probe it is not judged. OpenDJ and
+    PingDirectory use an index only when it is built.
+
+    ## Severity
+    - critical: the index lacks entries, certainly or likely.
+    - high: an index with a matching rule (nsMatchingRule) was changed: its keys have another form then.
+    - medium: another index was changed.
+
+    ## Why it matters
+    Such a search returns too few entries, or none, with success, without a note and within a millisecond. Accounts,
+    group members and access rules are missing, and no log shows it. An integer attribute without an ordering rule
+    (uidNumber) is another matter: its ranges are right, but slow.
+
+    ## What to do
+    Prove it with the printed searches, then build the index. Do not restart the server before the build is finished.
+
+    ## When it is harmless
+    When only a scan limit of the entry was changed, or the index was built in a way that the errors log does not show,
+    as by a restored backup.
+    """
+    doubtful = [one for one in builds.indexes if one.state in DOUBTFUL]
+    unknown = [one for one in builds.indexes if one.state is BuildState.UNKNOWN]
+    for one in doubtful:
+        yield _finding(one, builds, indexing)
+    if unknown:
+        yield _not_judged(unknown, builds)
+    elif not doubtful:
+        why = "each was built since it was last changed, is as old as its database, answers right, or is not used yet"
+        yield Clear(subject=builds.server, reason=f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}")
+
+
+def _severity(one: IndexHistory) -> Severity:
+    if one.state is BuildState.CHANGED:
+        return Severity.HIGH if one.definition.rules else Severity.MEDIUM
+    return Severity.CRITICAL
+
+
+def _confidence(one: IndexHistory) -> Confidence:
+    """Return how sure it is; without an errors log a default index may have been built since."""
+    unlogged = one.state is BuildState.RECREATED and not one.logged
+    return Confidence.POSSIBLE if unlogged else CONFIDENCES[one.state]
+
+
+def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -> Finding:
+    attribute, backend = one.definition.attribute, one.backend
+    remedies: tuple[Remedy, ...] = (
+        *prove_answers(indexing.address, backend, one.definition, indexing.configuration),
+        *build_indexes(indexing.address, backend, (attribute,), indexing.configuration, indexing.schema),
+    )
+    return Finding(
+        subject=f"{attribute} of {backend.name} at {builds.server}",
+        key=f"{builds.server}|{backend.name}|{attribute.lower()}",
+        severity=_severity(one),
+        confidence=_confidence(one),
+        title=f"the index {attribute} of {backend.name} at {builds.server} {TITLES[one.state]}",
+        detail=f"{one.why[:1].upper()}{one.why[1:]}.\n"
+        "Searches that use it may return too few entries, or none, without an error or a note.\n"
+        "Do not restart the server, and do not trust empty answers, before it is built.",
+        observed={
+            "server": builds.server,
+            "backend": backend.name,
+            "attribute": attribute,
+            "types": sorted(one.definition.types),
+            "rules": list(one.definition.rules),
+            "state": one.state,
+            "changed": f"{one.changed:%Y-%m-%dT%H:%M:%SZ}" if one.changed else None,
+            "samples": one.answer.samples if one.answer else None,
+            "missing": one.answer.missing if one.answer else None,
+            "reason": one.why,
+        },
+        server=builds.server,
+        hosts=(builds.host,),
+        remedies=remedies,
+        origins=builds.origins,
+    )
+
+
+def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory) -> Verdict:
+    """Return one verdict on all indexes of unknown state, with the first of the reasons."""
+    names = [one.definition.attribute for one in unknown]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    reason = unknown[0].why
+    return NotJudged(
+        subject=f"{counted(len(names), 'index', 'indexes')} at {builds.server}",
+        reason=f"{', '.join(names[:MOST_NAMED])}{more}: {reason}",
+        missing=(BuildHistory.kind,),
+        how=BuildHistory.how,
+    )

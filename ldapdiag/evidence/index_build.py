@@ -1,0 +1,26 @@
+"""IndexBuild: one build of an index that a server's log records, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+EVERY_ATTRIBUTE = ""
+"""The attribute of an import, which builds every index that is configured then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBuild:
+    """The last build of the indexes of one attribute in one log."""
+
+    backend: str
+    """Its name in lower case."""
+    attribute: str
+    """In lower case; EVERY_ATTRIBUTE: all."""
+    started: datetime
+    finished: datetime | None = None
+    failed: bool = False
+    """It failed, or the server started again before it had finished: the index lacks entries."""

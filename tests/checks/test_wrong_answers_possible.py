@@ -1,0 +1,209 @@
+"""wrong-answers-possible: the states of an index, by the times of its entry, the errors log and the starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import facts
+from incidents import diagnosed_facts
+from indexes_389 import DATABASES, LIST, index
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.index_answers import IndexAnswers, ProbedIndex
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.ldif import comparable
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from reading import facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LOADED, EARLIER, CHANGED, LATER, LAST = "02:00:00", "04:00:00", "05:00:00", "06:00:00", "07:00:00"
+"""When the database was added, and times before and after the change of an index."""
+MANAGER, ITSELF = "cn=Directory Manager", DATABASES
+CREATED, MODIFIED = "created", "modified"
+
+
+def backend(*entries: str) -> str:
+    return (
+        f"dn: cn=userRoot,{DATABASES}\ncn: userRoot\nnsslapd-suffix: dc=example,dc=com\n"
+        f"createTimestamp: {stamp(LOADED)}\n\n{LIST}{''.join(entries)}"
+    )
+
+
+def stamp(clock: str) -> str:
+    return f"20261122{clock.replace(':', '')}Z"
+
+
+def entry(*lines: str, created: str = CHANGED, modified: str = "", creator: str = MANAGER, rule: str = "") -> str:
+    """Return the entry of an index on employeeNumber."""
+    times = [f"createTimestamp: {stamp(created)}"] if created else []
+    times += [f"modifyTimestamp: {stamp(modified or created)}", f"creatorsName: {creator}"]
+    rules = [f"nsMatchingRule: {rule}"] if rule else []
+    return index("nsIndexType: eq", *rules, *times, *lines, attribute="employeeNumber")
+
+
+def errors(*events: tuple[str, str]) -> str:
+    """Return an errors log of lines at times."""
+    lines = (f"[22/Nov/2026:{clock} +0000] - INFO - {text}\n" for clock, text in events)
+    return "\t389-Directory/2.3.1 B2025.016.1616\n" + "".join(lines)
+
+
+START = "main - 389-Directory/2.3.1 B2025.016.1616 starting up"
+BUILD = "bdb_db2index - userRoot: Indexing attribute: employeeNumber"
+FINISHED = "bdb_db2index - userRoot: Finished indexing."
+FAILED = "task_index_thread - Index failed (error -1)"
+BEGUN = (LOADED, START)
+
+
+def facts_at(texts: Iterable[str], *more: Any) -> list[Any]:
+    read = [fact for text in texts for fact in facts_of(text)]
+    return [*(replace(one, origin=facts.origin("ldap", f"{type(one).__name__}.txt")) for one in read), *more]
+
+
+def verdicts(*told: Any) -> list[Verdict]:
+    judged = diagnosed_facts(list(told)).judged
+    return [one.verdict for one in judged if one.check == "wrong-answers-possible"]
+
+
+def judged(configuration: str, *events: tuple[str, str], more: Iterable[Any] = ()) -> Verdict:
+    """Return the one verdict on a server with one index."""
+    (one,) = verdicts(*facts_at([backend(configuration), *([errors(*events)] if events else [])], *more))
+    return one
+
+
+def finding(*told: Any, **more: Any) -> Finding:
+    one = judged(*told, **more)
+    assert isinstance(one, Finding), one
+    return one
+
+
+def test_defined_and_never_built_and_restarted() -> None:
+    one = finding(entry(), BEGUN, (LATER, START))
+    assert (one.severity, one.confidence) == (Severity.CRITICAL, Confidence.LIKELY)
+    assert one.observed == {
+        "server": "ldap",
+        "backend": "userRoot",
+        "attribute": "employeeNumber",
+        "types": ["eq"],
+        "rules": [],
+        "state": "never-built",
+        "changed": "2026-11-22T05:00:00Z",
+        "samples": None,
+        "missing": None,
+        "reason": one.observed["reason"],
+    }
+    proof, build = one.remedies
+    assert "(employeeNumber=@)" in proof.text
+    assert "employeeNumber" in build.text
+
+
+def test_a_default_index_that_a_start_added_again() -> None:
+    one = finding(entry(creator=ITSELF), BEGUN, (CHANGED, START))
+    assert (one.observed["state"], one.confidence) == ("recreated", Confidence.LIKELY)
+
+
+def test_a_default_index_that_was_added_again_may_have_been_built_since() -> None:
+    assert finding(entry(creator=ITSELF)).confidence is Confidence.POSSIBLE
+
+
+@pytest.mark.parametrize("ends", [[(LATER, START)], [(LATER, FAILED), (LAST, START)]])
+def test_an_interrupted_build(ends: list[tuple[str, str]]) -> None:
+    one = finding(entry(), BEGUN, (CHANGED, BUILD), *ends)
+    assert (one.observed["state"], one.severity) == ("interrupted", Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(("rule", "severity"), [("integerOrderingMatch", Severity.HIGH), ("", Severity.MEDIUM)])
+def test_changed_since_it_was_built(rule: str, severity: Severity) -> None:
+    told = entry(created=LOADED, modified=CHANGED, rule=rule)
+    one = finding(told, BEGUN, (EARLIER, BUILD), (EARLIER, FINISHED), (LATER, START))
+    assert (one.observed["state"], one.severity, one.confidence) == ("changed", severity, Confidence.POSSIBLE)
+
+
+def test_a_matching_rule_spoils_answers_at_once() -> None:
+    one = finding(entry(created="", modified=CHANGED, rule="caseExactMatch"), BEGUN, (LATER, "a - line"))
+    assert one.observed["state"] == "changed"
+
+
+@pytest.mark.parametrize(
+    ("told", "events"),
+    [
+        pytest.param(entry(), [BEGUN, (LATER, BUILD), (LATER, FINISHED), (LAST, START)], id="built since"),
+        pytest.param(
+            entry(), [BEGUN, (LATER, "x - import userRoot: Import complete.  Processed 9 entries"), (LAST, START)],
+            id="imported since",
+        ),
+        pytest.param(entry(), [BEGUN, (LATER, "a - line")], id="no start since: it is not used"),
+        pytest.param(entry(), [BEGUN, (LATER, BUILD)], id="being built"),
+        pytest.param(entry(), [BEGUN, (CHANGED, BUILD), (LATER, FAILED)], id="failed, and not used"),
+        pytest.param(entry(created=LOADED), [BEGUN, (LATER, START)], id="as old as its database"),
+        pytest.param(entry(created=LOADED, creator=ITSELF), [BEGUN, (LATER, START)], id="an original default index"),
+    ],
+)  # fmt: skip
+def test_clear(told: str, events: list[tuple[str, str]]) -> None:
+    assert isinstance(judged(told, *events), Clear)
+
+
+@pytest.mark.parametrize(
+    ("told", "events"),
+    [
+        pytest.param(entry(), [], id="no errors log"),
+        pytest.param(entry(), [(LATER, START)], id="an errors log that begins later"),
+        pytest.param(entry(), [BEGUN], id="an errors log that ends before"),
+        pytest.param(index("nsIndexType: eq", attribute="employeeNumber"), [BEGUN, (LATER, START)], id="no times"),
+    ],
+)
+def test_not_judged(told: str, events: list[tuple[str, str]]) -> None:
+    one = judged(told, *events)
+    assert isinstance(one, NotJudged)
+    assert "employeeNumber" in one.reason
+    assert "--probe-answers" in (one.how or "")
+
+
+def answers(samples: int, missing: int, attribute: str = "employeeNumber", name: str = "userRoot") -> IndexAnswers:
+    one = ProbedIndex(backend=name, attribute=attribute, samples=samples, missing=missing)
+    return IndexAnswers(origin=facts.origin("ldap", "index-answers.txt"), indexes=(one,))
+
+
+def test_a_wrong_answer_proves_it_whatever_the_log_shows() -> None:
+    built = [BEGUN, (LATER, BUILD), (LATER, FINISHED), (LAST, START)]
+    one = finding(entry(), *built, more=[answers(5, 1)])
+    assert (one.severity, one.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)
+    assert (one.observed["samples"], one.observed["missing"]) == (5, 1)
+
+
+def test_right_answers_outweigh_the_log() -> None:
+    assert isinstance(judged(entry(), BEGUN, (LATER, START), more=[answers(3, 0)]), Clear)
+
+
+def test_one_right_answer_does_not_outweigh_an_interrupted_build() -> None:
+    assert finding(entry(), BEGUN, (CHANGED, BUILD), (LATER, START), more=[answers(1, 0)])
+
+
+def slapd(*more: Any, family: Family = Family.OPENLDAP) -> list[Verdict]:
+    database = Backend(
+        name="{1}mdb",
+        suffixes=(comparable("dc=example,dc=com"),),
+        definitions=(IndexDefinition(attribute="mail", types=frozenset({"eq"})),),
+    )
+    identity = ServerIdentity(family=family)
+    return verdicts(
+        IndexConfiguration(origin=facts.origin("ldap", "config.ldif"), identity=identity, backends=(database,)), *more
+    )
+
+
+def test_slapd_is_judged_by_a_probe_only() -> None:
+    (without,) = slapd()
+    assert isinstance(without, NotJudged)
+    (right,) = slapd(answers(1, 0, "mail", "{1}mdb"))
+    assert isinstance(right, Clear)
+    (wrong,) = slapd(answers(4, 4, "mail", "{1}mdb"))
+    assert isinstance(wrong, Finding)
+    assert wrong.confidence is Confidence.CERTAIN
+
+
+def test_opendj_uses_an_index_only_when_it_is_built() -> None:
+    (one,) = slapd(family=Family.OPENDJ)
+    assert isinstance(one, Clear)
