@@ -30,6 +30,7 @@ PARTS = {
     "pending_requests": "connection",
     "result_fields": "scan",
     "results": "scan",
+    "sort_lines": "scan",
     "syslog_clocks": "syslog",
 }
 """Rust modules that are part of the twin of a Python module with another name."""

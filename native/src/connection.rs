@@ -10,6 +10,7 @@ use crate::idle_times::IdleTimes;
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::operation_kinds::OperationKind;
 use crate::pending_requests::PendingRequests;
+use crate::sorting::Sorting;
 
 /// Nanoseconds after a close in which the results of outstanding operations may still be written.
 const RESULT_TIMEOUT: i64 = 600_000_000_000;
@@ -28,7 +29,7 @@ pub enum Account {
     Dn(Symbol),
 }
 
-/// A result, which can be kept until its request is known.
+/// A result, which can be kept until its request is known; or what ends or describes one: an ABANDON, a SORT or VLV line.
 #[derive(Clone, Copy)]
 pub struct OperationResult {
     /// The operation number.
@@ -51,6 +52,8 @@ pub struct OperationResult {
     pub account: Option<Symbol>,
     /// The account of the connection when the result was written; operations are attributed to it.
     pub bound_as: Account,
+    /// Of a SORT or VLV line (kind SORTED).
+    pub sorting: Option<Sorting>,
 }
 
 /// The first request of a chunk, which may end an idle time that began in an earlier one.

@@ -6,6 +6,7 @@ use crate::interner::{ANONYMOUS, Interner, OTHER, Symbol, UNKNOWN};
 use crate::operation_kinds::{ABANDON, BIND, SEARCH};
 use crate::pending_requests::Pending;
 use crate::segment::Segment;
+use crate::sorting::Sorting;
 use crate::substrings::lengths;
 use crate::tables::{ClientRow, ShapeKey, ShapeRow};
 
@@ -15,11 +16,17 @@ const UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1);
 /// timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries.
 const LIMITS: [i64; 3] = [3, 4, 11];
 
+/// The notes of 389-ds on a search without an index for all or a part of it.
+const UNINDEXED: [&[u8]; 2] = [b"A", b"U"];
+
 /// The note of 389-ds on a page of a paged search.
 const PAGE: &[u8] = b"P";
 
 /// Approximate bytes of the counts of one combination of substring lengths.
 const SUBSTRING_COUNTS_BYTES: usize = 64;
+
+/// Approximate bytes of the counts of one sort.
+const SORT_COUNTS_BYTES: usize = 100;
 
 /// Approximate bytes of counts kept for an unknown client.
 const UNATTRIBUTED_BYTES: usize = 100;
@@ -47,6 +54,9 @@ pub fn count_result(
         row.most_entries = row.most_entries.max(result.entries);
     } else {
         count_unusual(row, result, segment.texts.resolve(result.notes));
+    }
+    if let Some(sorting) = pending.sorting.take() {
+        segment.weight += count_sort(row, *sorting, segment.texts.resolve(result.notes), etime);
     }
     if row.has_substrings {
         segment.weight += count_substrings(row, &mut segment.texts, &pending.filter, result, etime);
@@ -83,6 +93,14 @@ fn count_substrings(
     let lengths = texts.intern(lengths(filter).text());
     row.measured(lengths, etime, u64::from(result.notes != ANONYMOUS), result.entries);
     (row.substring_lengths.len() - count) * SUBSTRING_COUNTS_BYTES
+}
+
+/// Counts a result that was to be sorted; returns the approximate number of bytes added.
+#[inline(never)]
+fn count_sort(row: &mut ShapeRow, sorting: Sorting, notes: &[u8], etime: i64) -> usize {
+    let count = row.sorts.len();
+    row.sorted(sorting, etime, notes.split(|&byte| byte == b',').any(|note| UNINDEXED.contains(&note)));
+    (row.sorts.len() - count) * SORT_COUNTS_BYTES
 }
 
 /// Counts a result with an error code or notes; it may not contain all entries.

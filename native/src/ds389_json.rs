@@ -29,6 +29,7 @@ use crate::fields::{digits, number};
 use crate::operation_kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind, of_tag};
 use crate::result_fields::ResultFields;
 use crate::scan::Scan;
+use crate::sorting::{NO_VLV, Sorting};
 
 const MOST_NOTES: usize = 20;
 
@@ -108,6 +109,13 @@ fn read_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, 
         b"BIND" => log.bind(conn, op, time, &fields.bind_dn.bytes()),
         b"UNBIND" => log.unbind(conn, op, time),
         b"ABANDON" => log.abandon(conn, op, time, target(&fields.target_op.bytes())),
+        b"SORT" if !fields.sort_attrs.bytes().is_empty() => {
+            let keys = fields.sort_attrs.bytes();
+            log.sort(conn, op, time, keys.strip_prefix(b"SORT ").unwrap_or(&keys));
+        }
+        b"VLV" if vlv_code(fields.vlv_response) >= 0 => {
+            log.sorting(conn, op, time, Sorting::of_vlv(vlv_code(fields.vlv_response)));
+        }
         _ => match request(operation) {
             Some(kind) => log.request(conn, op, time, kind),
             None => return read_event(log, fields, operation, conn, time),
@@ -178,6 +186,12 @@ fn notes(list: Value) -> Vec<u8> {
         }
     });
     letters
+}
+
+/// The result code of a virtual list view; -1 if there is none.
+fn vlv_code(response: Value) -> i64 {
+    let Value::Object(response) = response else { return NO_VLV };
+    whole(member(response, b"response_result"), NO_VLV)
 }
 
 fn internal(log: &mut Scan, operation: &[u8]) {

@@ -34,6 +34,8 @@ pub mod row_cache;
 pub mod runs;
 pub mod scan;
 pub mod segment;
+pub mod sort_lines;
+pub mod sorting;
 pub mod stamps;
 pub mod substrings;
 pub mod syslog;
@@ -46,4 +48,4 @@ mod bindings;
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 2;
+pub const GRAMMAR_VERSION: u32 = 3;

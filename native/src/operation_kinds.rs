@@ -5,6 +5,8 @@ pub type OperationKind = i8;
 
 /// The kind of a result with an unknown tag.
 pub const UNKNOWN: OperationKind = -1;
+/// The kind of an `OperationResult` that is a SORT or VLV line, written before the result.
+pub const SORTED: OperationKind = -2;
 /// BindRequest.
 pub const BIND: OperationKind = 0;
 /// UnbindRequest.

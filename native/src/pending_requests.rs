@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::operation_kinds::OperationKind;
+use crate::sorting::Sorting;
 
 /// Up to this number requests are searched linearly.
 const FEW: usize = 8;
@@ -24,12 +25,14 @@ pub struct Pending {
     pub dn: Symbol,
     /// The filter of a search.
     pub filter: Vec<u8>,
+    /// The SORT and VLV lines of a search.
+    pub sorting: Option<Box<Sorting>>,
 }
 
 impl Pending {
     /// A request that is neither a BIND nor a search.
     pub fn new(op: i64, time: i64, kind: OperationKind) -> Self {
-        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new() }
+        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new(), sorting: None }
     }
 }
 
@@ -56,6 +59,14 @@ impl PendingRequests {
             pending.line = there.line;
         }
         many.insert(pending.op, pending)
+    }
+
+    /// The request with this number.
+    pub fn get_mut(&mut self, op: i64) -> Option<&mut Pending> {
+        match self.few.iter().position(|there| there.op == op) {
+            Some(place) => Some(&mut self.few[place]),
+            None => self.many.as_mut()?.get_mut(&op),
+        }
     }
 
     /// Removes and returns the request with this number.

@@ -11,7 +11,8 @@ use crate::interner::{ANONYMOUS, Symbol};
 use crate::pending_requests::Pending;
 use crate::runs::Run;
 use crate::segment::Segment;
-use crate::tables::{CappedTable, ClientRow, Histogram, LookupCounts, ShapeRow, SubstringCounts};
+use crate::sorting::Sorting;
+use crate::tables::{CappedTable, ClientRow, Histogram, LookupCounts, ShapeRow, SortCounts, SubstringCounts};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -143,6 +144,10 @@ impl<'py> Converter<'py> {
         for (&lengths, &SubstringCounts { answered, etime, noted, most }) in row.substring_lengths.iter() {
             by_lengths.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
         }
+        let sorts = PyDict::new(self.py);
+        for (&sorting, &SortCounts { answered, etime, unindexed, candidates, most }) in row.sorts.iter() {
+            sorts.set_item(self.sorting(sorting), self.list((answered, etime, unindexed, candidates, most))?)?;
+        }
         (
             (self.text(shape), self.text(base), scope),
             row.searches,
@@ -155,7 +160,7 @@ impl<'py> Converter<'py> {
             self.histogram(&row.histogram)?,
             worst,
             (row.most_entries, row.most_limited),
-            (by_lengths, row.substring_lengths.full),
+            (by_lengths, row.substring_lengths.full, sorts, row.sorts.full),
         )
             .into_bound_py_any(self.py)
     }
@@ -224,6 +229,10 @@ impl<'py> Converter<'py> {
         PyTuple::new(self.py, fields)
     }
 
+    fn sorting(&self, sorting: Sorting) -> (&Bound<'py, PyBytes>, i64, i64) {
+        (self.text(sorting.keys), sorting.candidates, sorting.vlv)
+    }
+
     fn account(&self, account: Account) -> PyResult<Object<'py>> {
         match account {
             Account::Inherited => self.py.None().into_bound_py_any(self.py),
@@ -238,7 +247,8 @@ impl<'py> Converter<'py> {
         } else {
             self.text(pending.dn).clone()
         };
-        (pending.op, pending.time, pending.kind, pending.row, subject).into_bound_py_any(self.py)
+        let sorting = pending.sorting.as_ref().map(|sorting| self.sorting(**sorting));
+        (pending.op, pending.time, pending.kind, pending.row, subject, sorting).into_bound_py_any(self.py)
     }
 
     /// Unmatched results, unattributed searches, failed BINDs, idle times, pages, and uncertain pages.
@@ -247,8 +257,10 @@ impl<'py> Converter<'py> {
         for one in &rare.unmatched {
             let account = one.account.map(|account| self.text(account));
             let (notes, bound_as) = (self.text(one.notes), self.account(one.bound_as)?);
+            let sorting = one.sorting.map(|sorting| self.sorting(sorting));
             let plain =
                 (one.op, one.time, one.kind, one.err, one.etime, one.wait, one.entries, notes, account, bound_as);
+            let plain = (plain, sorting);
             unmatched.push(plain.into_bound_py_any(self.py)?);
         }
         let unattributed = PyDict::new(self.py);

@@ -27,7 +27,8 @@ impl Scan {
         let account = fields.account.map(|account| self.intern_shortened(account));
         let &ResultFields { kind, err, etime, wait, entries, .. } = fields;
         let bound_as = slot.map_or(Account::Inherited, |slot| self.run.connections.at(slot).bound_as());
-        let result = OperationResult { op, time, kind, err, etime, wait, entries, notes, account, bound_as };
+        let result =
+            OperationResult { op, time, kind, err, etime, wait, entries, notes, account, bound_as, sorting: None };
         let Some(slot) = open else { return self.result_after_close(number, slot, &result) };
         let connection = self.run.connections.at(slot);
         if let Some(mut pending) = connection.pending.take(op) {

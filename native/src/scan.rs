@@ -201,6 +201,7 @@ impl Scan {
                 notes: ANONYMOUS,
                 account: None,
                 bound_as: Account::Inherited,
+                sorting: None,
             });
             self.segment.weight += UNMATCHED_BYTES;
         }

@@ -7,6 +7,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::idle_times::IdleTimes;
 use crate::interner::{ANONYMOUS, OTHER, Symbol};
+use crate::sorting::Sorting;
 
 /// The maximum number of keys of each table, set by Python; what exceeds it is counted as `other`.
 #[derive(Clone, Copy)]
@@ -105,6 +106,11 @@ const MOST_ERRORS: usize = 100;
 /// Different substring lengths in one row: more than all combinations of two substrings.
 const MOST_LENGTHS: usize = 100;
 
+/// Different sorts in one row; an application has a few, but a client may ask for any.
+const MOST_SORTS: usize = 100;
+/// The candidates of a sort in memory, where sorts are counted by how they were done.
+const IN_MEMORY: i64 = 0;
+
 /// Filter shape, class of the base, scope.
 pub type ShapeKey = (Symbol, Symbol, i64);
 
@@ -151,6 +157,21 @@ pub struct SubstringCounts {
     pub most: i64,
 }
 
+/// Results of searches that were to be sorted in the same way.
+#[derive(Default)]
+pub struct SortCounts {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Results noted unindexed.
+    pub unindexed: u64,
+    /// Candidates sorted.
+    pub candidates: i128,
+    /// The most candidates of one search.
+    pub most: i64,
+}
+
 /// The searches of one shape, base class and scope. Times in nanoseconds.
 pub struct ShapeRow {
     /// The shape, base class and scope.
@@ -181,6 +202,8 @@ pub struct ShapeRow {
     pub has_substrings: bool,
     /// Results by the lengths of the substrings; [`ANONYMOUS`], the empty text, where they are unknown.
     pub substring_lengths: CappedTable<Symbol, SubstringCounts>,
+    /// Results by their SORT and VLV lines, candidates only as far as they are special.
+    pub sorts: CappedTable<Sorting, SortCounts>,
 }
 
 impl ShapeRow {
@@ -201,6 +224,7 @@ impl ShapeRow {
             worst: Worst { order: (-1, 0, 0, 0), filter: Vec::new() },
             has_substrings,
             substring_lengths: CappedTable::new(MOST_LENGTHS, ANONYMOUS),
+            sorts: CappedTable::new(MOST_SORTS, Sorting::OTHER),
         }
     }
 
@@ -219,6 +243,19 @@ impl ShapeRow {
         counts.etime += i128::from(etime);
         counts.noted += noted;
         counts.most = counts.most.max(entries);
+    }
+
+    /// Counts a result by its SORT and VLV lines.
+    pub fn sorted(&mut self, sorting: Sorting, etime: i64, unindexed: bool) {
+        let key = Sorting { candidates: sorting.candidates.min(IN_MEMORY), ..sorting };
+        let place = self.sorts.place(key, |_| SortCounts::default());
+        let counts = self.sorts.at(place);
+        let candidates = sorting.candidates.max(0);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.unindexed += u64::from(unindexed);
+        counts.candidates += i128::from(candidates);
+        counts.most = counts.most.max(candidates);
     }
 }
 

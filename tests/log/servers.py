@@ -22,6 +22,14 @@ FILTERS = [
     b"(objectClass=*)", b"(&(cn=*a*)(sn=a b c d e*f..."
 ]  # fmt: skip
 KEYS = [b"cn key(sub)=^jo", b"CN;lang-fr key(sub)=x --> count 9", b"uid key(eq)=a"]
+SORTS = [
+    b"SORT cn (33)",
+    b"SORT cn (7)",
+    b"SORT -sn cn (*)",
+    b"SORT cn ",
+    b"VLV 0:9:0:0 1:33 (0)",
+    b"VLV 0:9:M 0:0 (11)",
+]
 CODES = [b"Cleanly Closed Connection - U1", b"Bad Ber Tag or uncleanly closed connection - B1", b"Idle Timeout - T1"]
 STEPS = [0, 1_000, 2_000_000, 999_999_999, 1_000_000_000, 31_000_000_000, 4_000_000_000_000]
 """Nanoseconds between two lines."""
@@ -107,6 +115,8 @@ class Server:
             if self.draw(st.booleans()):
                 key = KEYS[self.draw(st.integers(0, len(KEYS) - 1))]
                 self.say(b"conn=%d op=%d STAT read index: attribute=%b --> count %d" % (number, op, key, entries))
+            while self.draw(st.integers(0, 3)) == 0:
+                self.say(b"conn=%d op=%d %b" % (number, op, SORTS[self.draw(st.integers(0, len(SORTS) - 1))]))
             rest = (
                 b"",
                 b' notes=A details="Fully Unindexed Filter"',

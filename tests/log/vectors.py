@@ -63,7 +63,13 @@ def _of_indexes(segment: Segment) -> dict[str, Any]:
         for key, row in segment.shapes.items()
         if row.most_limited >= 0
     }
+    sorts = {
+        _written(*key): {_written(*sorting): cell for sorting, cell in row.sorts.items()}
+        for key, row in segment.shapes.items()
+        if row.sorts
+    }
     counts = {
+        "of_indexes_sorts": sorts,
         "of_indexes_by_substring_lengths": lengths,
         "of_indexes_largest_complete_and_limited_result": limited,
         "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},

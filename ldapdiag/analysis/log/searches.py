@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.sorts import SortCount, sort_counts
 from ldapdiag.analysis.log.spellings import (
     UNKNOWN_NAME,
     SpellingCounts,
@@ -78,6 +79,8 @@ class SearchGroup:
     with a note, most entries of one result."""
     notes: Mapping[str, int]
     errors: Mapping[int, int]
+    sorts: Mapping[str, SortCount]
+    """Results that were to be sorted, by their keys (`-uidNumber cn`)."""
     share: float
     """Of the time of all searches, 0 to 1."""
     median_below: int
@@ -193,6 +196,7 @@ def _search_group(
         },
         notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
+        sorts=sort_counts(row.sorts),
         share=row.etime / total if total else 0.0,
         median_below=below(row.histogram, 50),
         p95_below=below(row.histogram, 95),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.evidence.log.idle_times import IdleTimes
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.sorting import Sorting
     from ldapdiag.evidence.log.tables import ClientRow, ShapeRow
 
 Account = bytes | int | None
@@ -29,13 +30,13 @@ UNKNOWN = b"?"
 """A client or an account that is not in the log."""
 
 
-Pending = tuple[int, int, "ShapeRow | None", bytes]
+Pending = tuple[int, int, "ShapeRow | None", bytes, "Sorting | None"]
 """A request without a result yet: its time, its kind, the row of a search (None for a request before --since, which is
-not counted), the filter of a search or the DN of a BIND. A bare tuple: there are millions."""
+not counted), the filter of a search or the DN of a BIND, its SORT and VLV lines. A bare tuple: there are millions."""
 
 
 class OperationResult(NamedTuple):
-    """A result whose request is not in this chunk."""
+    """A result whose request is not in this chunk; or what ends or describes one: an ABANDON, a SORT or VLV line."""
 
     op: int
     time: int
@@ -52,6 +53,8 @@ class OperationResult(NamedTuple):
 
     389-ds may write a search before the result of the BIND that the client waited for.
     """
+    sorting: Sorting | None = None
+    """Of a SORT or VLV line (kind SORTED)."""
 
 
 class FirstRequest(NamedTuple):

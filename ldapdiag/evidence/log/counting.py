@@ -13,10 +13,13 @@ from ldapdiag.evidence.log.tables import OTHER
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Account, OperationResult, Pending
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.sorting import Sorting
     from ldapdiag.evidence.log.tables import ShapeKey, ShapeRow
 
 LIMITS = frozenset({3, 4, 11})
 """timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries."""
+UNINDEXED = frozenset({b"A", b"U"})
+"""The notes of 389-ds on a search without an index for all or a part of it."""
 PAGE = b"P"
 """The note of 389-ds on a page of a paged search."""
 
@@ -42,7 +45,7 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
     account: Account,
 ) -> None:
     """Count the result of a request, attributed to `account`."""
-    requested, kind, row, subject = pending
+    requested, kind, row, subject, sorting = pending
     if etime is None:
         etime = max(0, time - requested)
     segment.took += etime
@@ -56,8 +59,8 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
     row.histogram[etime.bit_length()] += 1
     if wait is not None:
         row.wait += wait
-    if err or notes:
-        _count_unusual(row, err, entries, notes)
+    if err or notes or sorting is not None:
+        _count_unusual(row, err, entries, notes, etime, sorting)
     elif entries > row.most_entries:
         row.most_entries = entries
     if row.has_substrings:
@@ -78,8 +81,11 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
         cell[2] += 1
 
 
-def _count_unusual(row: ShapeRow, err: int, entries: int, notes: bytes) -> None:
-    """Count a result with an error code or notes; it may not contain all entries."""
+def _count_unusual(row: ShapeRow, err: int, entries: int, notes: bytes, etime: int, sorting: Sorting | None) -> None:
+    """Count a result with an error code or notes, which may not contain all entries, or one that was to be sorted."""
+    if sorting is not None:
+        candidates, unindexed = max(sorting.candidates, 0), not UNINDEXED.isdisjoint(notes.split(b","))
+        row.sorted(sorting, 1, etime, int(unindexed), candidates, candidates)
     if err:
         row.failed(err)
     if notes:
@@ -90,11 +96,21 @@ def _count_unusual(row: ShapeRow, err: int, entries: int, notes: bytes) -> None:
         row.most_entries = max(row.most_entries, entries)
 
 
+def add_sorting(connection: Connection, op: int, line: Sorting) -> bool:
+    """Add a SORT or VLV line to the request it belongs to; return whether this is known."""
+    pending = connection.pending.get(op)
+    if pending is None:
+        return False
+    time, kind, row, subject, before = pending
+    connection.pending[op] = (time, kind, row, subject, line if before is None else before.and_then(line))
+    return True
+
+
 def count_kept_result(
     segment: Segment, number: int, connection: Connection, pending: Pending, kept: OperationResult, account: Account
 ) -> None:
     """Count a result that was kept until its request was known."""
-    op, time, _, err, etime, wait, entries, notes, _, _ = kept
+    op, time, _, err, etime, wait, entries, notes, *_ = kept
     count_result(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, account)
 
 
@@ -111,7 +127,7 @@ def count_without_request(segment: Segment, number: int, result: OperationResult
     if kind == SEARCH:
         row = segment.shape(UNSEEN_SEARCH)
         row.searches += 1
-    pending = (result.time, kind, row, UNKNOWN if kind == BIND else b"")
+    pending = (result.time, kind, row, UNKNOWN if kind == BIND else b"", None)
     count_kept_result(segment, number, UNKNOWN_CONNECTION, pending, result, UNKNOWN)
 
 

@@ -24,6 +24,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.sorting import NO_VLV, Sorting, sort_line
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -127,6 +128,10 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
         case "ABANDON":
             target = _text(fields, "target_op")
             log.abandon(conn, op, time, int(target) if TARGET.fullmatch(target) else None)
+        case "SORT" if keys := _text(fields, "sort_attrs"):
+            log.sorting(conn, op, time, sort_line(keys.removeprefix(b"SORT ")))
+        case "VLV" if (code := _vlv_code(fields)) >= 0:
+            log.sorting(conn, op, time, Sorting(vlv=code))
         case _ if operation in REQUESTS:
             log.request(conn, op, time, REQUESTS[operation])
         case _:
@@ -178,6 +183,12 @@ def _notes(fields: Fields) -> bytes:
     if not isinstance(notes, list):
         return b""
     return b",".join(_text(note, "note") for note in notes[:MOST_NOTES] if isinstance(note, dict))
+
+
+def _vlv_code(fields: Fields) -> int:
+    """Return the result code of a virtual list view; -1 if there is none."""
+    response = fields.get("vlv_response")
+    return _number(response, "response_result", NO_VLV) if isinstance(response, dict) else NO_VLV
 
 
 def _internal(log: Scan, operation: str) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.sorting import sort_line, vlv_line
 from ldapdiag.evidence.log.stamps import duration
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ LONGEST_CODE = 64
 RESET = b"reset"
 """The close code, chosen here, of a close without one because the client reset the connection."""
 
+SORTING = {"sort": sort_line, "vlv": vlv_line}
 KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
 
 SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+"
@@ -62,6 +64,7 @@ REQUEST = pattern(
     | fd=-?\d{1,10}+\ (?P<close>(?:closed|Disconnect)\b.*)
     | STAT\ read\ index:\ attribute=(?P<attribute>\S{1,256}+)\ key\((?P<index>\w{1,20})\)=.*
         \ -->\ count\ (?P<ids>-?\d{1,10}+)(?:\ \(duration\ [\d.]{1,30}\))?
+    | SORT\ (?P<sort>.*) | VLV\ (?P<vlv>.*)
     | (?P<passed>STAT|SORT|VLV|ENTRY|REFERRAL|SESSION|UNPROCESSED\ OPERATION|RESULT\ err=-?\d{1,10}\ tag=48)\b.*""",
     re.VERBOSE | re.DOTALL,
 )
@@ -146,6 +149,8 @@ def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
             log.abandon(conn, op, time, int(found["target"]) if found["target"] else None)
         case "close":
             log.closed(conn, time, close_code(found["close"]))
+        case "sort" | "vlv" as named if line := SORTING[named](found[named]):
+            log.sorting(conn, op, time, line)
         case "ids":
             log.index_lookup(found["attribute"], found["index"], max(int(found["ids"]), 0))
         case _:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import ANONYMOUS, FirstRequest, IdleAtClose
 from ldapdiag.evidence.log.counting import (
+    add_sorting,
     attribute,
     count_failed_bind,
     count_kept_result,
@@ -56,16 +57,23 @@ class _Seam:
         for epoch, result in enumerate(right.unmatched, 1):
             account = self.resolve(result.bound_as) if left.closed is None else left.bound_as
             expired = left.is_expired(result.time) or right.is_expired(result.time)
-            pending = None if expired else left.pending.pop(result.op, None)
-            if pending is None:
+            if expired or not self._match(segment, number, left, result, account):
                 left.unmatched.append(result._replace(bound_as=account))
-            else:
-                if result.kind != ABANDON:
-                    count_kept_result(segment, number, left, pending, result, account)
-                    self._resolve_bind(left, result, pending[3] if pending[1] == BIND else ANONYMOUS)
-                if self.quiet_from is None and not left.pending:
-                    self.quiet_from = epoch
+            elif self.quiet_from is None and not left.pending:
+                self.quiet_from = epoch
             self.left_over.append(len(left.unmatched) - self.base)
+
+    def _match(
+        self, segment: Segment, number: int, left: Connection, result: OperationResult, account: Account
+    ) -> bool:
+        """Match a result of the right chunk with its request; return whether this is in the left one."""
+        if result.sorting is not None:
+            return add_sorting(left, result.op, result.sorting)
+        pending = left.pending.pop(result.op, None)
+        if pending is not None and result.kind != ABANDON:
+            count_kept_result(segment, number, left, pending, result, account)
+            self._resolve_bind(left, result, pending[3] if pending[1] == BIND else ANONYMOUS)
+        return pending is not None
 
     def _resolve_bind(self, left: Connection, result: OperationResult, requested_dn: bytes) -> None:
         if result.kind == BIND:

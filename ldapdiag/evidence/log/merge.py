@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.counting import (
+    add_sorting,
     count_kept_result,
     count_unattributed,
     count_without_request,
@@ -69,7 +70,7 @@ def reset_counts(segment: Segment) -> Segment:
     for connection in process.connections.values():
         if connection.client is not None:
             connection.row = fresh.client(connection.client)
-        connection.pending = {op: (time, UNKNOWN, None, b"") for op, (time, *_) in connection.pending.items()}
+        connection.pending = {op: (time, UNKNOWN, None, b"", None) for op, (time, *_) in connection.pending.items()}
         connection.operations = connection.continued = 0
         connection.unattributed, connection.failures, connection.idle_times = {}, {}, {}
     process.initial += process.delta
@@ -93,9 +94,9 @@ def _repoint(segment: Segment, run: Run) -> None:
         if connection.row is not None and connection.client is not None:
             connection.row = segment.client(connection.client)
         for op, pending in connection.pending.items():
-            time, kind, row, subject = pending
+            time, kind, row, subject, sorting = pending
             if row is not None:
-                connection.pending[op] = (time, kind, segment.shape(row.key), subject)
+                connection.pending[op] = (time, kind, segment.shape(row.key), subject, sorting)
 
 
 def _continue_process(segment: Segment, run: Run) -> None:
@@ -158,6 +159,10 @@ def _count_unmatched(segment: Segment, process: Run, number: int, connection: Co
     unmatched, connection.unmatched = connection.unmatched, []
     for result in unmatched:
         late = process.late_requests.get(number)
+        if result.sorting is not None:
+            if late is not None:
+                add_sorting(late, result.op, result.sorting)
+            continue
         pending = late.pending.pop(result.op, None) if late and result.kind != ABANDON else None
         if late is None or pending is None:
             count_without_request(segment, number, result)
@@ -192,7 +197,7 @@ def _drop_oldest_requests(segment: Segment, process: Run) -> None:
 def _drop_requests(segment: Segment, connection: Connection, ops: list[int]) -> None:
     """Drop requests, counted by kind; requests before --since have none."""
     for op in ops:
-        _, kind, _, _ = connection.pending.pop(op)
+        kind = connection.pending.pop(op)[1]
         if kind != UNKNOWN:
             segment.dropped_requests[kind] += 1
 

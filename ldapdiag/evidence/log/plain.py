@@ -11,6 +11,7 @@ from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClo
 from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.log.tables import CAPS, Caps, ClientRow, ShapeRow
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
         histogram,
         row.worst,
         (row.most_entries, row.most_limited),
-        (by_lengths, row.substring_lengths.full),
+        (by_lengths, row.substring_lengths.full, sorts, row.sorts.full),
     ) = fields
     row.histogram.update(histogram)
     row.substring_lengths.update(by_lengths)
+    row.sorts.update((Sorting(*sorting), cell) for sorting, cell in sorts.items())
     return row
 
 
@@ -116,11 +118,18 @@ def _connection(rows: list[ShapeRow], *fields: Any) -> Connection:  # noqa: ANN4
     connection.first_request = None if first_request is None else FirstRequest(*first_request)
     connection.idle_at_close = None if idle_at_close is None else IdleAtClose(*idle_at_close)
     connection.pending = {
-        op: (time, kind, None if row is None else rows[row], subject) for op, time, kind, row, subject in pending
+        op: (time, kind, None if row is None else rows[row], subject, _sorting(sorting))
+        for op, time, kind, row, subject, sorting in pending
     }
     if rare is not None:
         unmatched, connection.unattributed, connection.failures, idle_times, connection.pages, uncertain = rare
-        connection.unmatched = [OperationResult(*result) for result in unmatched]
+        connection.unmatched = [
+            OperationResult(*result)._replace(sorting=_sorting(sorting)) for result, sorting in unmatched
+        ]
         connection.idle_times = {epoch: _idle_times(*one) for epoch, one in idle_times.items()}
         connection.uncertain_pages = set(uncertain)
     return connection
+
+
+def _sorting(fields: Any) -> Sorting | None:  # noqa: ANN401  plain data
+    return None if fields is None else Sorting(*fields)

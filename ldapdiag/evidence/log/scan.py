@@ -4,23 +4,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
 from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, OperationResult
 from ldapdiag.evidence.log.connection_scan import ConnectionScan
 from ldapdiag.evidence.log.counting import (
+    add_sorting,
     count_kept_result,
     count_result,
     count_without_request,
     idle_times_of,
 )
 from ldapdiag.evidence.log.line_scan import NEVER, Hints
-from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH, UNBIND
+from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH, SORTED, UNBIND
 from ldapdiag.evidence.log.runs import LATE
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, ShapeRow, shortened
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.sorting import Sorting
 
 MOST_BASES = 20_000
 """Cached rows, by shape, base and scope."""
@@ -46,14 +52,14 @@ class Scan(ConnectionScan):
         """Count a request that is neither a BIND nor a search."""
         connection = self._connection_of_request(number, op, time)
         self.segment.operations[kind] += 1
-        connection.pending[op] = (time, kind, None, b"")
+        connection.pending[op] = (time, kind, None, b"", None)
 
     def bind(self, number: int, op: int, time: int, dn: bytes) -> None:
         """Count a BIND request."""
         connection = self._connection_of_request(number, op, time)
         self.segment.operations[BIND] += 1
         connection.bind_dn = shortened(dn)
-        connection.pending[op] = (time, BIND, None, connection.bind_dn)
+        connection.pending[op] = (time, BIND, None, connection.bind_dn, None)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
@@ -64,7 +70,7 @@ class Scan(ConnectionScan):
             row = self._row(*key)
         row.searches += 1
         kept = filter if len(filter) <= LONGEST else shortened(filter)
-        self._connection_of_request(number, op, time).pending[op] = (time, SEARCH, row, kept)
+        self._connection_of_request(number, op, time).pending[op] = (time, SEARCH, row, kept, None)
 
     def unbind(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND.
@@ -87,6 +93,18 @@ class Scan(ConnectionScan):
         if not connection.pending:
             connection.idle_since = time
         self._end_if_complete(number, there)
+
+    def sorting(self, number: int, op: int, time: int, line: Sorting) -> None:
+        """Keep the SORT or VLV line of a search until its result."""
+        self.at(time)
+        there = self.connections.get(number) or self._unless_ended(number, time)
+        late = self.run.late_requests.get(number)
+        if late is not None and op in late.pending and (there is None or there.closed is not None):
+            add_sorting(late, op, line)
+        elif there is None or (not there.is_expired(time) and add_sorting(there, op, line)):
+            return
+        elif there.opened is None or time <= there.opened + LATE:
+            there.unmatched.append(OperationResult(op, time, SORTED, 0, None, None, 0, b"", None, None, line))
 
     def internal(self) -> None:
         """Count an internal operation of the server."""
@@ -184,7 +202,7 @@ class Scan(ConnectionScan):
         connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
         if notes:
             notes = self._count_notes(None, notes, None, ends=False)
-        pending = (time, SEARCH, row, shortened(filter))
+        pending = (time, SEARCH, row, shortened(filter), None)
         count_result(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes, shortened(account))
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search

@@ -202,4 +202,5 @@ class Segment:
             "noticed": self.noticed,
         }
         within = {"pieces"} if any(row.substring_lengths.full for row in self.shapes.values()) else set()
+        within |= {"sorts"} if any(row.sorts.full for row in self.shapes.values()) else set()
         return sorted({name for name, table in tables.items() if table.full} | within | self.cut_short)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.log.substrings import UNKNOWN_LENGTHS, has_substrings
 
 if TYPE_CHECKING:
@@ -120,6 +121,11 @@ MOST_ERRORS = 100
 """Different result codes in one row."""
 MOST_LENGTHS = 100
 """Different substring lengths in one row: more than all combinations of two substrings."""
+MOST_SORTS = 100
+"""Different sorts in one row; an application has a few, but a client may ask for any."""
+OTHER_SORT = Sorting(OTHER)
+IN_MEMORY = 0
+"""The candidates of a sort in memory, where sorts are counted by how they were done."""
 
 RESTART = b"restart"
 """The close code of connections that a restart of the server ended."""
@@ -151,6 +157,7 @@ class ShapeRow:
         "most_limited",
         "noted",
         "searches",
+        "sorts",
         "substring_lengths",
         "wait",
         "worst",
@@ -177,6 +184,9 @@ class ShapeRow:
         self.has_substrings = has_substrings(key[0])
         self.substring_lengths: CappedTable[bytes, list[int]] = CappedTable(MOST_LENGTHS, UNKNOWN_LENGTHS)
         """By the lengths of the filter's substrings: [results, nanoseconds, results with notes, most entries]."""
+        self.sorts: CappedTable[Sorting, list[int]] = CappedTable(MOST_SORTS, OTHER_SORT)
+        """By their SORT and VLV lines, candidates only as far as they are special: [results, nanoseconds, unindexed
+        results, candidates sorted, most of them at once]."""
 
     def failed(self, err: int, count: int = 1) -> None:
         """Count results with a code other than success."""
@@ -193,6 +203,18 @@ class ShapeRow:
         cell[1] += etime
         cell[2] += noted
         cell[3] = max(cell[3], most)
+
+    def sorted(self, sorting: Sorting, answered: int, etime: int, unindexed: int, candidates: int, most: int) -> None:
+        """Count results by their SORT and VLV lines."""
+        key = sorting if sorting.candidates < IN_MEMORY else sorting._replace(candidates=IN_MEMORY)
+        cell = self.sorts.get(key)
+        if cell is None:
+            cell = self.sorts.setdefault(self.sorts.place(key), [0, 0, 0, 0, 0])
+        cell[0] += answered
+        cell[1] += etime
+        cell[2] += unindexed
+        cell[3] += candidates
+        cell[4] = max(cell[4], most)
 
     def merge(self, other: ShapeRow, notes: CappedTable[bytes, int]) -> None:
         """Add the counts of another row; notes that are not in `notes` are counted as other."""
@@ -212,6 +234,9 @@ class ShapeRow:
             for lengths, cell in other.substring_lengths.items():
                 self.measured(lengths, *cell)
             self.substring_lengths.full |= other.substring_lengths.full
+        for sorting, cell in other.sorts.items():
+            self.sorted(sorting, *cell)
+        self.sorts.full |= other.sorts.full
 
 
 class ClientRow:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch
+    from ldapdiag.analysis.log.sorts import SortCount
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
     from ldapdiag.evidence.log.idle_times import IdleTimes
     from ldapdiag.report.log.reading import ReadLog, StreamRead
@@ -198,6 +199,22 @@ def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
         "accounts": _costliest((one.account, one.etime) for one in search.requesters),
         "askers": [_requester(one) for one in search.requesters],
         "worst": None if search.slowest is None else _worst(search.slowest, resolution),
+        **({"sorts": [_sort(keys, count) for keys, count in search.sorts.items()]} if search.sorts else {}),
+    }
+
+
+def _sort(keys: str, sort: SortCount) -> dict[str, Any]:
+    return {
+        "keys": keys,
+        "count": sort.count,
+        "etime_seconds": seconds(sort.etime),
+        "unindexed": sort.unindexed,
+        "candidates": sort.candidates,
+        "most_candidates": sort.most_candidates,
+        "unsorted": sort.unsorted,
+        "vlv": sort.vlv,
+        "vlv_by_index": sort.by_index,
+        "vlv_errors": {str(err): count for err, count in sorted(sort.vlv_errors.items())},
     }
 
 

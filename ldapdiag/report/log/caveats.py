@@ -26,6 +26,7 @@ CAPS = {
     "notes": "notes",
     "not_indexed": "attributes without an index",
     "pieces": "substring lengths",
+    "sorts": "sort keys",
     "lookups": "indexed attributes",
     "modified": "modified attributes",
     "noticed": "filters in the errors log",

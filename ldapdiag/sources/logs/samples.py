@@ -152,6 +152,10 @@ class Sampler:
         """Record the time of a connection event."""
         self._seen(time)
 
+    def sorting(self, _: int, __: int, time: int, *___: object) -> None:
+        """Record the time of a line between a request and its result."""
+        self._seen(time)
+
     proxied_client = authenticated = bind_confirmed = closed
 
     def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:

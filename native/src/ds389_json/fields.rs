@@ -46,11 +46,13 @@ fields! {
     pr_idx b"pr_idx"
     scope b"scope"
     server_ip b"server_ip"
+    sort_attrs b"sort_attrs"
     stat_attr b"stat_attr"
     stat_count b"stat_count"
     stat_key b"stat_key"
     tag b"tag"
     target_op b"target_op"
+    vlv_response b"vlv_response"
     wqtime b"wqtime"
     wtime b"wtime"
 }

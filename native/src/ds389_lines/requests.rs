@@ -7,6 +7,7 @@ use super::closes::{close, close_code};
 use crate::fields::{any, is_word, number, run, signed, starts_with_word, word};
 use crate::operation_kinds::{ADD, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind};
 use crate::scan::Scan;
+use crate::sorting::{Sorting, vlv_code};
 
 const KINDS: [(&[u8], OperationKind); 6] =
     [(b"ADD", ADD), (b"MOD", MODIFY), (b"DEL", DELETE), (b"MODRDN", MODRDN), (b"CMP", COMPARE), (b"EXT", EXTENDED)];
@@ -30,6 +31,10 @@ pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) 
         log.closed(conn, time, close_code(close));
     } else if let Some((attribute, index, ids)) = looked_up(text) {
         log.index_lookup(attribute, index, ids);
+    } else if let Some(text) = text.strip_prefix(b"SORT ") {
+        log.sort(conn, op, time, text);
+    } else if let Some(vlv) = text.strip_prefix(b"VLV ").and_then(vlv_code) {
+        log.sorting(conn, op, time, Sorting::of_vlv(vlv));
     } else if is_passed_over(text) {
         log.passed_over(1);
     } else {

@@ -1,0 +1,68 @@
+//! The SORT and VLV lines of searches, kept until the result.
+
+use crate::connection::{Account, Connection, OperationResult};
+use crate::interner::ANONYMOUS;
+use crate::operation_kinds::SORTED;
+use crate::runs::LATE;
+use crate::scan::{Scan, UNMATCHED_BYTES};
+use crate::sorting::{NO_VLV, Sorting, sort_line};
+
+/// Adds a SORT or VLV line to the request it belongs to; returns whether this is known.
+fn add_sorting(connection: &mut Connection, op: i64, line: Sorting) -> bool {
+    let Some(pending) = connection.pending.get_mut(op) else { return false };
+    pending.sorting = Some(Box::new(pending.sorting.as_ref().map_or(line, |before| before.and_then(line))));
+    true
+}
+
+impl Scan {
+    /// Keeps the SORT line of a search until its result: `cn (1033)`.
+    pub fn sort(&mut self, number: i64, op: i64, time: i64, text: &[u8]) {
+        if self.is_past(time) {
+            return;
+        }
+        let (keys, candidates) = sort_line(text);
+        let keys = self.segment.texts.intern(keys);
+        self.sorting(number, op, time, Sorting { keys, candidates, vlv: NO_VLV });
+    }
+
+    /// Keeps the SORT or VLV line of a search until its result.
+    pub fn sorting(&mut self, number: i64, op: i64, time: i64, line: Sorting) {
+        if self.is_past(time) {
+            return;
+        }
+        let slot = self.unless_ended(number, time);
+        let is_open = slot.is_some_and(|slot| self.run.connections.at(slot).closed.is_none());
+        if !is_open
+            && let Some(late) = self.run.late_requests.get_mut(&number)
+            && add_sorting(late, op, line)
+        {
+            return;
+        }
+        let Some(slot) = slot else { return };
+        let connection = self.run.connections.at(slot);
+        if !connection.is_expired(time) && add_sorting(connection, op, line) {
+            return;
+        }
+        if connection.opened.is_none_or(|opened| time <= opened + LATE) {
+            connection.rare().unmatched.push(kept(op, time, line));
+            self.segment.weight += UNMATCHED_BYTES;
+        }
+    }
+}
+
+/// A line of a search that may be in an earlier chunk.
+fn kept(op: i64, time: i64, line: Sorting) -> OperationResult {
+    OperationResult {
+        op,
+        time,
+        kind: SORTED,
+        err: 0,
+        etime: None,
+        wait: None,
+        entries: 0,
+        notes: ANONYMOUS,
+        account: None,
+        bound_as: Account::Inherited,
+        sorting: Some(line),
+    }
+}
