@@ -43,6 +43,20 @@ STEPS = (20, 200, 1_000, 5_000)
 """Limits of the probing accounts, in candidate entries."""
 BACKENDS = {EXAMPLE: "userRoot", PARTNERS: "partners"}
 """The names of 389-ds's backends."""
+TEXTS = (
+    "uid", "cn", "sn", "givenName", "displayName", "mail", "telephoneNumber", "employeeNumber", "employeeType",
+    "departmentNumber", "roomNumber", "title", "l", "description", "carLicense",
+)  # fmt: skip
+OTHERS = ("manager", "memberOf", "member", "createTimestamp", "modifyTimestamp")
+NUMBERS = ("uidNumber", "gidNumber", "shadowLastChange")
+RULES = {
+    "uid": ("caseExactMatch",),
+    "sn": ("caseExactMatch", "2.5.13.5"),
+    "cn": ("caseIgnoreMatch",),
+    "displayName": ("caseIgnoreMatch",),
+    **dict.fromkeys(NUMBERS, ("integerOrderingMatch",)),
+}
+"""Matching rules that 389-ds can index, in the spelling of the searches."""
 NO_LIMIT, SMALL_LIMITS = "nsLookThroughLimit: -1\nnsSizeLimit: -1\n", "nsLookThroughLimit: 300\nnsSizeLimit: 100\n"
 
 KEPT_AT_PARTNERS = {
@@ -62,6 +76,10 @@ SLAPD_INDEXES = {
     PARTNERS: "index objectClass,uid,cn,mail,departmentNumber eq\nindex sn eq,sub\n",
 }
 """Those that 389-ds has, as far as they are searched for."""
+SLAPD_EVERYTHING = f"""index {",".join(one for one in TEXTS if one != "telephoneNumber")} pres,eq,sub,approx
+index telephoneNumber pres,eq,sub
+index objectClass,{",".join((*OTHERS, *NUMBERS))},entryCSN pres,eq
+"""
 
 
 def probe(limit: int) -> str:
@@ -81,25 +99,24 @@ def probes() -> str:
 # 389 Directory Server
 
 
-def two_databases_389(laboratory: Laboratory, host: Host, *, levels: str = "") -> Server:
-    """Start a 389 Directory Server with both databases; they are loaded once in a run.
+def two_databases_389(laboratory: Laboratory, host: Host, *, everything: bool = False) -> Server:
+    """Start a 389 Directory Server with both databases, which are loaded once in a run.
 
-    `levels` is nsslapd-statlog-level, if not empty.
+    `everything`: all attributes have every type of index that they can have.
     """
-    made = laboratory.folder / "two-databases-389.tar"
-    settings = {"nsslapd-statlog-level": levels} if levels else {}
+    made = laboratory.folder / f"two-databases-389{'-everything' * everything}.tar"
     if made.exists():
-        return ds389(host, made, settings=settings)
+        return ds389(host, made)
     server = laboratory.ds389(host)
     server.stop()
-    dse = _unfolded(host.run(["cat", DSE]))
-    host.run(["tee", DSE], stdin=_with_partners(dse))
+    dse = _with_partners(_unfolded(host.run(["cat", DSE])))
+    host.run(["tee", DSE], stdin=_with_everything(dse) if everything else dse)
     for branch, backend in BACKENDS.items():
         host.run("cat > /run/load.ldif; chmod 644 /run/load.ldif", stdin="\n".join(_content(branch)))
         host.run(["ns-slapd", "ldif2db", "-D", INSTANCE, "-n", backend, "-i", "/run/load.ldif"])
     host.run("rm -f /run/load.ldif /var/log/dirsrv/slapd-live/*")
     host.run(["tar", "--exclude=__db.*", "-C", "/", "-cf", made, *KEPT])
-    return ds389(host, made, settings=settings)
+    return ds389(host, made)
 
 
 def _content(branch: Branch) -> Iterable[str]:
@@ -147,8 +164,38 @@ def _with_partners(dse: str) -> str:
     return "\n\n".join([*kept, f"{tree}\ncn: {PARTNERS.suffix}", *theirs]) + "\n"
 
 
-def _index(backend: str, attribute: str, types: tuple[str, ...]) -> str:
-    lines = "".join(f"\nnsIndexType: {one}" for one in types)
+def _with_everything(dse: str) -> str:
+    """Return a dse.ldif with every index that the attributes of people can have, in both backends, and list views."""
+    attributes = dict.fromkeys(TEXTS, ("pres", "eq", "sub", "approx"))
+    attributes |= dict.fromkeys((*OTHERS, *NUMBERS), ("pres", "eq"))
+    names = "|".join(map(re.escape, attributes))
+    ours = re.compile(rf"dn: cn=(?:{names}),cn=index,cn=(?:{'|'.join(BACKENDS.values())}),", re.IGNORECASE)
+    kept = [one for one in dse.rstrip("\n").split("\n\n") if not ours.match(one)]
+    for branch, backend in BACKENDS.items():
+        kept += [_index(backend, name, types, RULES.get(name, ())) for name, types in attributes.items()]
+        for number, (filter_, sort) in enumerate(LIST_VIEWS):
+            kept += _list_view(f"view{number}", backend, branch, filter_, sort)
+    return "\n\n".join(kept) + "\n"
+
+
+LIST_VIEWS = (
+    ("(objectClass=person)", "cn uid"),
+    ("(objectClass=person)", "uidNumber"),
+    ("(objectClass=posixAccount)", "-uidNumber"),
+)
+"""Filters and sort keys of the searches for a list view, all below ou=people."""
+
+
+def _list_view(name: str, backend: str, branch: Branch, filter_: str, sort: str) -> list[str]:
+    place = f"cn={name},cn={backend},cn=ldbm database,cn=plugins,cn=config"
+    right = f'(targetattr="*")(version 3.0; acl "{name}"; allow (read,search,compare) userdn="ldap:///all";)'
+    view = f"dn: {place}\nobjectClass: top\nobjectClass: vlvSearch\ncn: {name}\nvlvBase: {branch.place}\nvlvScope: 2"
+    index = f"dn: cn={backend}{name},{place}\nobjectClass: top\nobjectClass: vlvIndex\ncn: {backend}{name}"
+    return [f"{view}\nvlvFilter: {filter_}\naci: {right}", f"{index}\nvlvSort: {sort}"]
+
+
+def _index(backend: str, attribute: str, types: tuple[str, ...], rules: tuple[str, ...] = ()) -> str:
+    lines = "".join(f"\nnsIndexType: {one}" for one in types) + "".join(f"\nnsMatchingRule: {one}" for one in rules)
     place = f"cn={attribute},cn=index,cn={backend},cn=ldbm database,cn=plugins,cn=config"
     return f"dn: {place}\nobjectClass: top\nobjectClass: nsIndex\ncn: {attribute}\nnsSystemIndex: false{lines}"
 
@@ -156,13 +203,20 @@ def _index(backend: str, attribute: str, types: tuple[str, ...]) -> str:
 # slapd
 
 
-def two_databases_slapd(laboratory: Laboratory, host: Host, *, by_file: bool = False, level: str = "stats") -> Server:
-    """Start a slapd with both databases."""
-    database = f"maxsize 1000000000\noverlay sssvlv\n{_limits()}{SLAPD_INDEXES[EXAMPLE]}"
-    partners = f"rootdn cn=admin,{SUFFIX}\nmaxsize 500000000\noverlay sssvlv\n{_limits()}{SLAPD_INDEXES[PARTNERS]}"
+def two_databases_slapd(
+    laboratory: Laboratory, host: Host, *, by_file: bool = False, everything: bool = False
+) -> Server:
+    """Start a slapd with both databases.
+
+    `by_file`: slapd.conf stays its configuration, which else is cn=config.
+    `everything`: all attributes have every type of index that they can have.
+    """
+    indexes = dict.fromkeys(SLAPD_INDEXES, SLAPD_EVERYTHING) if everything else SLAPD_INDEXES
+    database = f"maxsize 1000000000\noverlay sssvlv\n{_limits()}{indexes[EXAMPLE]}"
+    partners = f"rootdn cn=admin,{SUFFIX}\nmaxsize 500000000\noverlay sssvlv\n{_limits()}{indexes[PARTNERS]}"
     root = f"dn: {PARTNERS.suffix}\nobjectClass: organization\no: partners\n\n"
     return laboratory.slapd(
-        host, configuration=SLAPD_CONFIGURATION, database=database, level=level, by_file=by_file,
+        host, configuration=SLAPD_CONFIGURATION, database=database, by_file=by_file,
         entries="\n".join([probes(), *EXAMPLE.entries(at_389=False)]),
         further={PARTNERS.suffix: (partners, root + "\n".join(PARTNERS.entries(at_389=False)))},
     )  # fmt: skip
