@@ -26,6 +26,7 @@ from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, TcpCou
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.servers.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,11 @@ OPENLDAP = ServerIdentity(family=Family.OPENLDAP, version=(2, 5, 13))
 QUEUES = ("receive_queue", "send_queue")
 BLANK = {"receive_queue": 0, "send_queue": 0, "retransmits": 0, "probes": 0, "owner": ""}
 """What a row has in a column that only other rows fill."""
+
+
+def address_of(host: str = "ds1", *ports: int, **others: Any) -> ServerAddress:
+    """Return the address of the only server of a host, by default on port 389."""
+    return ServerAddress(name=host, host=host, ports=ports or (389,), **others)
 
 
 def at(seconds: float) -> Span:

@@ -147,5 +147,5 @@ def _remedies(server: Instance, queue: AcceptQueue) -> tuple[Remedy, ...]:
         return ()
     current = server.configuration.listen_backlog if server.configuration else None
     wanted = max(LEAST_BACKLOG, 2 * queue.waiting)
-    raised = server.product.remedies.raise_backlog(server.address.endpoint, current, wanted, server.version)
+    raised = server.product.remedies.raise_backlog(server.address, current, wanted, server.version)
     return (server.address.adapt(raised),)

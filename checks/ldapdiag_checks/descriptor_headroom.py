@@ -167,6 +167,6 @@ def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
         return ()
     current = server.configuration.max_descriptors if server.configuration else None
     raised = product.remedies.raise_descriptor_limit(
-        server.address.endpoint, current, min(wanted, cap or wanted), server.version
+        server.address, current, min(wanted, cap or wanted), server.version
     )
     return (server.address.adapt(raised),)

@@ -196,5 +196,5 @@ def _remedies(server: Instance, threads: int | None, severity: Severity) -> tupl
     if severity < Severity.HIGH or server.product is None or not threads:
         return ()
     configured = server.configuration.threads if server.configuration else None
-    raised = server.product.remedies.raise_threads(server.address.endpoint, configured, 2 * threads)
+    raised = server.product.remedies.raise_threads(server.address, configured, 2 * threads)
     return (server.address.adapt(raised),)

@@ -46,6 +46,7 @@ def bind_options(  # noqa: PLR0913  one parameter per option
     return BindOptions(
         dn=dn or "",
         password=_password(dn, password_file) if dn is not None else "",
+        password_file=str(password_file) if password_file is not None else "",
         mechanism=mechanisms[sasl.upper()] if sasl is not None else Mechanism.SIMPLE,
         start_tls=(StartTls.NO, StartTls.TRY, StartTls.MUST)[min(start_tls, 2)],
         ca_file=str(ca_file) if ca_file is not None else None,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
-from ldapdiag.servers.ldap_tools import MANAGER, modify, shown
+from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
+    from ldapdiag.servers.server_address import ServerAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class AccountIdleLimit:
 
 
 def set_account_limit(
-    server: str, dns: tuple[str, ...], seconds: int, limit: AccountIdleLimit, *, manager: str = MANAGER
+    server: ServerAddress, dns: tuple[str, ...], seconds: int, limit: AccountIdleLimit, *, manager: str = ""
 ) -> Remedy | None:
     """Set the idle limit of accounts; negative seconds: none. None when no DN is valid or all are exempt anyway."""
     exempt = {dn.casefold() for dn in limit.exempt}
@@ -39,7 +40,7 @@ def set_account_limit(
     setting = f"replace: {limit.attribute}\n{limit.attribute}: {value}"
     return Remedy(
         title=f"Give {counted(len(entries), 'account')} an idle limit",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(server, *_modifications(entries, setting), manager=manager),

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.dsconfig_indexes import IndexTool
+    from ldapdiag.servers.server_address import ServerAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DsconfigIndexRemedies:
     """Index remedies for one server and backend, with the texts of its product."""
 
-    server: str
+    server: ServerAddress
     family: Family
     tool: IndexTool
     while_it_builds: str
@@ -40,7 +41,7 @@ class DsconfigIndexRemedies:
         named = listed(wanted.types)
         remedy = Remedy(
             title=f"Index {named}" if named else INDEX_BY_HAND,
-            target=self.server,
+            target=self.server.name,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
             text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)])
@@ -59,7 +60,7 @@ class DsconfigIndexRemedies:
         """Build configured indexes; kind, title and text are those to use if no name is valid in a command."""
         remedy = Remedy(
             title=f"Build the indexes of {', '.join(names)}" if names else title,
-            target=self.server,
+            target=self.server.name,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if names else kind,
             text="\n".join(self.tool.build(names)) if names else text,
@@ -79,7 +80,7 @@ class DsconfigIndexRemedies:
         named = listed(wanted.types)
         remedy = Remedy(
             title=f"Drop the index of {named}" if named else "Drop no index",
-            target=self.server,
+            target=self.server.name,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
             text="\n".join(tool.remove(wanted.types)) if named else wanted.left_out_sentence.strip(),
@@ -95,4 +96,4 @@ class DsconfigIndexRemedies:
         return self._ready(remedy)
 
     def _ready(self, remedy: Remedy) -> Remedy:
-        return advice_if_missing(remedy, missing_for(self.server, self.tool.backend))
+        return advice_if_missing(remedy, missing_for(self.tool.backend))

@@ -191,6 +191,6 @@ def suffixes_of(backend: Backend) -> list[str]:
     return [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
 
 
-def missing_for(server: str, backend: Backend) -> list[str]:
+def missing_for(backend: Backend) -> list[str]:
     """Return the names that the commands need and the evidence lacks."""
-    return missing_names(server, (backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))
+    return missing_names((backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))

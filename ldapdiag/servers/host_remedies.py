@@ -20,7 +20,7 @@ from ldapdiag.servers.kernel import (
     KERNEL_KEEPALIVE_TIME,
 )
 from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
-from ldapdiag.servers.shell_text import host_name, sysctl_file, sysctl_undo
+from ldapdiag.servers.shell_text import bracketed, host_name, sysctl_file, sysctl_undo
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
     if not client_ports or not ADDRESS.fullmatch(client):
         return None
     return _close_sockets(
-        f"sport = :{port} and dst {_bracketed(client)} and dport = :$port",
+        f"sport = :{port} and dst {bracketed(client)} and dport = :$port",
         client_ports,
         title=f"Close the {counted(len(set(client_ports)), 'dead connection')} from {client} now",
         target=server,
@@ -103,7 +103,7 @@ def close_at_client(client: str, server_address: str, server_port: int, client_p
     if not client_ports or not ADDRESS.fullmatch(server_address):
         return None
     return _close_sockets(
-        f"dport = :{server_port} and dst {_bracketed(server_address)} and sport = :$port",
+        f"dport = :{server_port} and dst {bracketed(server_address)} and sport = :$port",
         client_ports,
         title=f"Close the {counted(len(set(client_ports)), 'dead connection')} to {server_address} now",
         target=client,
@@ -111,11 +111,6 @@ def close_at_client(client: str, server_address: str, server_port: int, client_p
         changes="The kernel closes these sockets; the application receives an error at once, and connects again.",
         undo="None needed: the application opens new connections.",
     )
-
-
-def _bracketed(address: str) -> str:
-    """Return an address as in a filter of ss."""
-    return f"[{address}]" if ":" in address else address
 
 
 def _close_sockets(

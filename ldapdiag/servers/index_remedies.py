@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind
-from ldapdiag.servers.missing_names import is_host
+from ldapdiag.servers.ldap_tools import preceded
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def add_indexes(
     module = _module(configuration.identity.family)
     if module is None:
         return ()
-    remedy = module.add_indexes(server.endpoint, backend, changes, configuration, schema)
-    remedy = server.adapt(replace(remedy, verify=verify or remedy.verify))
-    ldif = module.add_indexes_ldif(server.endpoint, backend, changes, configuration, schema)
+    remedy = module.add_indexes(server, backend, changes, configuration, schema)
+    remedy = _ready(replace(remedy, verify=verify or remedy.verify), server)
+    ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)
     if ldif is None:
         return (remedy,)
     return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=RemedyKind.LDIF, text=ldif)
@@ -51,7 +51,7 @@ def build_indexes(
     module = _module(configuration.identity.family)
     if module is None:
         return ()
-    return (server.adapt(module.build_indexes(server.endpoint, backend, attributes, configuration, schema)),)
+    return (_ready(module.build_indexes(server, backend, attributes, configuration, schema), server),)
 
 
 def drop_indexes(
@@ -65,15 +65,13 @@ def drop_indexes(
     module = _module(configuration.identity.family)
     if module is None:
         return ()
-    return (server.adapt(module.drop_indexes(server.endpoint, backend, changes, configuration, schema)),)
+    return (_ready(module.drop_indexes(server, backend, changes, configuration, schema), server),)
 
 
 def ldapsearch_command(server: ServerAddress, configuration: IndexConfiguration) -> str:
-    """Return ldapsearch with the options to connect and bind; empty if the product or host name is not known."""
+    """Return ldapsearch with the options to connect and bind; empty if the product is not known."""
     module = _module(configuration.identity.family)
-    if module is None or not is_host(server.endpoint):
-        return ""
-    return server.rewritten(module.ldapsearch_command(server.endpoint, configuration.identity.version))
+    return module.ldapsearch_command(server, configuration.identity.version) if module is not None else ""
 
 
 def expected_in_log(family: Family | None) -> str:
@@ -87,6 +85,15 @@ def without_ldif(configuration: IndexConfiguration) -> str:
     if configuration.file:
         return f"the indexes are configured in {configuration.file}: --script shows how to edit it and what to run then"
     return f"{configuration.identity.family.product} takes no LDIF for its indexes: use --script"
+
+
+def _ready(remedy: Remedy, server: ServerAddress) -> Remedy:
+    """Return a remedy for this server alone, its commands preceded by what they need."""
+    adapted = server.adapt(remedy)
+    if adapted.kind is not RemedyKind.SHELL:
+        return adapted
+    text, undo, verify = (preceded(server, part) for part in (adapted.text, adapted.undo, adapted.verify))
+    return replace(adapted, text=text, undo=undo, verify=verify)
 
 
 def _module(family: Family) -> IndexRemedies | None:

@@ -1,25 +1,153 @@
-"""OpenLDAP's client tools, bound as the manager of a directory; they prompt for the password."""
+"""OpenLDAP's client tools with the address of a server and the bind options; they prompt for a password.
+
+ldapsearch -x -H ldap://ds1:3890 -D "cn=Directory Manager" -W
+LDAPTLS_CACERT=/etc/ca.pem ldapsearch -x -H ldaps://ds1 -D cn=admin,dc=x -y /root/pw
+ldapsearch -Q -Y EXTERNAL -H ldapi://%2Frun%2Fslapd%2Fldapi
+ldapsearch -x -H "${LDAP_URI:?}" -D "cn=Directory Manager" -W    the address is unknown
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
+from typing import TYPE_CHECKING
 
-from ldapdiag.servers.shell_text import here_document, host_name
+from ldapdiag.servers.server_address import DEFAULT_PORTS
+from ldapdiag.servers.shell_text import here_document
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.ldap_session import LdapSession
+    from ldapdiag.servers.server_address import ServerAddress
 
 MANAGER = "cn=Directory Manager"
+URI, HOST = "LDAP_URI", "LDAP_HOST"
+"""Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
+ON_THE_HOST = re.compile(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
+"""Commands that do their work only on the server's own host."""
+PLAIN = re.compile(r"[A-Za-z0-9 =,._-]+", re.ASCII)
+"""Words that need no more than double quotes."""
 
 
-def as_manager(tool: str, server: str, manager: str = MANAGER) -> str:
-    """Return the start of a command that binds as the manager; it prompts for the password."""
-    name = f'"{manager}"' if " " in manager else shlex.quote(manager)
-    return f"{tool} -x -H ldap://{host_name(server)} -D {name} -W"
+def as_manager(tool: str, server: ServerAddress, manager: str = "") -> str:
+    """Return the start of a command that binds as in the session of the evidence, else as the manager.
+
+    `manager` is the product's, for a server whose configuration does not name it.
+    """
+    if server.session is not None and server.session.is_bound:
+        return _as_in(server.session, tool)
+    return f"{_tls(server)}{tool} -x -H {uri(server)}{_start_tls(server)} -D {quoted(manager_of(server, manager))} -W"
 
 
-def modify(server: str, *ldif: str, manager: str = MANAGER) -> str:
+def as_root(tool: str, server: ServerAddress) -> str:
+    """Return the start of a command that binds as in the session of the evidence, else as root over the local socket.
+
+    Packages of slapd allow root to write cn=config.
+    """
+    if server.session is not None and (server.session.is_bound or not server.local_uri):
+        return _as_in(server.session, tool)
+    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else variable(URI)}"
+
+
+def dsconf(server: ServerAddress, *words: str) -> str:
+    """Return a dsconf command of 389-ds; see takes_dsconf."""
+    session = server.session
+    password = f" -y {shlex.quote(session.password_file)}" if session is not None and session.password_file else ""
+    start_tls = " -Z" if _start_tls(server) else ""
+    named = f"dsconf -D {quoted(bind_dn(server))}{password}{start_tls} {uri(server)}"
+    return " ".join([f"{_tls(server)}{named}", *words])
+
+
+def takes_dsconf(server: ServerAddress) -> bool:
+    """Return whether dsconf can reach the server: it has no options for SASL, and none for a local socket."""
+    return server.session is None or not (server.session.mechanism or server.session.is_local)
+
+
+def modify(server: ServerAddress, *ldif: str, manager: str = "") -> str:
     """Return an ldapmodify command with its LDIF."""
     return here_document(as_manager("ldapmodify", server, manager), *ldif)
 
 
-def shown(server: str, *attributes: str, entry: str = "cn=config", manager: str = MANAGER) -> str:
+def shown(server: ServerAddress, *attributes: str, entry: str = "cn=config", manager: str = "") -> str:
     """Return an ldapsearch command that shows attributes of one entry."""
     return f"{as_manager('ldapsearch', server, manager)} -LLL -b {shlex.quote(entry)} -s base {' '.join(attributes)}"
+
+
+def uri(server: ServerAddress) -> str:
+    """Return the URL of a server as a word of a command; a variable if it is unknown."""
+    return shlex.quote(server.uri) if server.uri else variable(URI)
+
+
+def host(server: ServerAddress) -> str:
+    """Return the host of a server as a word of a command; a variable if it is unknown."""
+    return shlex.quote(server.command_host) if server.command_host else variable(HOST)
+
+
+def preceded(server: ServerAddress, commands: str) -> str:
+    """Return commands preceded by comments: the host on which they must run, and the variables that they need."""
+    comments = [f"# on {_named_host(server)}:"] if ON_THE_HOST.search(commands) else []
+    what = f"of {_one_line(server.name)}; the evidence does not contain it"
+    if variable(URI) in commands:
+        local = "-Y EXTERNAL" in commands
+        example = (
+            "ldapi://%2FPATH of its local socket, on its host" if local else "ldap://HOST:PORT or ldaps://HOST:PORT"
+        )
+        comments.append(f"# {URI} must be set to the URL {what}: {example}")
+    if variable(HOST) in commands:
+        comments.append(f"# {HOST} must be set to the host {what}")
+    return "\n".join([*comments, commands])
+
+
+def _named_host(server: ServerAddress) -> str:
+    name = _one_line(server.host)
+    return name if server.ports or server.session is not None else f"the host of {name}"
+
+
+def _one_line(name: str) -> str:
+    return name if name.isprintable() else "the server"
+
+
+def port(server: ServerAddress) -> int:
+    """Return the port of a server, for tools that take it as an option; 389 if it is unknown."""
+    return server.command_port or DEFAULT_PORTS["ldap"]
+
+
+def variable(name: str) -> str:
+    """Return a word that ends a command while a variable is empty: the tools would take an empty URL for a default."""
+    return f'"${{{name}:?}}"'
+
+
+def bind_dn(server: ServerAddress) -> str:
+    """Return the DN to bind with: that of the session of the evidence, else the manager's."""
+    return (server.session.dn if server.session is not None else "") or manager_of(server)
+
+
+def manager_of(server: ServerAddress, manager: str = "") -> str:
+    """Return the DN of the manager; `manager` or the usual one for a server whose configuration does not name it."""
+    return (server.manager if server.manager.isprintable() else "") or manager or MANAGER
+
+
+def quoted(word: str) -> str:
+    """Return a word of a command, in double quotes where that is enough."""
+    return f'"{word}"' if " " in word and PLAIN.fullmatch(word) else shlex.quote(word)
+
+
+def _as_in(session: LdapSession, tool: str) -> str:
+    bind = f"-Q -Y {session.mechanism}" if session.mechanism else "-x"
+    password = f"-y {shlex.quote(session.password_file)}" if session.password_file else "-W"
+    account = f" -D {quoted(session.dn)} {password}" if session.dn else ""
+    start_tls = f" {session.start_tls}" if session.start_tls else ""
+    return f"{_environment(session)}{tool} {bind} -H {shlex.quote(session.url)}{start_tls}{account}"
+
+
+def _tls(server: ServerAddress) -> str:
+    return _environment(server.session) if server.session is not None else ""
+
+
+def _start_tls(server: ServerAddress) -> str:
+    return f" {server.session.start_tls}" if server.session is not None and server.session.start_tls else ""
+
+
+def _environment(session: LdapSession) -> str:
+    """Return the variables of libldap that precede a command: the tools have no options for them."""
+    ca_file = f"LDAPTLS_CACERT={shlex.quote(session.ca_file)} " if session.ca_file else ""
+    return f"{ca_file}LDAPTLS_REQCERT=never " if session.insecure else ca_file

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind
-from ldapdiag.servers.shell_text import HOST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,15 +16,9 @@ if TYPE_CHECKING:
 NO_SUFFIX, NO_BACKEND = "the suffix of the database", "the name of the database"
 
 
-def is_host(server: str) -> bool:
-    """Return whether a server's name can be used in a command."""
-    return HOST_NAME.fullmatch(server) is not None
-
-
-def missing_names(server: str, *known: tuple[object, str]) -> list[str]:
-    """Return descriptions of the missing names: the server's, and of each pair (name, description) without a name."""
-    needed = ((is_host(server), "a host name of the server"), *known)
-    return [description for name, description in needed if not name]
+def missing_names(*known: tuple[object, str]) -> list[str]:
+    """Return the description of each pair (name, description) without a name."""
+    return [description for name, description in known if not name]
 
 
 def advice_if_missing(remedy: Remedy, missing: Collection[str]) -> Remedy:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 
 class ServerRemedies(Protocol):
@@ -24,22 +25,28 @@ class ServerRemedies(Protocol):
     the server, empty where it is not known.
     """
 
-    def set_idle_timeout(self, server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+    def set_idle_timeout(
+        self, server: ServerAddress, seconds: int, current: int | None, version: Version = ()
+    ) -> Remedy:
         """Close connections after an idle time."""
 
-    def set_keepalive(self, server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+    def set_keepalive(
+        self, server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()
+    ) -> Remedy:
         """Send keepalive probes after an idle time."""
 
-    def exempt_from_idle_timeout(self, server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+    def exempt_from_idle_timeout(self, server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
         """Give accounts an idle limit of their own; None where the product has none, or no DN is valid."""
 
-    def raise_descriptor_limit(self, server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+    def raise_descriptor_limit(
+        self, server: ServerAddress, current: int | None, wanted: int, version: Version = ()
+    ) -> Remedy:
         """Raise the limit of open descriptors."""
 
-    def raise_backlog(self, server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+    def raise_backlog(self, server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
         """Raise the number of connections that may wait to be accepted."""
 
-    def raise_threads(self, server: str, current: int | None, wanted: int) -> Remedy:
+    def raise_threads(self, server: ServerAddress, current: int | None, wanted: int) -> Remedy:
         """Raise the number of worker threads."""
 
 
@@ -53,12 +60,12 @@ class IndexRemedies(Protocol):
     EXPECTED_IN_LOG: str
     """A sentence: what the access log shows of a search that an index answers."""
 
-    def ldapsearch_command(self, server: str, version: Version) -> str:
+    def ldapsearch_command(self, server: ServerAddress, version: Version) -> str:
         """Return ldapsearch with the options to connect and bind as an administrator."""
 
     def add_indexes(
         self,
-        server: str,
+        server: ServerAddress,
         backend: Backend,
         changes: Sequence[Change],
         configuration: IndexConfiguration,
@@ -68,7 +75,7 @@ class IndexRemedies(Protocol):
 
     def add_indexes_ldif(
         self,
-        server: str,
+        server: ServerAddress,
         backend: Backend,
         changes: Sequence[Change],
         configuration: IndexConfiguration,
@@ -78,7 +85,7 @@ class IndexRemedies(Protocol):
 
     def build_indexes(
         self,
-        server: str,
+        server: ServerAddress,
         backend: Backend,
         attributes: Sequence[str],
         configuration: IndexConfiguration,
@@ -88,7 +95,7 @@ class IndexRemedies(Protocol):
 
     def drop_indexes(
         self,
-        server: str,
+        server: ServerAddress,
         backend: Backend,
         changes: Sequence[Change],
         configuration: IndexConfiguration,

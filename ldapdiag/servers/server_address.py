@@ -1,7 +1,11 @@
-"""ServerAddress: how commands reach one server, among several of its host perhaps.
+"""ServerAddress: how commands reach one server, and bind to it.
 
-The commands of a remedy are written for the only server of a host: its port, its local socket, its service. For one of
-several they are rewritten, or become advice: the command of another server would be carried out there.
+The address and the bind are those with which its evidence was read. Else they are those of its host, if a table of the
+host shows its ports. Else they are unknown, and a variable of the shell stands for them: the command of a guessed
+address would be carried out on another server.
+
+The names of services and processes in a remedy are those of the only server of a host. For one of several servers they
+are replaced, or the remedy becomes advice.
 """
 
 from __future__ import annotations
@@ -11,15 +15,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.servers.missing_names import advice_if_missing
+from ldapdiag.servers.shell_text import HOST_NAME, bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ldapdiag.evidence.ldap_session import LdapSession
     from ldapdiag.remedy import Remedy
 
-LOCAL = re.compile(r"ldapi:///(?=\s|$)")
-"""The default local socket of slapd."""
-UNKNOWN_PORT = re.compile(r"ldap://SERVER\b")
+TLS_PORTS = frozenset({636, 3269})
+DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
+DEFAULT_SOCKET = "ldapi:///"
+"""The local socket that slapd opens if no path is given."""
+
 ANY_SERVICE = re.compile(
     r"systemctl (?:re)?(?:start|stop) (?:slapd|opendj|dirsrv\.target)\b|\b(?:slapd|opendj|dirsrv@)\.service\b"
 )
@@ -32,8 +40,6 @@ OF_THE_HOST = (
 )
 
 NEEDS: Mapping[re.Pattern[str], str] = {
-    UNKNOWN_PORT: "its port",
-    LOCAL: "its local socket (ldapi)",
     ANY_SERVICE: "the service that starts it, among those of its host",
     ANY_PROCESS: "its process",
     OTHER_PORT: "its port for administration",
@@ -47,14 +53,17 @@ class ServerAddress:
 
     name: str
     host: str
-    port: int | None = None
-    """A port without TLS, as far as is known."""
     ports: tuple[int, ...] = ()
+    """By a table of its host."""
     instance: str = ""
     """The name of its instance (389-ds)."""
     socket: str = ""
     """Its local socket, as the URL has it: ldapi://%2Frun%2Fslapd2%2Fldapi."""
     pid: int | None = None
+    session: LdapSession | None = None
+    """How its evidence was read from it."""
+    manager: str = ""
+    """The DN of its directory manager, by its configuration."""
 
     @property
     def is_only(self) -> bool:
@@ -62,30 +71,59 @@ class ServerAddress:
         return self.name == self.host
 
     @property
-    def endpoint(self) -> str:
-        """Return the host, and of one of several servers the port, for commands; empty without a known port."""
-        if self.is_only:
-            return self.host
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}" if self.port else ""
+    def port(self) -> int | None:
+        """Return its port, one without TLS if there is one."""
+        return next(iter(sorted(self.ports, key=lambda port: (port in TLS_PORTS, port))), None)
+
+    @property
+    def uri(self) -> str:
+        """Return its URL; empty: unknown."""
+        if self.session is not None:
+            return self.session.url
+        reached_by_ssh = self.host.count(":") == 1  # app1:2222, a port of ssh: perhaps a tunnel
+        if self.port is None or reached_by_ssh or not HOST_NAME.fullmatch(self.host):
+            return ""
+        scheme = "ldaps" if self.port in TLS_PORTS else "ldap"
+        port = "" if self.port == DEFAULT_PORTS[scheme] else f":{self.port}"
+        return f"{scheme}://{bracketed(self.host)}{port}"
+
+    @property
+    def local_uri(self) -> str:
+        """Return the URL of its local socket; empty: unknown."""
+        if self.session is not None and self.session.is_local:
+            return self.session.url
+        if self.socket:
+            return self.socket.replace("\\", "")
+        return DEFAULT_SOCKET if self.is_only and self.ports else ""
+
+    @property
+    def command_host(self) -> str:
+        """Return its host, for tools that take host and port as options; empty: unknown."""
+        uri = self.uri.partition("://")[2]
+        if not uri or (self.session is not None and self.session.is_local):
+            return ""
+        return uri[1:].partition("]")[0] if uri.startswith("[") else uri.partition(":")[0]
+
+    @property
+    def command_port(self) -> int | None:
+        """Return its port, for tools that take host and port as options; None: unknown."""
+        scheme, _, rest = self.uri.partition("://")
+        number = rest.rpartition("]")[2].partition(":")[2]
+        return int(number) if number.isdigit() else DEFAULT_PORTS.get(scheme)
 
     def adapt(self, remedy: Remedy) -> Remedy:
-        """Return a remedy that was made for `endpoint`, for this server alone."""
+        """Return a remedy with the names of this server's service and process, for this server alone."""
         if self.is_only:
             return remedy
         text, undo, verify, changes, risk = (
-            self.rewritten(part) for part in (remedy.text, remedy.undo, remedy.verify, remedy.changes, remedy.risk)
+            self._rewritten(part) for part in (remedy.text, remedy.undo, remedy.verify, remedy.changes, remedy.risk)
         )
-        adapted = replace(remedy, target=self.name, text=text, undo=undo, verify=verify, changes=changes, risk=risk)
+        adapted = replace(remedy, text=text, undo=undo, verify=verify, changes=changes, risk=risk)
         missing = [what for pattern, what in NEEDS.items() if pattern.search(f"{text}\n{undo}")]
         return replace(advice_if_missing(adapted, missing), verify="" if _unclear(verify) else verify)
 
-    def rewritten(self, text: str) -> str:
+    def _rewritten(self, text: str) -> str:
         """Return commands for the only server of a host with the names of this one, as far as they are known."""
-        if self.is_only:
-            return text
-        if self.socket:
-            text = LOCAL.sub(self.socket.replace("\\", ""), text)
         if self.instance:
             text = text.replace("dirsrv.target", f"dirsrv@{self.instance}")
             text = text.replace("dirsrv@.service", f"dirsrv@{self.instance}.service")
@@ -96,7 +134,7 @@ class ServerAddress:
         if self.ports:
             sports = " or ".join(f"sport = :{port}" for port in self.ports)
             text = text.replace("sport = :389 or sport = :636", sports).replace("'( sport = :389 )'", f"'( {sports} )'")
-        return text.replace(" -p 389 ", f" -p {self.port} ") if self.port else text
+        return text
 
 
 def _unclear(text: str) -> bool:

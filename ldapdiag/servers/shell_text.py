@@ -12,15 +12,12 @@ PLACEHOLDER = "SERVER"
 
 def host_name(name: str) -> str:
     """Return a host for use in a URL, an IPv6 address in brackets; SERVER if it is not a valid host name."""
-    if not HOST_NAME.fullmatch(name):
-        return PLACEHOLDER
-    return f"[{name}]" if name.count(":") > 1 else name
+    return bracketed(name) if HOST_NAME.fullmatch(name) else PLACEHOLDER
 
 
-def bare_host(name: str) -> str:
-    """Return a host without brackets and port, for tools that take the port as an option of its own."""
-    safe = host_name(name)
-    return safe.strip("[]") if safe.startswith("[") else safe.partition(":")[0] or PLACEHOLDER
+def bracketed(host: str) -> str:
+    """Return a host for use in a URL or a filter of ss, an IPv6 address in brackets."""
+    return f"[{host}]" if host.count(":") > 1 else host
 
 
 def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:

@@ -28,6 +28,8 @@ class BindOptions:
 
     dn: str = ""
     password: str = field(default="", repr=False)
+    password_file: str = ""
+    """The file that the password was read from; empty: it was typed."""
     mechanism: Mechanism = Mechanism.SIMPLE
     start_tls: StartTls = StartTls.NO
     """After a failed TRY the session continues in clear text, but never sends a password."""

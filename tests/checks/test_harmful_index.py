@@ -166,7 +166,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["member; rm -rf /", "member\nnsIndexType: sub", "$(member)", "a" * 3000])
 def test_hostile_names_reach_no_command(name, monkeypatch) -> None:
-    monkeypatch.setattr(harmful_index, "drop_indexes", lambda server, *about: (drop_indexes(server.endpoint, *about),))
+    monkeypatch.setattr(harmful_index, "drop_indexes", lambda server, *about: (drop_indexes(server, *about),))
     told = of_family(Family.OPENDJ, name, "substring")
     relying = replace(told.configuration, internal_searches={name.lower(): "MemberOf"})
     (one,) = judge(replace(told, configuration=relying))

@@ -158,7 +158,7 @@ def test_hostile_names_never_reach_a_command(audit: Audit, filter_: str, tmp_pat
     remedies = [one for found in audit.diagnosis().findings for one in found.remedies if one.kind != "advice"]
     assert remedies
     for text in (text for one in remedies for text in (one.text, one.undo, one.verify) if one.kind != "ldif"):
-        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LDAP_URI": "ldap://ds1"}
         subprocess.run(["sh", "-c", text], cwd=tmp_path, env=environment, input=b"", check=False)
     assert not (tmp_path / "pwned").exists()
     assert "changetype: delete" not in (tmp_path / "said").read_text().splitlines()

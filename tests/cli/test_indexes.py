@@ -61,9 +61,15 @@ def indexes(*arguments: str | Path, **more):
     return ldapdiag("indexes", *arguments, **more)
 
 
-DSCONF = 'dsconf -D "cn=Directory Manager" ldap://slapd-ds1 backend index'
+DSCONF = 'dsconf -D "cn=Directory Manager" "${LDAP_URI:?}" backend index'
 ADD = f"{DSCONF} add --attr displayName --index-type eq userRoot"
 BUILD = f"{DSCONF} reindex --wait --attr displayName userRoot"
+
+
+WANTED_ADDRESS = (
+    "# LDAP_URI must be set to the URL of slapd-ds1; the evidence does not contain it: "
+    "ldap://HOST:PORT or ldaps://HOST:PORT"
+)
 
 
 class TestText:
@@ -80,7 +86,7 @@ class TestText:
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain",
         ]
         place = lines.index(ADD)
-        assert lines[place - 1 : place + 3] == ["", ADD, BUILD, ""]
+        assert lines[place - 2 : place + 3] == ["", WANTED_ADDRESS, ADD, BUILD, ""]
         assert not [line for line in lines if "backend index" in line and line not in {ADD, BUILD}]
 
     def test_of_a_tidy_server_is_short_and_ends_with_zero(self, access, dse):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import examples
+from facts import address_of
 from lab.directory_servers import PASSWORD, SUFFIX, account
 from lab.filter_trace import Part, Traced, traced
 from lab.host import Host, wait_for
@@ -21,7 +22,6 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 from ldapdiag.servers.openldap.index_remedies import (
-    UNTIL_BUILT,
     add_indexes,
     add_indexes_ldif,
     build_indexes,
@@ -180,7 +180,7 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
     before = [leaf for one in filters for leaf in leaves_of(forecast(parse(one), SUFFIX, "sub", database))]
     changes = tuple(dict.fromkeys(leaf.change for leaf in before if leaf.change))
     assert changes
-    remedy = add_indexes("localhost", database.backend, changes, database.configuration, database.schema)
+    remedy = add_indexes(address_of("localhost"), database.backend, changes, database.configuration, database.schema)
     paste(slapd.server.host, remedy.text)
     for asked in slapd.compared(filters, SUFFIX, "sub"):
         check(asked)
@@ -192,14 +192,22 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
 def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     database = slapd.database()
     changes = (Change("departmentNumber", "eq"), Change("departmentNumber", "pres"), Change("cn", "approx"))
-    ldif = add_indexes_ldif("localhost", database.backend, changes, database.configuration, database.schema)
-    paste(slapd.server.host, f"ldapmodify -Q -Y EXTERNAL -H ldapi:/// <<'LDIF'\n{ldif}LDIF\n{UNTIL_BUILT}")
+    about = (database.backend, changes, database.configuration, database.schema)
+    remedy = add_indexes(address_of("localhost"), *about)
+    ldif = add_indexes_ldif(address_of("localhost"), *about)
+    paste(
+        slapd.server.host,
+        f"ldapmodify -Q -Y EXTERNAL -H ldapi:/// <<'LDIF'\n{ldif}LDIF\n{remedy.text.splitlines()[-1]}",
+    )
     added = slapd.database()
     told = slapd.ask(["(departmentNumber=3)", "(departmentNumber=*)", "(cn~=alder)", "(cn=alder)"])
     forecasts = [forecast(parse(one.filter), SUFFIX, "sub", added) for one in told]
     assert [one.found.is_all for one in told] == [one.index_use is IndexUse.UNINDEXED for one in forecasts]
     assert not any(one.leaves[0].change for one in forecasts[:3])
-    paste(slapd.server.host, drop_indexes("localhost", added.backend, changes, added.configuration, added.schema).text)
+    paste(
+        slapd.server.host,
+        drop_indexes(address_of("localhost"), added.backend, changes, added.configuration, added.schema).text,
+    )
     dropped = slapd.database()
     assert "departmentNumber" not in lines_of(dropped)
     assert all("approx" not in types for _, types in lines_of(dropped).items() if _ == "cn")
@@ -208,7 +216,9 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
 def test_an_index_is_built_anew_while_searches_find_everything(slapd) -> None:
     database = slapd.database()
     attribute = next(one.attribute for one in database.backend.definitions if "eq" in one.types)
-    remedy = build_indexes("localhost", database.backend, [attribute], database.configuration, database.schema)
+    remedy = build_indexes(
+        address_of("localhost"), database.backend, [attribute], database.configuration, database.schema
+    )
     paste(slapd.server.host, remedy.text)
     assert lines_of(slapd.database()) == lines_of(database)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from facts import address_of
 from lab.directory_servers import DSE, SUFFIX
 from lab.host import Host, wait_for
 from lab.laboratory import need
@@ -17,7 +18,7 @@ from reading import facts_of
 
 SCHEMA = standard()
 ENTRIES = 1500
-SERVER = "127.0.0.1"
+SERVER = address_of("127.0.0.1")
 NEW = (Change("employeeNumber", "eq"), Change("description", "eq"), Change("description", "pres"))
 FURTHER = (Change("uid", "sub"), Change("title", "eq"))
 NUMBERS = (Change("shadowMin", "eq", "integerOrderingMatch"),)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from facts import address_of
 from lab.directory_servers import SLAPD_FILE, SUFFIX
 from lab.host import Host
 from lab.terminal import paste
@@ -158,6 +159,6 @@ def test_what_is_dropped_must_be_gone_first(slapd):
 def test_an_index_is_built_again_without_an_edit(slapd):
     first = slapd.pid
     backend, told = configured(slapd)
-    paste(slapd.host, build_indexes("ldap", backend, ["cn"], told, SCHEMA).text)
+    paste(slapd.host, build_indexes(address_of("ldap"), backend, ["cn"], told, SCHEMA).text)
     assert slapd.pid != first
     assert slapd.search(SUFFIX, "(cn=person 5)", "1.1").count("dn: ") == 1

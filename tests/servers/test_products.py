@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import address_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, RemedyKind, Where
 from ldapdiag.servers.host_remedies import (
@@ -17,9 +18,11 @@ from ldapdiag.servers.host_remedies import (
     raise_conntrack,
     set_client_keepalive,
 )
+from ldapdiag.servers.ldap_tools import host
 from ldapdiag.servers.products import product_of
-from ldapdiag.servers.shell_text import bare_host, host_name
+from ldapdiag.servers.shell_text import host_name
 
+LDAP = address_of("ldap")
 DS389 = product_of(Family.DS389).remedies
 OPENLDAP = product_of(Family.OPENLDAP).remedies
 DSEE = product_of(Family.DSEE).remedies
@@ -41,21 +44,24 @@ HOSTILE = (
 
 
 def every_remedy(name="ldap"):
+    server = address_of(name)
     for remedies in (DS389, OPENLDAP, DSEE, OPENDJ, PING):
-        yield remedies.set_idle_timeout(name, 300, 0, (2, 3, 1))
-        yield remedies.set_idle_timeout(name, 300, 600, (4, 10, 1))
-        yield remedies.set_idle_timeout(name, 300, 600, (11, 1, 1))
-        yield remedies.set_idle_timeout(name, 300, None)
-        yield remedies.set_keepalive(name, 120, 300, (2, 3, 1))
-        yield remedies.set_keepalive(name, 120, version=(1, 4, 3))
-        yield remedies.raise_descriptor_limit(name, 1024, 8192, (2, 3, 1))
-        yield remedies.raise_descriptor_limit(name, None, 8192)
-        yield remedies.raise_backlog(name, 128, 1024)
-        yield remedies.raise_backlog(name, None, 1024, (6, 3, 0))
-        yield remedies.raise_threads(name, 16, 32)
-        yield remedies.raise_threads(name, None, 32)
+        yield remedies.set_idle_timeout(server, 300, 0, (2, 3, 1))
+        yield remedies.set_idle_timeout(server, 300, 600, (4, 10, 1))
+        yield remedies.set_idle_timeout(server, 300, 600, (11, 1, 1))
+        yield remedies.set_idle_timeout(server, 300, None)
+        yield remedies.set_keepalive(server, 120, 300, (2, 3, 1))
+        yield remedies.set_keepalive(server, 120, version=(1, 4, 3))
+        yield remedies.raise_descriptor_limit(server, 1024, 8192, (2, 3, 1))
+        yield remedies.raise_descriptor_limit(server, None, 8192)
+        yield remedies.raise_backlog(server, 128, 1024)
+        yield remedies.raise_backlog(server, None, 1024, (6, 3, 0))
+        yield remedies.raise_threads(server, 16, 32)
+        yield remedies.raise_threads(server, None, 32)
     for remedies in (DS389, DSEE, OPENDJ, PING):
-        yield remedies.exempt_from_idle_timeout(name, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com"))
+        yield remedies.exempt_from_idle_timeout(
+            server, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com")
+        )
     yield set_client_keepalive(name, 120)
     yield close_ghosts(name, 389, "10.77.2.2", (40001, 40002))
     yield raise_conntrack(name, 60_000, 65_536)
@@ -106,16 +112,15 @@ def test_a_host_name_stands_as_a_url_wants_it(name, shown):
 
 
 @pytest.mark.parametrize(
-    ("name", "bare"),
-    [("ldap", "ldap"), ("ds1:1389", "ds1"), ("2001:db8::1", "2001:db8::1"), ("a b", "SERVER"), ("::1", "::1")],
+    ("name", "bare"), [("ldap", "ldap"), ("2001:db8::1", "2001:db8::1"), ("a b", '"${LDAP_HOST:?}"'), ("::1", "::1")]
 )
 def test_a_host_name_stands_as_an_option_wants_it(name, bare):
-    assert bare_host(name) == bare
+    assert host(address_of(name)) == bare
 
 
 class TestIdleTimeoutOf389:
     def test_reads_as_sketched(self):
-        assert DS389.set_idle_timeout("ldap", 300, 0).text.splitlines() == [
+        assert DS389.set_idle_timeout(LDAP, 300, 0).text.splitlines() == [
             "ldapmodify -x -H ldap://ldap -D \"cn=Directory Manager\" -W <<'LDIF'",
             "dn: cn=config",
             "changetype: modify",
@@ -125,39 +130,39 @@ class TestIdleTimeoutOf389:
         ]
 
     def test_goes_back_to_the_former_value_or_to_the_default(self):
-        assert "nsslapd-idletimeout: 3600" in DS389.set_idle_timeout("ldap", 300, 3600).undo
-        assert "delete: nsslapd-idletimeout" in DS389.set_idle_timeout("ldap", 300, None).undo
+        assert "nsslapd-idletimeout: 3600" in DS389.set_idle_timeout(LDAP, 300, 3600).undo
+        assert "delete: nsslapd-idletimeout" in DS389.set_idle_timeout(LDAP, 300, None).undo
 
     def test_says_that_open_connections_keep_their_limit(self):
-        remedy = DS389.set_idle_timeout("ldap", 300, 0, (2, 3, 1))
+        remedy = DS389.set_idle_timeout(LDAP, 300, 0, (2, 3, 1))
         assert remedy.needs is Needs.RECONNECT
         assert "those that are open now keep the old one" in remedy.changes
         assert "issue #6004" in remedy.changes
 
     def test_claims_no_more_than_is_known_of_a_newer_version(self):
-        remedy = DS389.set_idle_timeout("ldap", 300, 0, (3, 1, 0))
+        remedy = DS389.set_idle_timeout(LDAP, 300, 0, (3, 1, 0))
         assert "those that are open now may keep the old one" in remedy.changes
         assert "#6004" not in remedy.changes
 
 
 class TestIdleTimeoutOfOpenldap:
     def test_holds_at_once(self):
-        assert OPENLDAP.set_idle_timeout("ldap", 300, 0).needs is Needs.NONE
+        assert OPENLDAP.set_idle_timeout(LDAP, 300, 0).needs is Needs.NONE
 
     def test_names_the_line_for_servers_without_cn_config(self):
-        assert "'idletimeout 300' to slapd.conf" in OPENLDAP.set_idle_timeout("ldap", 300, 0).changes
+        assert "'idletimeout 300' to slapd.conf" in OPENLDAP.set_idle_timeout(LDAP, 300, 0).changes
 
 
 class TestIdleTimeoutOfDsee:
     @pytest.mark.parametrize("version", [(), (6, 3, 0), (11, 1, 1)])
     def test_is_a_property_of_dsconf(self, version):
-        remedy = DSEE.set_idle_timeout("ldap", 300, 0, version)
+        remedy = DSEE.set_idle_timeout(LDAP, 300, 0, version)
         assert remedy.text == "dsconf set-server-prop -h ldap -p 389 idle-timeout:300"
         assert remedy.undo == "dsconf set-server-prop -h ldap -p 389 idle-timeout:none"
         assert remedy.verify == "dsconf get-server-prop -h ldap -p 389 idle-timeout"
 
     def test_is_an_attribute_before_dsconf_came(self):
-        remedy = DSEE.set_idle_timeout("ldap", 300, None, (5, 2, 0))
+        remedy = DSEE.set_idle_timeout(LDAP, 300, None, (5, 2, 0))
         assert "nsslapd-idletimeout: 300" in remedy.text
         assert "nsslapd-idletimeout: 0" in remedy.undo
 
@@ -165,7 +170,7 @@ class TestIdleTimeoutOfDsee:
 class TestIdleTimeoutOfOpendj:
     @pytest.mark.parametrize("version", [(), (3, 0, 0), (5, 1, 2), (6, 5, 0), (12, 2, 1)])
     def test_is_a_property_of_the_global_configuration(self, version):
-        remedy = OPENDJ.set_idle_timeout("ldap", 300, 600, version)
+        remedy = OPENDJ.set_idle_timeout(LDAP, 300, 600, version)
         assert remedy.text == (
             'dsconfig set-global-configuration-prop -h ldap -p 4444 -D "cn=Directory Manager" '
             '--bindPasswordFile ~/.ldap-password -X -n --set "idle-time-limit:300 s"'
@@ -174,20 +179,20 @@ class TestIdleTimeoutOfOpendj:
 
     @pytest.mark.parametrize("version", [(4, 0, 0), (4, 5, 4), (4, 10, 1)])
     def test_is_a_virtual_attribute_where_that_property_is_ignored(self, version):
-        remedy = OPENDJ.set_idle_timeout("ldap", 300, 0, version)
+        remedy = OPENDJ.set_idle_timeout(LDAP, 300, 0, version)
         assert "create-virtual-attribute" in remedy.text
         assert "idle-time-limit:300" not in remedy.text
         assert "issue 697" in remedy.changes
         assert "delete-virtual-attribute" in remedy.undo
 
     def test_is_set_as_the_administrator_that_newer_ones_have(self):
-        assert "-D uid=admin " in OPENDJ.set_idle_timeout("ldap", 300, 0, (8, 0, 0)).text
-        assert "-D uid=admin " not in OPENDJ.set_idle_timeout("ldap", 300, 0, (11, 1, 2)).text
+        assert "-D uid=admin " in OPENDJ.set_idle_timeout(LDAP, 300, 0, (8, 0, 0)).text
+        assert "-D uid=admin " not in OPENDJ.set_idle_timeout(LDAP, 300, 0, (11, 1, 2)).text
 
 
 class TestIdleTimeoutOfPing:
     def test_is_a_property_of_the_global_configuration(self):
-        remedy = PING.set_idle_timeout("ldap", 300, None)
+        remedy = PING.set_idle_timeout(LDAP, 300, None)
         assert remedy.text.startswith("dsconfig set-global-configuration-prop --hostname ldap --port 636 --useSSL")
         assert remedy.text.endswith('--no-prompt --set "idle-time-limit:300 s"')
         assert '--set "idle-time-limit:0 s"' in remedy.undo
@@ -195,11 +200,11 @@ class TestIdleTimeoutOfPing:
 
 class TestKeepalive:
     def test_is_the_servers_where_it_has_one(self):
-        assert "nsslapd-tcp-keepalive-time: 15" in DS389.set_keepalive("ldap", 15, version=(2, 3, 1)).text
+        assert "nsslapd-tcp-keepalive-time: 15" in DS389.set_keepalive(LDAP, 15, version=(2, 3, 1)).text
 
     @pytest.mark.parametrize("remedies", [DS389, OPENLDAP, DSEE, OPENDJ, PING])
     def test_is_the_kernels_where_it_has_none(self, remedies):
-        remedy = remedies.set_keepalive("ldap", 15, version=(1, 4, 3))
+        remedy = remedies.set_keepalive(LDAP, 15, version=(1, 4, 3))
         assert "net.ipv4.tcp_keepalive_time = 15" in remedy.text
         assert "whole host" in remedy.changes
         assert "tcp_keepalive_time=7200" in remedy.undo
@@ -212,18 +217,18 @@ class TestKeepalive:
 
 class TestExemption:
     def test_pastes_names_only_when_they_are_distinguished_names(self):
-        remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=a,dc=x", "rm -rf /", "uid=b\n,dc=x"))
+        remedy = DS389.exempt_from_idle_timeout(LDAP, ("uid=a,dc=x", "rm -rf /", "uid=b\n,dc=x"))
         assert remedy is not None
         assert "rm -rf" not in remedy.text + remedy.changes + remedy.verify
         assert "2 whose names are not distinguished names" in remedy.changes
 
     def test_writes_what_ldif_cannot_hold_in_base64(self):
-        remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=jürgen,dc=x",))
+        remedy = DS389.exempt_from_idle_timeout(LDAP, ("uid=jürgen,dc=x",))
         assert remedy is not None
         assert "dn:: dWlkPWrDvHJnZW4sZGM9eA==" in remedy.text
 
     def test_is_not_for_who_is_exempt_anyway(self):
-        assert DS389.exempt_from_idle_timeout("ldap", ("cn=directory manager",)) is None
+        assert DS389.exempt_from_idle_timeout(LDAP, ("cn=directory manager",)) is None
 
     @pytest.mark.parametrize(
         ("remedies", "setting"),
@@ -234,21 +239,21 @@ class TestExemption:
         ],
     )
     def test_says_never_in_the_words_of_each_product(self, remedies, setting):
-        assert setting in remedies.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",)).text
-        assert ": 60\n" in remedies.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",), 60).text
+        assert setting in remedies.exempt_from_idle_timeout(LDAP, ("uid=a,dc=x",)).text
+        assert ": 60\n" in remedies.exempt_from_idle_timeout(LDAP, ("uid=a,dc=x",), 60).text
 
     def test_does_not_exist_in_openldap(self):
-        assert OPENLDAP.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",)) is None
+        assert OPENLDAP.exempt_from_idle_timeout(LDAP, ("uid=a,dc=x",)) is None
 
 
 class TestDescriptors:
     def test_are_raised_for_the_process_before_the_server(self):
-        text = DS389.raise_descriptor_limit("ldap", 1024, 8192).text
+        text = DS389.raise_descriptor_limit(LDAP, 1024, 8192).text
         assert text.index("LimitNOFILE=8192") < text.index("systemctl restart") < text.index("nsslapd-maxdescriptors")
 
     def test_come_with_the_ceiling_of_the_version(self):
-        assert "64,000" in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (2, 7, 0)).risk
-        assert "64,000" not in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (1, 3, 11)).risk
+        assert "64,000" in DS389.raise_descriptor_limit(LDAP, 1024, 100_000, (2, 7, 0)).risk
+        assert "64,000" not in DS389.raise_descriptor_limit(LDAP, 1024, 100_000, (1, 3, 11)).risk
 
 
 class TestBoxes:

@@ -9,12 +9,12 @@ from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.server_address import ServerAddress
 
-ONLY = ServerAddress(name="ldap", host="ldap", port=389, ports=(389,), pid=7)
+ONLY = ServerAddress(name="ldap", host="ldap", ports=(389,), pid=7)
 SECOND = ServerAddress(
-    name="slapd-ds2@ldap", host="ldap", port=1389, ports=(1389, 1636), instance="ds2", pid=4711,
+    name="slapd-ds2@ldap", host="ldap", ports=(1389, 1636), instance="ds2", pid=4711,
     socket="ldapi://%2Frun%2Fsecond%2Fldapi",
 )  # fmt: skip
-UNKNOWN = ServerAddress(name="ldap:1389", host="ldap", port=1389, ports=(1389,))
+UNKNOWN = ServerAddress(name="ldap:1389", host="ldap", ports=(1389,))
 FAMILIES = [family for family in Family if product_of(family)]
 
 
@@ -23,10 +23,10 @@ def remedies(family: Family, server: ServerAddress):
     assert product
     make = product.remedies
     made = [
-        make.set_idle_timeout(server.endpoint, 300, None),
-        make.raise_descriptor_limit(server.endpoint, None, 20_000),
-        make.raise_backlog(server.endpoint, None, 512),
-        make.raise_threads(server.endpoint, 16, 32),
+        make.set_idle_timeout(server, 300, None),
+        make.raise_descriptor_limit(server, None, 20_000),
+        make.raise_backlog(server, None, 512),
+        make.raise_threads(server, 16, 32),
     ]
     return [(before, server.adapt(before)) for before in made]
 
@@ -65,4 +65,4 @@ def test_of_slapd_the_local_socket_is_named_and_the_service_is_not() -> None:
         assert "-H ldapi://%2Frun%2Fsecond%2Fldapi <<" in remedy.text
     assert descriptors.kind is RemedyKind.ADVICE
     assert "the service that starts it" in descriptors.text
-    assert remedies(Family.OPENLDAP, UNKNOWN)[0][1].kind is RemedyKind.ADVICE
+    assert '-H "${LDAP_URI:?}" <<' in remedies(Family.OPENLDAP, UNKNOWN)[0][1].text

@@ -22,6 +22,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
 from ldapdiag.evidence.indexes.explanations import IndexExplanations
 from ldapdiag.evidence.indexes.index_status import IndexStatus
+from ldapdiag.evidence.ldap_session import question_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
@@ -95,10 +96,11 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
     families = frozenset(family for fact in facts if (family := _family(fact)))
     headers = [header for fact in facts if isinstance(fact, AccessLog) for header in _headers(fact)]
     place = origin.path if families else origin.path.rpartition("/")[0] + "/"
-    named = "\n".join([*(path for _, path in headers), origin.asked, f"{origin.folder}/", place])
+    asked = question_of(origin.asked)
+    named = "\n".join([*(path for _, path in headers), asked, f"{origin.folder}/", place])
     reported = frozenset(endpoint for fact in facts for endpoint in _listeners(fact))
     reported |= {(ANY, port) for port, _ in headers}
-    targets = [(secure, _endpoint(host, port, secure)) for secure, host, port in TARGET.findall(origin.asked)]
+    targets = [(secure, _endpoint(host, port, secure)) for secure, host, port in TARGET.findall(asked)]
     return ServerHints(
         pids=processes_named(origin),
         endpoints=reported or frozenset(endpoint for _, endpoint in targets),
@@ -107,7 +109,7 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
         lives=tuple((one.started_at, one.taken_at) for one in facts if isinstance(one, Monitor) and one.started_at),
         instances=frozenset(INSTANCE.findall(named) if families <= {Family.DS389} else ()),
         families=families,
-        paths=frozenset(PATH.findall(origin.asked)),
+        paths=frozenset(PATH.findall(asked)),
         process=_process_in_name(facts),
         words=tuple(WORD.findall(origin.path.rpartition("/")[2].rpartition(".")[0].lower())),
     )
@@ -123,7 +125,7 @@ def _process_in_name(facts: Sequence[Any]) -> int | None:
 
 def processes_named(origin: Origin) -> frozenset[int]:
     """Return the processes in the command that a file answers, or in its path."""
-    return frozenset(map(int, PROCESS.findall(f"{origin.asked} /{origin.path}")))
+    return frozenset(map(int, PROCESS.findall(f"{question_of(origin.asked)} /{origin.path}")))
 
 
 def _endpoint(host: str, port: str, secure: str) -> Endpoint:

@@ -27,8 +27,6 @@ from ldapdiag.servers.server_address import ServerAddress
 
 T = TypeVar("T")
 
-TLS_PORTS = frozenset({636, 3269})
-
 BEHIND = "collect from the directory servers behind it, or name them as targets"
 
 Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
@@ -81,14 +79,14 @@ class Instance(ServerProcess):
     @property
     def address(self) -> ServerAddress:
         """Return how commands reach it."""
-        plain = sorted(self.ports - TLS_PORTS) or sorted(self.ports)
         return ServerAddress(
             name=self.name,
             host=self.host,
-            port=plain[0] if plain else None,
             ports=tuple(sorted(self.ports)),
             instance=self.instance,
             socket=self.socket,
+            session=self.session,
+            manager=self.configuration.manager if self.configuration else "",
             pid=next(iter(self.pids)) if len(self.pids) == 1 else None,
         )
 
@@ -159,6 +157,7 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             pids=server.pids,
             instance=server.instance,
             socket=server.socket,
+            session=server.session,
             ambiguous=server.ambiguous,
             proxy=server.proxy,
             kernel=merge_settings(facts_of(kernels, host.host)),

@@ -17,6 +17,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.ldap_session import LdapSession, session_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.wording import counted
@@ -55,6 +56,8 @@ class ServerProcess:
     """The name of its instance (389-ds); empty: unknown."""
     socket: str = ""
     """The URL of its local socket; empty: unknown."""
+    session: LdapSession | None = None
+    """How its evidence was read from it over LDAP; None: it was not."""
     ambiguous: frozenset[str] = frozenset()
     """Kinds of evidence on its host that fit several of its servers, and are used for none."""
     proxy: str = ""
@@ -187,7 +190,14 @@ def _server(name: str, host: str, one: Candidate, separation: Separation) -> Lis
         ambiguous=frozenset(fact.kind for fact in separation.ambiguous),
         instance=next(iter(one.named)) if len(one.named) == 1 else "",
         socket=next(iter(sockets)) if len(sockets) == 1 else "",
+        session=_session(one),
     )
+
+
+def _session(one: Candidate) -> LdapSession | None:
+    """Return the session that the evidence was read in; of several, one with a bind."""
+    sessions = {session for fact in one.facts if (session := session_of(fact.origin.asked)) is not None}
+    return min(sessions, key=lambda session: (not session.is_bound, session.url), default=None)
 
 
 def _names(host: str, servers: Sequence[Candidate]) -> dict[str, Candidate]:

@@ -67,7 +67,7 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
     if server.product is None:
         yield _step("drain", advise_idle_timeout(server.name, seconds, str(server.identity or "")))
         return
-    remedy = server.product.remedies.set_idle_timeout(server.address.endpoint, seconds, current, server.version)
+    remedy = server.product.remedies.set_idle_timeout(server.address, seconds, current, server.version)
     yield _step("drain", server.address.adapt(remedy))
     if (
         pairing is not None
@@ -108,7 +108,7 @@ def _cure(
     if seconds is None or (current is not None and current <= seconds):
         return
     if server.product is not None:
-        remedy = server.product.remedies.set_keepalive(server.address.endpoint, seconds, current, server.version)
+        remedy = server.product.remedies.set_keepalive(server.address, seconds, current, server.version)
         yield _step("cure", server.address.adapt(remedy))
     else:
         yield _step("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
@@ -147,7 +147,7 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         )
         yield _step("tidy", replace(longer, changes=f"{longer.changes} {why}"))
     elif server.product is not None:
-        remedy = server.product.remedies.set_idle_timeout(server.address.endpoint, seconds, current, server.version)
+        remedy = server.product.remedies.set_idle_timeout(server.address, seconds, current, server.version)
         yield _step("tidy", server.address.adapt(remedy))
 
 
@@ -158,7 +158,7 @@ def _exempt(server: Instance) -> Iterator[Remedy]:
     exempt = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
     accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in exempt)
     if accounts:
-        remedy = server.product.remedies.exempt_from_idle_timeout(server.address.endpoint, accounts)
+        remedy = server.product.remedies.exempt_from_idle_timeout(server.address, accounts)
         if remedy is not None:
             yield _step("exempt", server.address.adapt(remedy))
 

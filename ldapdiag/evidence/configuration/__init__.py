@@ -48,6 +48,8 @@ class Configuration:
     max_connections: int | None = None
     """Where that is a setting; 0: no limit. At its MaxConnections, Active Directory closes one for each new one."""
     ports: tuple[int, ...] = ()
+    manager: str = ""
+    """The DN of the directory manager (nsslapd-rootdn); empty: unknown."""
     idle_exemptions: tuple[tuple[str, int], ...] = ()
     """(DN, seconds) of accounts with their own idle timeout (nsIdleTimeout, ds-rlim-idle-time-limit); -1: none."""
     replication_accounts: tuple[str, ...] = ()

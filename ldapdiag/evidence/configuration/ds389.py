@@ -43,6 +43,7 @@ ATTRIBUTES = (
     "nsslapd-securePort",
     "nsslapd-security",
     "nsslapd-versionstring",
+    "nsslapd-rootdn",
     *DSEE_NAMES,
 )
 """The attributes read of cn=config. In the answer to a search for all of these, a missing attribute is not set."""
@@ -101,6 +102,7 @@ def _settings(entry: Entry, document: Document) -> Configuration:
         listen_backlog=next((size for size in map(partial(_amount, entry), BACKLOGS) if size is not None), None),
         max_connections=_amount(entry, "nsslapd-maxconnections"),
         ports=tuple(_ports(entry)),
+        manager=entry.first("nsslapd-rootdn"),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.remedy import RemedyKind
+from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.index_remedies import add_indexes, without_ldif
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.remedy import Remedy
+    from ldapdiag.report.indexes.script_addresses import ScriptAddresses
     from ldapdiag.servers.candidates import Change
 
 NOTHING = "nothing to change"
-HEAD = """#!/bin/sh
-set -e
-stopped() {
+FIRST = "#!/bin/sh\nset -e\n"
+HEAD = """stopped() {
 code=$?
 [ "$code" -eq 0 ] || report >&2
 exit "$code"
@@ -61,13 +62,16 @@ def as_script(diagnosis: Diagnosis) -> str:
     advice = [
         f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
     ]
-    steps = [_step(one) for one in remedies if one.kind is RemedyKind.SHELL]
-    return "\n".join([HEAD, *advice, *steps] if steps else ["#!/bin/sh\nset -e\n", *(advice or [f"# {NOTHING}\n"])])
+    commands = [one for one in remedies if one.kind is RemedyKind.SHELL]
+    if not commands:
+        return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
+    addresses = addresses_of(commands)
+    return "\n".join([f"{FIRST}{addresses.head}{HEAD}", *advice, *(_step(one, addresses) for one in commands)])
 
 
-def _step(remedy: Remedy) -> str:
+def _step(remedy: Remedy, addresses: ScriptAddresses) -> str:
     """Return the commands that add indexes and build them, preceded by the text to print if one fails."""
-    lines = [f"step={shlex.quote(neutral(f'{remedy.title} at {remedy.target}'))}"]
+    lines = [*addresses.before(remedy), f"step={shlex.quote(neutral(f'{remedy.title} at {remedy.target}'))}"]
     if remedy.undo:
         lines += ["undo() { cat <<'UNDO'", remedy.undo, "UNDO", "}"]
     return "\n".join([_comments(remedy), *lines, remedy.text, ""])

@@ -16,6 +16,7 @@ from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
 FOREST_WIDE = (
     "This changes the default query policy, which replicates to every domain controller of the forest; it does not "
@@ -29,29 +30,29 @@ POWERSHELL = (
 )
 
 
-def policies(server: str, *commands: str) -> str:
+def policies(server: ServerAddress, *commands: str) -> str:
     """Return an ntdsutil command that connects to a server's LDAP policies, runs commands and quits."""
-    name = server if HOST_NAME.fullmatch(server) else PLACEHOLDER
+    name = server.host if HOST_NAME.fullmatch(server.host) else PLACEHOLDER
     steps = ("LDAP policies", "Connections", f"Connect to server {name}", "Quit", *commands, "Quit", "Quit")
     return " ".join(["ntdsutil", *(f'"{step}"' for step in steps)])
 
 
-def setting(server: str, policy: str, value: int) -> str:
+def setting(server: ServerAddress, policy: str, value: int) -> str:
     """Return an ntdsutil command that sets one policy."""
     return policies(server, f"Set {policy} to {value}", "Commit Changes", "Show Values")
 
 
-def shown(server: str) -> str:
+def shown(server: ServerAddress) -> str:
     """Return an ntdsutil command that shows all policies."""
     return policies(server, "Show Values")
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set MaxConnIdleTime; the undo restores the former value or the default."""
     former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnIdleTime", seconds),
@@ -70,14 +71,14 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set Windows' keepalive time: Active Directory has no policy for it."""
     del version  # the same in every version
     entry = f'"{TCP_PARAMETERS}" /v KeepAliveTime'
     former = f"/t REG_DWORD /d {current * 1000} /f" if current else "/f"
     return Remedy(
         title=f"Send keepalive probes after {seconds:,} s of idle time (Windows)",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"reg add {entry} /t REG_DWORD /d {seconds * 1000} /f",
@@ -94,17 +95,17 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
     )
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> None:
     """Return None: MaxConnIdleTime has no exceptions for accounts."""
     del server, dns, seconds
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise MaxConnections, the only limit."""
     del current, version  # `current` is a number of descriptors, not MaxConnections
     return Remedy(
         title=f"Raise MaxConnections to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnections", wanted),
@@ -119,12 +120,12 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Advise what to check: Windows has no such setting."""
     del current, version  # the same in every version
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
         text="Neither Active Directory nor Windows has a setting for it. Check why lsass.exe accepts connections too "
@@ -137,12 +138,12 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set MaxPoolThreads, a number per processor."""
     each = wanted if wanted > 0 else POOL_THREADS
     return Remedy(
         title=f"Set the number of worker threads per processor to {each}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxPoolThreads", each),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.ldap_tools import MANAGER, as_manager, modify
+from ldapdiag.servers.ldap_tools import as_manager, dsconf, modify, takes_dsconf
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,
@@ -29,7 +29,6 @@ from ldapdiag.servers.ldbm_index_changes import (
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.missing_names import NO_BACKEND, advice_if_missing, missing_names
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
-from ldapdiag.servers.shell_text import host_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
 
@@ -51,20 +51,24 @@ NO_RESTART = (
 REMOVED_TYPE = "A removed type is maintained and used until the next restart."
 
 
-def ldapsearch_command(server: str, version: Version) -> str:
+def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     """Return ldapsearch with the options to connect and bind as the manager."""
     del version  # the same in every version
     return as_manager("ldapsearch", server)
 
 
 def add_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Add indexes and build them."""
     chosen = to_add(changes, backend, configuration, schema)
     remedy = Remedy(
         title=f"Index {chosen.listed}" if chosen.changes else INDEX_BY_HAND,
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text=_add_command_text(server, backend, chosen, configuration.identity.version) or chosen.why_none,
@@ -78,11 +82,11 @@ def add_indexes(
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _missing(server, backend))
+    return advice_if_missing(remedy, _missing(backend))
 
 
 def add_indexes_ldif(
-    server: str,  # noqa: ARG001  part of the interface
+    server: ServerAddress,  # noqa: ARG001  part of the interface
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -94,13 +98,17 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    attributes: Sequence[str],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
     names = to_build(attributes, backend, schema)
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=_build_command(server, backend, names, configuration.identity.version),
@@ -111,18 +119,22 @@ def build_indexes(
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _missing(server, backend))
+    return advice_if_missing(remedy, _missing(backend))
 
 
 def drop_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Remove indexes."""
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
     types = [one for one in chosen.changes if not removes_all(one)]
     remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.changes else "Drop no index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text=_drop_command_text(server, backend, chosen, version) or chosen.why_none,
@@ -140,26 +152,26 @@ def drop_indexes(
         family=Family.DS389,
         needs=Needs.RESTART if types else Needs.NONE,
     )
-    return advice_if_missing(remedy, _missing(server, backend))
+    return advice_if_missing(remedy, _missing(backend))
 
 
-def _missing(server: str, backend: Backend) -> list[str]:
-    return missing_names(server, (backend_name(backend), NO_BACKEND))
+def _missing(backend: Backend) -> list[str]:
+    return missing_names((backend_name(backend), NO_BACKEND))
 
 
-def _has_dsconf(version: Version) -> bool:
-    return not version or version >= FIRST_WITH_DSCONF
+def _has_dsconf(server: ServerAddress, version: Version) -> bool:
+    return takes_dsconf(server) and (not version or version >= FIRST_WITH_DSCONF)
 
 
-def _dsconf(server: str, *words: str) -> str:
+def _dsconf(server: ServerAddress, *words: str) -> str:
     """Return a dsconf command for a backend's indexes; it prompts for the password."""
-    return " ".join([f'dsconf -D "{MANAGER}" ldap://{host_name(server)} backend index', *words])
+    return dsconf(server, "backend index", *words)
 
 
-def _add_command_text(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
+def _add_command_text(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
     if not chosen.changes:
         return ""
-    if chosen.extended or not _has_dsconf(version):
+    if chosen.extended or not _has_dsconf(server, version):
         return modify(server, *_ldif(backend, chosen))
     commands = [
         _dsconf(
@@ -175,8 +187,8 @@ def _add_command_text(server: str, backend: Backend, chosen: EntryChanges, versi
     return "\n".join([*commands, _build_command(server, backend, chosen.attributes, version)])
 
 
-def _build_command(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> str:
-    if not _has_dsconf(version) and attributes:
+def _build_command(server: ServerAddress, backend: Backend, attributes: Sequence[str], version: Version) -> str:
+    if not _has_dsconf(server, version) and attributes:
         return modify(server, *_task(backend, attributes))
     return _dsconf(server, "reindex", "--wait", *(f"--attr {one}" for one in attributes), backend_name(backend))
 
@@ -207,19 +219,21 @@ def _offline_sentence(chosen: EntryChanges) -> str:
     return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
 
 
-def _undo_add(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
+def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
     new = tuple(one.attribute for one in chosen.new)
     if not (new or chosen.extended):
         return NOTHING_DONE
-    if not chosen.extended and _has_dsconf(version):
+    if not chosen.extended and _has_dsconf(server, version):
         return _dsconf(server, "delete", *(f"--attr {one}" for one in new), backend_name(backend))
     return modify(
         server, *joined(ldif_drop(one, backend, whole=one.known is None) for one in (*chosen.new, *chosen.extended))
     )
 
 
-def _drop_command_text(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
-    by_ldif = [one for one in chosen.changes if not _has_dsconf(version) or (removes_all(one) and one.is_default)]
+def _drop_command_text(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
+    by_ldif = [
+        one for one in chosen.changes if not _has_dsconf(server, version) or (removes_all(one) and one.is_default)
+    ]
     commands = [_drop_command(server, backend, one) for one in chosen.changes if one not in by_ldif]
     if by_ldif:
         changes = [ldif_drop(one, backend, whole=removes_all(one)) for one in by_ldif]
@@ -227,20 +241,20 @@ def _drop_command_text(server: str, backend: Backend, chosen: EntryChanges, vers
     return "\n".join(commands)
 
 
-def _drop_command(server: str, backend: Backend, one: EntryChange) -> str:
+def _drop_command(server: ServerAddress, backend: Backend, one: EntryChange) -> str:
     name = backend_name(backend)
     if removes_all(one):
         return _dsconf(server, "delete", f"--attr {one.attribute}", name)
     return _dsconf(server, "set", f"--attr {one.attribute}", *(f"--del-type {value}" for value in one.types), name)
 
 
-def _undo_drop(server: str, backend: Backend, chosen: EntryChanges) -> str:
+def _undo_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """Return the commands that restore and build the indexes."""
     changes = [ldif_restore(one, backend) for one in chosen.changes]
     return modify(server, *joined([*changes, _task(backend, chosen.attributes)]))
 
 
-def _verify_commands(server: str, backend: Backend, attributes: Iterable[str]) -> str:
+def _verify_commands(server: ServerAddress, backend: Backend, attributes: Iterable[str]) -> str:
     """Return the searches that show the configured types and the state of the builds."""
     named = "".join(f"(cn={attribute})" for attribute in attributes)
     filter_ = f"(|{named})" if named else "(objectClass=nsIndex)"

@@ -26,6 +26,7 @@ from ldapdiag.servers.shell_text import ldif_replace, unit_drop_in, unit_drop_in
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
@@ -34,7 +35,7 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 )
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set nsslapd-idletimeout. Without a former value, the undo restores the version's default."""
     changes = f"{idle_for(seconds)}; their clients receive a FIN."
     reaches = DEFAULTS.idle_timeout_reaches_open_connections.at(version)
@@ -48,7 +49,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         changes += " This version checks idle times only when another connection is active (issue #6004)."
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(server, *ldif_replace("nsslapd-idletimeout", seconds)),
@@ -61,14 +62,14 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set nsslapd-tcp-keepalive-time, or the kernel's time where the server has no setting of its own."""
     in_server = DEFAULTS.sets_keepalive_time.at(version)
     if in_server is False:
-        return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DS389)
+        return kernel_keepalive(server.name, seconds, current, where=Where.SERVER, family=Family.DS389)
     return Remedy(
         title=f"Send keepalive probes after {seconds:,} s of idle time",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", seconds)),
@@ -86,12 +87,12 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
     )
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
     return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the descriptor limits of the process and the server; the connection table is sized at the start."""
     cap = DEFAULTS.descriptor_cap.at(version)
     setting = modify(server, *ldif_replace("nsslapd-maxdescriptors", wanted))
@@ -100,7 +101,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
         undo = [modify(server, *ldif_replace("nsslapd-maxdescriptors", current)), *undo]
     return Remedy(
         title=f"Raise the descriptor limit to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART, setting, RESTART]),
@@ -119,13 +120,13 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise nsslapd-listen-backlog-size and the kernel's limit for it."""
     del version  # the same in every version
     ceiling = listen_ceiling(wanted)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([ceiling.text, modify(server, *ldif_replace("nsslapd-listen-backlog-size", wanted)), RESTART]),
@@ -140,11 +141,11 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set nsslapd-threadnumber; -1: the server follows the number of processors."""
     return Remedy(
         title=f"Set the number of worker threads to {wanted}" if wanted > 0 else "Set automatic worker threads",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", wanted)), RESTART]),

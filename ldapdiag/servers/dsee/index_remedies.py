@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
-from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, PORT
-from ldapdiag.servers.ldap_tools import as_manager, modify
+from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
+from ldapdiag.servers.ldap_tools import as_manager, host, modify, port
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,
@@ -27,7 +27,6 @@ from ldapdiag.servers.ldbm_index_changes import (
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, advice_if_missing, missing_names
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
-from ldapdiag.servers.shell_text import bare_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
 
@@ -49,14 +49,18 @@ WHILE_IT_BUILDS = (
 )
 
 
-def ldapsearch_command(server: str, version: Version) -> str:
+def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     """Return ldapsearch with the options to connect and bind as the manager."""
     del version  # the same in every version
     return as_manager("ldapsearch", server)
 
 
 def add_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Add indexes and build them."""
     chosen, version = to_add(changes, backend, configuration, schema), configuration.identity.version
@@ -66,7 +70,7 @@ def add_indexes(
     ]
     remedy = Remedy(
         title=f"Index {chosen.listed}" if chosen.changes else INDEX_BY_HAND,
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text="\n".join(commands) if chosen.changes else chosen.why_none,
@@ -77,11 +81,11 @@ def add_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _missing(server, backend, version, builds=True))
+    return advice_if_missing(remedy, _missing(backend, version, builds=True))
 
 
 def add_indexes_ldif(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -98,13 +102,17 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    attributes: Sequence[str],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
     names, version = to_build(attributes, backend, schema), configuration.identity.version
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join(_build_commands(server, backend, names, version)),
@@ -115,11 +123,15 @@ def build_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _missing(server, backend, version, builds=True))
+    return advice_if_missing(remedy, _missing(backend, version, builds=True))
 
 
 def drop_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Remove indexes."""
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
@@ -131,7 +143,7 @@ def drop_indexes(
     ]
     remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.changes else "Drop no index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text="\n".join([*_drop_commands(server, backend, chosen, version), *built]) or chosen.why_none,
@@ -145,24 +157,24 @@ def drop_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX if remaining else Needs.NONE,
     )
-    return advice_if_missing(remedy, _missing(server, backend, version, builds=bool(remaining)))
+    return advice_if_missing(remedy, _missing(backend, version, builds=bool(remaining)))
 
 
-def _missing(server: str, backend: Backend, version: Version, *, builds: bool) -> list[str]:
+def _missing(backend: Backend, version: Version, *, builds: bool) -> list[str]:
     """Return the names that the commands need and the evidence lacks."""
     if _is_old(version):
         directory = (not builds, "the directory of the instance with db2index.pl")
-        return missing_names(server, (backend_name(backend), NO_BACKEND), directory)
-    return missing_names(server, (_suffix(backend), NO_SUFFIX))
+        return missing_names((backend_name(backend), NO_BACKEND), directory)
+    return missing_names((_suffix(backend), NO_SUFFIX))
 
 
 def _is_old(version: Version) -> bool:
     return () < version < FIRST_WITH_DSCONF
 
 
-def _dsconf(server: str, command: str, *words: str) -> str:
+def _dsconf(server: ServerAddress, command: str, *words: str) -> str:
     """Return a dsconf command; it prompts for the password."""
-    return " ".join([f"dsconf {command} -h {bare_host(server)} -p {PORT}", *words])
+    return " ".join([f"dsconf {command} -h {host(server)} -p {port(server)}", *words])
 
 
 def _suffix(backend: Backend) -> str:
@@ -170,19 +182,19 @@ def _suffix(backend: Backend) -> str:
     return next((shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)), "")
 
 
-def _set(server: str, backend: Backend, attribute: str, values: dict[str, str]) -> str:
+def _set(server: ServerAddress, backend: Backend, attribute: str, values: dict[str, str]) -> str:
     properties = (f"{name}-enabled:{value}" for name, value in values.items())
     return _dsconf(server, "set-index-prop", _suffix(backend), attribute, *properties)
 
 
-def _add_commands(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
+def _add_commands(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     changed = (*chosen.new, *chosen.extended)
     if _is_old(version):
         return [modify(server, *joined(ldif_add(one, backend) for one in changed))] if changed else []
     return [command for one in changed for command in _add_commands_for(server, backend, one)]
 
 
-def _add_commands_for(server: str, backend: Backend, one: EntryChange) -> list[str]:
+def _add_commands_for(server: ServerAddress, backend: Backend, one: EntryChange) -> list[str]:
     """Return the commands for one attribute; create-index enables types of its own choice, so each one is set."""
     if one.known is not None:
         return [_set(server, backend, one.attribute, dict.fromkeys(one.types, "on"))]
@@ -191,13 +203,13 @@ def _add_commands_for(server: str, backend: Backend, one: EntryChange) -> list[s
     return [created, _set(server, backend, one.attribute, values)]
 
 
-def _build_commands(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> list[str]:
+def _build_commands(server: ServerAddress, backend: Backend, attributes: Sequence[str], version: Version) -> list[str]:
     if _is_old(version):
         return []  # the path of the script is not known: _missing
     return [_dsconf(server, "reindex", *(f"-t {one}" for one in attributes), _suffix(backend))]
 
 
-def _undo_add(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
+def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     changed = (*chosen.new, *chosen.extended)
     if _is_old(version):
         lines = joined(ldif_drop(one, backend, whole=one.known is None) for one in changed)
@@ -210,7 +222,7 @@ def _undo_add(server: str, backend: Backend, chosen: EntryChanges, version: Vers
     ]
 
 
-def _drop_commands(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
+def _drop_commands(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     if _is_old(version):
         lines = joined(ldif_drop(one, backend, whole=removes_all(one)) for one in chosen.changes)
         return [modify(server, *lines)] if chosen.changes else []
@@ -222,7 +234,7 @@ def _drop_commands(server: str, backend: Backend, chosen: EntryChanges, version:
     ]
 
 
-def _undo_drop(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
+def _undo_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     if _is_old(version):
         return [modify(server, *joined(ldif_restore(one, backend) for one in chosen.changes))]
     return [
@@ -234,7 +246,7 @@ def _undo_drop(server: str, backend: Backend, chosen: EntryChanges, version: Ver
     ]
 
 
-def _verify_commands(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> str:
+def _verify_commands(server: ServerAddress, backend: Backend, attributes: Sequence[str], version: Version) -> str:
     if _is_old(version):
         tool = as_manager("ldapsearch", server)
         return f"{tool} -b {shlex.quote(container(backend))} '(objectClass=nsIndex)' nsIndexType"

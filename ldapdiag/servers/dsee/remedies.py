@@ -12,7 +12,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsee.defaults import DEFAULTS
 from ldapdiag.servers.host_remedies import kernel_keepalive
-from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.remedy_texts import (
     EXEMPT_ENTRIES,
     LONG_QUEUE,
@@ -23,12 +23,12 @@ from ldapdiag.servers.remedy_texts import (
     backlog_of,
     idle_for,
 )
-from ldapdiag.servers.shell_text import bare_host, ldif_replace
+from ldapdiag.servers.shell_text import ldif_replace
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
-PORT = 389
 FIRST_WITH_DSCONF = (6, 0)
 ATTRIBUTES = {
     "idle-timeout": "nsslapd-idletimeout",
@@ -43,27 +43,27 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 )
 
 
-def setting(server: str, name: str, value: int, version: Version = ()) -> str:
+def setting(server: ServerAddress, name: str, value: int, version: Version = ()) -> str:
     """Return the command that sets one property; dsconf spells no idle timeout `none`."""
     if () < version < FIRST_WITH_DSCONF:
         return modify(server, *ldif_replace(ATTRIBUTES[name], value))
     spelt = "none" if name == "idle-timeout" and not value else str(value)
-    return f"dsconf set-server-prop -h {bare_host(server)} -p {PORT} {name}:{spelt}"
+    return f"dsconf set-server-prop -h {host(server)} -p {port(server)} {name}:{spelt}"
 
 
-def show_setting(server: str, name: str, version: Version = ()) -> str:
+def show_setting(server: ServerAddress, name: str, version: Version = ()) -> str:
     """Return the command that shows one property."""
     if () < version < FIRST_WITH_DSCONF:
         return shown(server, ATTRIBUTES[name])
-    return f"dsconf get-server-prop -h {bare_host(server)} -p {PORT} {name}"
+    return f"dsconf get-server-prop -h {host(server)} -p {port(server)} {name}"
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-timeout. Without a former value, the undo restores the default."""
     former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "idle-timeout", seconds, version),
@@ -80,7 +80,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: the server has no setting for it."""
     del version  # the same in every version
     advice = (
@@ -89,15 +89,15 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
         f"tcp_keepalive_interval {1000 * seconds} (milliseconds; default 7200000). Only sockets with SO_KEEPALIVE send "
         "probes: netstat or ss shows their timers."
     )
-    return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DSEE, advice=advice)
+    return kernel_keepalive(server.name, seconds, current, where=Where.SERVER, family=Family.DSEE, advice=advice)
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
     return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise file-descriptor-count, within the limit of the process."""
     former = current if current is not None else DEFAULTS.max_descriptors.at(version)
     return _at_next_start(
@@ -114,13 +114,13 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise nsslapd-listenBacklog, for which dsconf has no property."""
     attribute = "nsslapd-listen-backlog" if version[:1] == (6,) else "nsslapd-listenBacklog"
     former = current if current is not None else DEFAULTS.listen_backlog.at(version)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([modify(server, *ldif_replace(attribute, wanted)), RESTART]),
@@ -136,7 +136,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set max-thread-count."""
     former = current if current is not None else DEFAULTS.threads.at(())
     return _at_next_start(
@@ -151,12 +151,12 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
 
 
 def _at_next_start(
-    server: str, name: str, values: tuple[int, int], version: Version, *, title: str, changes: str, risk: str
+    server: ServerAddress, name: str, values: tuple[int, int], version: Version, *, title: str, changes: str, risk: str
 ) -> Remedy:
     wanted, former = values
     return Remedy(
         title=title,
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([setting(server, name, wanted, version), RESTART]),

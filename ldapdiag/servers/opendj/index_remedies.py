@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
 
@@ -43,20 +44,24 @@ ONCE_DROPPED = (
 )
 
 
-def ldapsearch_command(server: str, version: Version) -> str:
+def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     """Return ldapsearch with the options to connect and bind as the administrator."""
     return as_manager("ldapsearch", server, manager(version))
 
 
 def add_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Add indexes and build them."""
     return _remedies(server, backend, configuration, schema).add(changes)
 
 
 def add_indexes_ldif(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -83,7 +88,11 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    attributes: Sequence[str],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all invalid ones where no name is valid in a command."""
     remedies = _remedies(server, backend, configuration, schema)
@@ -96,14 +105,18 @@ def build_indexes(
 
 
 def drop_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Remove indexes."""
     return _remedies(server, backend, configuration, schema).drop(changes)
 
 
 def _remedies(
-    server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema
 ) -> DsconfigIndexRemedies:
     return DsconfigIndexRemedies(
         server=server,
@@ -115,7 +128,7 @@ def _remedies(
     )
 
 
-def _tool(server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexTool:
+def _tool(server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexTool:
     identity = configuration.identity
     tool = dsconfig(server, identity.version)
     return IndexTool(
@@ -128,7 +141,7 @@ def _tool(server: str, backend: Backend, configuration: IndexConfiguration, sche
     )
 
 
-def _debug_search(server: str, backend: Backend, attribute: str, version: Version) -> str:
+def _debug_search(server: ServerAddress, backend: Backend, attribute: str, version: Version) -> str:
     """Return the search whose debugsearchindex shows that an equality match is indexed (INDEX and COUNT)."""
     searches = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
     return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in searches)

@@ -9,7 +9,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.ldap_tools import MANAGER
+from ldapdiag.servers.ldap_tools import MANAGER, host
 from ldapdiag.servers.opendj.defaults import DEFAULTS
 from ldapdiag.servers.remedy_texts import (
     EXEMPT_ACCOUNTS,
@@ -21,10 +21,11 @@ from ldapdiag.servers.remedy_texts import (
     STOPGAP,
     idle_for,
 )
-from ldapdiag.servers.shell_text import bare_host, unit_drop_in, unit_drop_in_undo
+from ldapdiag.servers.shell_text import unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
 ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"
@@ -40,16 +41,14 @@ def manager(version: Version) -> str:
     return "uid=admin" if (7,) <= version < (11,) else MANAGER
 
 
-def dsconfig(server: str, version: Version = ()) -> Dsconfig:
+def dsconfig(server: ServerAddress, version: Version = ()) -> Dsconfig:
     """Return dsconfig for the administration port of a server."""
     name = manager(version)
     named = f'"{name}"' if " " in name else name
-    return Dsconfig(
-        f"-h {bare_host(server)} -p {ADMINISTRATION_PORT} -D {named} --bindPasswordFile {PASSWORD_FILE} -X -n"
-    )
+    return Dsconfig(f"-h {host(server)} -p {ADMINISTRATION_PORT} -D {named} --bindPasswordFile {PASSWORD_FILE} -X -n")
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-time-limit, or a limit for every account where the version ignores that setting."""
     if why := DEFAULTS.idle_timeout_ignored.at(version):
         return _limit_every_account(server, seconds, why, version)
@@ -57,7 +56,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     doubtful = version[:1] in {(), (4,), (5,)}
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
@@ -75,13 +74,13 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     )
 
 
-def _limit_every_account(server: str, seconds: int, why: str, version: Version) -> Remedy:
+def _limit_every_account(server: ServerAddress, seconds: int, why: str, version: Version) -> Remedy:
     """Give every account without a limit one by a virtual attribute; 4.10.1 closed after 3.1 s under a limit of 3 s."""
     tool = dsconfig(server, version)
     settings = ("attribute-type:ds-rlim-idle-time-limit", f"value:{seconds}", "enabled:true")
     return Remedy(
         title=f"Give every account an idle limit of {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.run(
@@ -100,26 +99,26 @@ def _limit_every_account(server: str, seconds: int, why: str, version: Version) 
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
     del version  # the same in every version
     return kernel_keepalive(
-        server, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=KEEPALIVE_OF_HANDLERS
+        server.name, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=KEEPALIVE_OF_HANDLERS
     )
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
     return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the descriptor limit of the process; the server has no other unless one on connections is set."""
     del version  # the same in every version
     former = "" if current is None else f" instead of {current:,}"
     return Remedy(
         title=f"Raise the descriptor limit to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
@@ -135,7 +134,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise accept-backlog and the kernel's limit for it; it applies when the handler is enabled again."""
     tool = dsconfig(server, version)
     ceiling = listen_ceiling(wanted)
@@ -144,7 +143,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([ceiling.text, wider, *again]),
@@ -163,12 +162,12 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set num-worker-threads."""
     tool = dsconfig(server)
     return Remedy(
         title=f"Set the number of worker threads to {wanted}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("work-queue", f"num-worker-threads:{wanted}"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.openldap.index_changes import LineChanges, rewritten, with_types, without_types
 from ldapdiag.servers.openldap.remedies import modify
@@ -29,22 +30,15 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 SLAPD_CONF = "slapd.conf"
 DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)
 
-AS_ROOT = "ldapsearch -Q -Y EXTERNAL -H ldapi:///"
-SEARCH = f"{AS_ROOT} -LLL"
 EXPECTED_IN_LOG = (
     "It must be answered within milliseconds: slapd does not log unindexed searches, but from 2.5 on its SEARCH RESULT "
     "in the log has an etime."
 )
-# bdb_online_index of 2.4 matches too. If root may not read cn=Monitor, or there is none, the loop ends at once.
-UNTIL_BUILT = (
-    f"while {SEARCH} -b cn=Tasklist,cn=Threads,cn=Monitor -s base monitoredInfo 2>/dev/null | grep -q online_index; "
-    "do sleep 1; done    # until the build has ended"
-)
-
 IN_BACKGROUND = (
     "slapd builds the index in the background, entry by entry (60,000 entries took 4.5 min; slapindex, with slapd "
     "stopped, less than 1 s). Until the build has ended, searches scan the database as before and find all entries. "
@@ -66,22 +60,26 @@ EACH_SERVER = (
 )
 
 
-def ldapsearch_command(server: str, version: Version) -> str:
-    """Return ldapsearch for root on the server itself."""
-    del server, version  # the same in every version
-    return AS_ROOT
+def ldapsearch_command(server: ServerAddress, version: Version) -> str:
+    """Return ldapsearch as the session of the evidence, else for root on the server itself."""
+    del version  # the same in every version
+    return as_root("ldapsearch", server)
 
 
 def add_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Add indexes and build them; `schema` has the supertypes whose lines were used before."""
     wanted = with_types(changes, backend, schema)
     by_file = configuration.file == SLAPD_CONF
-    text = _commands(wanted, backend, schema, by_file=by_file)
+    text = _commands(server, wanted, backend, schema, by_file=by_file)
     remedy = Remedy(
         title=f"Index {wanted.listed}" if text else INDEX_BY_HAND,
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
         text=text or _advice(wanted),
@@ -90,8 +88,8 @@ def add_indexes(
             f"{'' if by_file else IN_BACKGROUND}{wanted.left_out_sentence}"
         ).strip(),
         risk=f"{OFFLINE if by_file else UNDISTURBED}{EACH_SERVER}",
-        undo=_commands(wanted.reversed, backend, schema, by_file=by_file),
-        verify=_shown(backend, by_file=by_file),
+        undo=_commands(server, wanted.reversed, backend, schema, by_file=by_file),
+        verify=_shown(server, backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
@@ -99,7 +97,7 @@ def add_indexes(
 
 
 def add_indexes_ldif(
-    server: str,  # noqa: ARG001  part of the interface
+    server: ServerAddress,  # noqa: ARG001  part of the interface
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -114,7 +112,11 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    attributes: Sequence[str],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all of the database where no name is valid in a command."""
     lines, entry = rewritten(attributes, backend, schema), _entry(backend)
@@ -122,13 +124,15 @@ def build_indexes(
     online = not by_file and entry is not None and bool(lines.removed_lines)
     if online and entry is not None:
         removal, addition = replace(lines, added_lines=()), replace(lines, removed_lines=())
-        text = "\n".join([modify(*_ldif(entry, removal)), modify(*_ldif(entry, addition)), UNTIL_BUILT])
+        text = "\n".join(
+            [modify(server, *_ldif(entry, removal)), modify(server, *_ldif(entry, addition)), _until_built(server)]
+        )
     else:
         build = building(_suffix(backend), lines.attributes)
         text = checked(lines, _suffix(backend), schema, build) if by_file else in_subshell(build)
     remedy = Remedy(
         title=f"Build the indexes of {lines.listed}" if lines.listed else "Build every index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=text,
@@ -138,7 +142,7 @@ def build_indexes(
         ).strip(),
         risk=f"{UNDISTURBED if online else OFFLINE}{EACH_SERVER}",
         undo="",
-        verify=_shown(backend, by_file=by_file),
+        verify=_shown(server, backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
@@ -146,15 +150,19 @@ def build_indexes(
 
 
 def drop_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> Remedy:
     """Remove indexes; never one that slapd itself needs."""
     wanted = without_types(changes, backend, schema)
     by_file = configuration.file == SLAPD_CONF
-    text = _commands(wanted, backend, schema, by_file=by_file)
+    text = _commands(server, wanted, backend, schema, by_file=by_file)
     remedy = Remedy(
         title=f"Drop the index of {wanted.listed}" if text else "Drop no index",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
         text=text or _advice(wanted),
@@ -163,21 +171,21 @@ def drop_indexes(
             "A search that needs the index, even once a month, becomes unindexed. Only a new build restores the index. "
             "Index configuration is not replicated, unless cn=config is: repeat this on each replica."
         ),
-        undo=_commands(wanted.reversed, backend, schema, by_file=by_file),
-        verify=_shown(backend, by_file=by_file),
+        undo=_commands(server, wanted.reversed, backend, schema, by_file=by_file),
+        verify=_shown(server, backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.RESTART if by_file else Needs.NONE,
     )
     return advice_if_missing(remedy, _missing(backend, by_file=by_file))
 
 
-def _commands(lines: LineChanges, backend: Backend, schema: Schema, *, by_file: bool) -> str:
+def _commands(server: ServerAddress, lines: LineChanges, backend: Backend, schema: Schema, *, by_file: bool) -> str:
     """Return the commands that change lines and build what they add; empty if no line changes."""
     entry = _entry(backend)
     if not (lines.removed_lines or lines.added_lines) or (entry is None and not by_file):
         return ""
     if not by_file and entry is not None:
-        return "\n".join([modify(*_ldif(entry, lines)), *([UNTIL_BUILT] if lines.added_lines else [])])
+        return "\n".join([modify(server, *_ldif(entry, lines)), *([_until_built(server)] if lines.added_lines else [])])
     suffix = _suffix(backend)
     edit = [
         f"# In slapd.conf, in the section of the database with the suffix {suffix}:",
@@ -187,6 +195,13 @@ def _commands(lines: LineChanges, backend: Backend, schema: Schema, *, by_file: 
     ]
     act = building(suffix, lines.attributes) if lines.added else ["systemctl restart slapd"]
     return "\n".join([*edit, checked(lines, suffix, schema, act)])
+
+
+def _until_built(server: ServerAddress) -> str:
+    """Return a loop that ends with the build."""
+    # bdb_online_index of 2.4 matches too. If root may not read cn=Monitor, or there is none, the loop ends at once.
+    tasks = f"{as_root('ldapsearch', server)} -LLL -b cn=Tasklist,cn=Threads,cn=Monitor -s base monitoredInfo"
+    return f"while {tasks} 2>/dev/null | grep -q online_index; do sleep 1; done    # until the build has ended"
 
 
 def _ldif(entry: str, lines: LineChanges) -> list[str]:
@@ -224,11 +239,11 @@ def _commented(line: str) -> str:
     return " ".join(line.split()) if line.isprintable() else "(a line with non-printable characters)"
 
 
-def _shown(backend: Backend, *, by_file: bool) -> str:
+def _shown(server: ServerAddress, backend: Backend, *, by_file: bool) -> str:
     entry = _entry(backend)
     if by_file or entry is None:
         return shown(_suffix(backend))
-    return f"{SEARCH} -b {shlex.quote(entry)} -s base olcDbIndex"
+    return f"{as_root('ldapsearch', server)} -LLL -b {shlex.quote(entry)} -s base olcDbIndex"
 
 
 def _advice(lines: LineChanges) -> str:

@@ -7,35 +7,37 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap.defaults import DEFAULTS
 from ldapdiag.servers.remedy_texts import LONG_QUEUE, MANY_THREADS, POOL_MUST_RECONNECT, SHOW_BACKLOG, STOPGAP, idle_for
 from ldapdiag.servers.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
 UNIT = "slapd.service"
 RESTART = "systemctl restart slapd"
 
 
-def modify(*ldif: str) -> str:
-    """Return an ldapmodify command over the local socket as root, whom packages allow to write cn=config."""
-    return here_document("ldapmodify -Q -Y EXTERNAL -H ldapi:///", *ldif)
+def modify(server: ServerAddress, *ldif: str) -> str:
+    """Return an ldapmodify command with its LDIF."""
+    return here_document(as_root("ldapmodify", server), *ldif)
 
 
-def shown(attribute: str) -> str:
+def shown(server: ServerAddress, attribute: str) -> str:
     """Return an ldapsearch command that shows one setting of cn=config."""
-    return f"ldapsearch -LLL -Q -Y EXTERNAL -H ldapi:/// -b cn=config -s base {attribute}"
+    return f"{as_root('ldapsearch', server)} -LLL -b cn=config -s base {attribute}"
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set olcIdleTimeout; it applies at once, also to open connections."""
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=modify(*ldif_replace("olcIdleTimeout", seconds)),
+        text=modify(server, *ldif_replace("olcIdleTimeout", seconds)),
         changes=(
             f"{idle_for(seconds)}, those that are open now included; their clients receive a FIN. "
             f"Without cn=config: add the line 'idletimeout {seconds}' to slapd.conf and restart slapd."
@@ -44,31 +46,32 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
             f"{POOL_MUST_RECONNECT} No account can be exempted. Connections with an operation in progress stay open."
         ),
         undo=modify(
-            *ldif_replace("olcIdleTimeout", DEFAULTS.idle_timeout_seconds.at(version) if current is None else current)
+            server,
+            *ldif_replace("olcIdleTimeout", DEFAULTS.idle_timeout_seconds.at(version) if current is None else current),
         ),
-        verify=shown("olcIdleTimeout"),
+        verify=shown(server, "olcIdleTimeout"),
         family=Family.OPENLDAP,
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: slapd sets SO_KEEPALIVE, but no time of its own."""
     del version  # the same in every version
-    return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.OPENLDAP)
+    return kernel_keepalive(server.name, seconds, current, where=Where.SERVER, family=Family.OPENLDAP)
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> None:
     """Return None: slapd has a single idle timeout, without exceptions for accounts."""
     del server, dns, seconds
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the descriptor limit of the process; slapd has no other."""
     del version  # the same in every version
     former = "" if current is None else f" instead of {current:,}"
     return Remedy(
         title=f"Raise the descriptor limit to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
@@ -84,14 +87,14 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the kernel's limit, up to the backlog that is compiled into slapd."""
     built_in = DEFAULTS.listen_backlog.at(version)
     ceiling = listen_ceiling(wanted if built_in is None else min(wanted, built_in))
     former = "" if current is None else f" instead of {current:,}"
     return Remedy(
         title="Raise the listen backlog",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{RESTART}",
@@ -107,20 +110,20 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set olcThreads; it applies at once."""
     return Remedy(
         title=f"Set the number of worker threads to {wanted}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=modify(*ldif_replace("olcThreads", wanted)),
+        text=modify(server, *ldif_replace("olcThreads", wanted)),
         changes=(
             "The number of operations that run at the same time. "
             f"Without cn=config: add the line 'threads {wanted}' to slapd.conf and restart slapd."
         ),
         risk=MANY_THREADS,
-        undo=modify(*ldif_replace("olcThreads", DEFAULTS.threads.at(()) if current is None else current)),
-        verify=shown("olcThreads"),
+        undo=modify(server, *ldif_replace("olcThreads", DEFAULTS.threads.at(()) if current is None else current)),
+        verify=shown(server, "olcThreads"),
         family=Family.OPENLDAP,
     )

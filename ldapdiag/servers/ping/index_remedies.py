@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = (
     "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."
@@ -44,14 +45,14 @@ ONCE_DROPPED = (
 )
 
 
-def ldapsearch_command(server: str, version: Version) -> str:
+def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     """Return ldapsearch with the options to connect and bind as the manager."""
     del version  # the same in every version
     return as_manager("ldapsearch", server)
 
 
 def add_indexes(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -63,7 +64,7 @@ def add_indexes(
 
 
 def add_indexes_ldif(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -75,7 +76,7 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     attributes: Sequence[str],
     configuration: IndexConfiguration,
@@ -92,7 +93,7 @@ def build_indexes(
 
 
 def drop_indexes(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -103,7 +104,7 @@ def drop_indexes(
     return _remedies(server, backend, schema).drop(changes)
 
 
-def _remedies(server: str, backend: Backend, schema: Schema) -> DsconfigIndexRemedies:
+def _remedies(server: ServerAddress, backend: Backend, schema: Schema) -> DsconfigIndexRemedies:
     tool = _tool(server, backend, schema)
     return DsconfigIndexRemedies(
         server=server,
@@ -115,7 +116,7 @@ def _remedies(server: str, backend: Backend, schema: Schema) -> DsconfigIndexRem
     )
 
 
-def _tool(server: str, backend: Backend, schema: Schema) -> IndexTool:
+def _tool(server: ServerAddress, backend: Backend, schema: Schema) -> IndexTool:
     tool = dsconfig(server)
     rebuild = f"rebuild-index --task {tool.options}"
     return IndexTool(tool=tool, rebuild=rebuild, backend=backend, schema=schema, noun="local-db-index")

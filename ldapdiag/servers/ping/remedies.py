@@ -9,7 +9,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.ldap_tools import MANAGER
+from ldapdiag.servers.ldap_tools import MANAGER, host
 from ldapdiag.servers.ping.defaults import DEFAULTS
 from ldapdiag.servers.remedy_texts import (
     EXEMPT_ACCOUNTS,
@@ -21,10 +21,11 @@ from ldapdiag.servers.remedy_texts import (
     STOPGAP,
     idle_for,
 )
-from ldapdiag.servers.shell_text import bare_host, here_document
+from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
+    from ldapdiag.servers.server_address import ServerAddress
 
 SECURE_PORT = 636
 RESTART = "stop-server --restart"
@@ -35,21 +36,21 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 )
 
 
-def dsconfig(server: str) -> Dsconfig:
+def dsconfig(server: ServerAddress) -> Dsconfig:
     """Return dsconfig for the LDAPS port of a server, which also serves its configuration."""
     return Dsconfig(
-        f"--hostname {bare_host(server)} --port {SECURE_PORT} --useSSL --trustAll "
+        f"--hostname {host(server)} --port {SECURE_PORT} --useSSL --trustAll "
         f'--bindDN "{MANAGER}" --bindPasswordFile {PASSWORD_FILE} --no-prompt'
     )
 
 
-def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-time-limit of the global configuration."""
     del version  # the same in every version
     tool = dsconfig(server)
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
@@ -66,26 +67,26 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
     )
 
 
-def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
     del version  # the same in every version
     return kernel_keepalive(
-        server, seconds, current, where=Where.SERVER, family=Family.PING, advice=KEEPALIVE_OF_HANDLERS
+        server.name, seconds, current, where=Where.SERVER, family=Family.PING, advice=KEEPALIVE_OF_HANDLERS
     )
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Set an idle limit for accounts; None when no DN is valid."""
     return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
-def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the limit that the start scripts request."""
     del version  # the same in every version
     former = "" if current is None else f" instead of {current:,}"
     return Remedy(
         title=f"Raise the descriptor limit to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([here_document(f"cat > {DESCRIPTORS}", f"NUM_FILE_DESCRIPTORS={wanted}", mark="CONF"), RESTART]),
@@ -102,7 +103,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise accept-backlog and the kernel's limit for it."""
     del version  # the same in every version
     tool = dsconfig(server)
@@ -111,7 +112,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{wider}\n{RESTART}",
@@ -124,12 +125,12 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
 
 
-def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
     """Set num-worker-threads."""
     tool = dsconfig(server)
     return Remedy(
         title=f"Set the number of worker threads to {wanted}",
-        target=server,
+        target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([tool.set("work-queue", f"num-worker-threads:{wanted}"), RESTART]),

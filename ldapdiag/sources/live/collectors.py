@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.ldap_session import LdapSession
 from ldapdiag.sources.budget import RUN_BYTES, Budget
+from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.directory import query_directory
 from ldapdiag.sources.live.local_host import LocalCollector
 from ldapdiag.sources.live.ssh import access_logs
@@ -19,13 +22,14 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.bundle import Gap
     from ldapdiag.sources.captures.manifest import ClockOffset
-    from ldapdiag.sources.collection_options import CollectionOptions
+    from ldapdiag.sources.collection_options import BindOptions, CollectionOptions
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.live.collected_target import Collector
     from ldapdiag.sources.live.ssh.access_logs import ShowFile
     from ldapdiag.sources.targets import Target
 
 LOOPBACK = "127.0.0.1"
+START_TLS = {StartTls.NO: "", StartTls.TRY: "-Z", StartTls.MUST: "-ZZ"}
 
 
 def collectors_for(targets: Sequence[Target], options: CollectionOptions, stop: threading.Event) -> list[Collector]:
@@ -59,6 +63,7 @@ class DirectoryCollector:
         self._is_local = target.address.scheme == LOCAL_SOCKET
         self.peer: str | None = None
         """The server's address; the loopback address for a local socket."""
+        self._session = _session(target, options.bind)
         query = partial(query_directory, target.address, target.label, options.bind, folder=target.name)
         self._query = partial(query, timeout_seconds=options.timeout_seconds, stop=stop, budget=budget)
 
@@ -66,7 +71,7 @@ class DirectoryCollector:
         """Yield the answers of the server."""
         answers = self._query()
         self.peer = LOOPBACK if self._is_local and answers.pieces else answers.peer
-        yield from answers.pieces
+        yield from (replace(piece, asked=self._session.after(piece.asked)) for piece in answers.pieces)
         yield from answers.gaps
 
     def snapshot(self) -> Iterator[Input | Gap]:
@@ -79,6 +84,22 @@ class DirectoryCollector:
 
     def close(self) -> None:
         """Do nothing: the session ended with the last answer."""
+
+
+def _session(target: LdapTarget, bind: BindOptions) -> LdapSession:
+    """Return how this target is reached and bound to, as commands for it repeat it."""
+    scheme = target.address.scheme
+    # As typed, except for a socket's path, in which ldapsearch accepts no slash.
+    url = target.address.url if scheme == LOCAL_SOCKET else target.label.rstrip("/")
+    return LdapSession(
+        url=url,
+        dn=bind.dn,
+        password_file=bind.password_file,
+        mechanism="" if bind.mechanism is Mechanism.SIMPLE else bind.mechanism,
+        start_tls=START_TLS[bind.start_tls] if scheme == "ldap" else "",
+        ca_file=bind.ca_file or "",
+        insecure=bind.insecure,
+    )
 
 
 class SshCollector:

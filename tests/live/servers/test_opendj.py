@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from facts import address_of
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.products import product_of
 
 OPENDJ = product_of(Family.OPENDJ)
 HOST = "localhost"
+SERVER = address_of(HOST)
 PASSWORD = "password"  # noqa: S105  of a server that lives for one test run
 MANAGER = "cn=Directory Manager"
 SOMEBODY = "cn=somebody,dc=example,dc=com"
@@ -51,7 +53,7 @@ def opendj(room):
         room.run(f"{folder}/bin/start-ds --quiet < /dev/null > /dev/null")
         for name in (SOMEBODY, SPARED):
             entry = ["changetype: add", "objectClass: person", "sn: person", f"userPassword: {PASSWORD}"]
-            pasted(room, modify(HOST, f"dn: {name}", *entry))
+            pasted(room, modify(SERVER, f"dn: {name}", *entry))
         yield room
     finally:
         room.hang_up()
@@ -73,11 +75,11 @@ def is_told_and_closed(connection, within):
 
 
 def version_of(room):
-    return identify(pasted(room, f"{as_manager('ldapsearch', HOST)} -LLL -b '' -s base vendorVersion")).version
+    return identify(pasted(room, f"{as_manager('ldapsearch', SERVER)} -LLL -b '' -s base vendorVersion")).version
 
 
 def test_the_global_idle_limit_is_set_and_taken_back(opendj):
-    remedy = OPENDJ.remedies.set_idle_timeout(HOST, 2, 0)
+    remedy = OPENDJ.remedies.set_idle_timeout(SERVER, 2, 0)
     pasted(opendj, remedy.text)
     assert "idle-time-limit : 2 s" in pasted(opendj, remedy.verify)
     ignored = bool(OPENDJ.defaults.idle_timeout_ignored.at(version_of(opendj)))
@@ -87,8 +89,8 @@ def test_the_global_idle_limit_is_set_and_taken_back(opendj):
 
 
 def test_where_it_is_ignored_every_account_gets_a_limit_but_for_those_with_their_own(opendj):
-    remedy = OPENDJ.remedies.set_idle_timeout(HOST, 2, 0, (4, 10, 1))
-    exemption = OPENDJ.remedies.exempt_from_idle_timeout(HOST, (SPARED, MANAGER))
+    remedy = OPENDJ.remedies.set_idle_timeout(SERVER, 2, 0, (4, 10, 1))
+    exemption = OPENDJ.remedies.exempt_from_idle_timeout(SERVER, (SPARED, MANAGER))
     before = opendj.connect(SOMEBODY)
     pasted(opendj, remedy.text)
     pasted(opendj, exemption.text)
@@ -103,7 +105,7 @@ def test_where_it_is_ignored_every_account_gets_a_limit_but_for_those_with_their
 
 
 def test_the_backlog_holds_once_the_handler_is_enabled_again(opendj):
-    remedy = OPENDJ.remedies.raise_backlog(HOST, None, 512)
+    remedy = OPENDJ.remedies.raise_backlog(SERVER, None, 512)
     pasted(opendj, remedy.text)
     shown = pasted(opendj, remedy.verify)
     assert "accept-backlog : 512" in shown
@@ -113,7 +115,7 @@ def test_the_backlog_holds_once_the_handler_is_enabled_again(opendj):
 
 
 def test_threads_are_set_and_taken_back(opendj):
-    remedy = OPENDJ.remedies.raise_threads(HOST, None, 24)
+    remedy = OPENDJ.remedies.raise_threads(SERVER, None, 24)
     pasted(opendj, remedy.text)
     assert "num-worker-threads : 24" in pasted(opendj, remedy.verify)
     pasted(opendj, remedy.undo)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import examples
+from facts import address_of
 from lab import opendj as lab
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.filter_tree import AssertionKind, parse
@@ -38,6 +39,7 @@ LIMIT = 100
 FILTERS = 150
 MOST_OPEN = 0.25
 """Share of filters of which the simulation may say that it depends."""
+SERVER = address_of(lab.HOST)
 SEARCH = f"ldapsearch -x -H ldap://{lab.HOST} -D '{lab.MANAGER}' -w {lab.PASSWORD} -LLL -o ldif-wrap=no"
 GIVEN = ("Joe", "Joel", "Anna", "Peter", "Marta", "Ivan", "Lena", "Otto", "Nina", "Karl")
 SURNAMES = ("Smith", "Miller", "Jones", "Kim")
@@ -208,9 +210,7 @@ def test_building_makes_an_index_used(opendj):
     assert is_unindexed(opendj, "(title=nosuch)")
     pasted(
         opendj,
-        index_remedies.build_indexes(
-            lab.HOST, database.backend, ["title"], database.configuration, database.schema
-        ).text,
+        index_remedies.build_indexes(SERVER, database.backend, ["title"], database.configuration, database.schema).text,
     )
     assert not is_unindexed(opendj, "(title=nosuch)")
 
@@ -237,7 +237,7 @@ def test_the_indexes_that_are_offered_are_those_that_help_and_go_again(opendj):
         assert is_unindexed(opendj, text)
     assert offered == OFFERS
     changes = sorted(set(OFFERS.values()))
-    remedy = index_remedies.add_indexes(lab.HOST, database.backend, changes, database.configuration, database.schema)
+    remedy = index_remedies.add_indexes(SERVER, database.backend, changes, database.configuration, database.schema)
     pasted(opendj, remedy.text)
     helped = [text for text in OFFERS if not is_unindexed(opendj, text)]
     assert helped == [text for text in OFFERS if "telephoneNumber" not in text], "every entry has a telephone number"
@@ -250,7 +250,7 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
     database = database_of(opendj)
     changes = [Change("uid", "substring"), Change("description", "equality")]
     assert is_unindexed(opendj, "(uid=*ser39*)")
-    ldif = index_remedies.add_indexes_ldif(lab.HOST, database.backend, changes, database.configuration, database.schema)
+    ldif = index_remedies.add_indexes_ldif(SERVER, database.backend, changes, database.configuration, database.schema)
     assert ldif is not None
     opendj.run(f"ldapmodify -x -H ldap://{lab.HOST} -D '{lab.MANAGER}' -w {lab.PASSWORD}", stdin=ldif)
     ended = f"{SEARCH} -b cn=tasks '(&(ds-task-id=ldapdiag-*)(ds-task-state=COMPLETED_SUCCESSFULLY))' 1.1"
@@ -262,7 +262,7 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
 def test_what_is_dropped_is_gone_and_comes_back(opendj):
     database = database_of(opendj)
     remedy = index_remedies.drop_indexes(
-        lab.HOST,
+        SERVER,
         database.backend,
         [Change("sn", "substring"), Change("l", "presence")],
         database.configuration,

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from facts import address_of
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.servers.host_remedies import close_ghosts, raise_box_timeout, set_client_keepalive
 from ldapdiag.servers.ldap_tools import as_manager, modify
@@ -15,6 +16,7 @@ from ldapdiag.servers.products import product_of
 DS389 = product_of(Family.DS389)
 OPENLDAP = product_of(Family.OPENLDAP)
 HOST = "localhost"
+SERVER = address_of(HOST)
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run
 MANAGER = "cn=Directory Manager"
 SOMEBODY = "cn=somebody,dc=example,dc=com"
@@ -66,18 +68,18 @@ def pasted_and_taken_back(room, remedy, attribute, wanted):
 def people(ds389):
     for name in (SOMEBODY, FAR_NAME, SHELL_NAME):
         entry = ["changetype: add", "objectClass: person", "sn: person", f"userPassword: {PASSWORD}"]
-        ds389.paste(modify(HOST, f"dn: {name}", *entry))
+        ds389.paste(modify(SERVER, f"dn: {name}", *entry))
     return ds389
 
 
 class TestOn389:
     @pytest.mark.parametrize("current", [3600, None])
     def test_the_idle_timeout_is_set_and_taken_back(self, ds389, current):
-        remedy = DS389.remedies.set_idle_timeout(HOST, 300, current)
+        remedy = DS389.remedies.set_idle_timeout(SERVER, 300, current)
         assert pasted_and_taken_back(ds389, remedy, "nsslapd-idletimeout", 300) == ("3600", "3600")
 
     def test_the_keepalive_time_reaches_new_connections_alone(self, ds389):
-        remedy = DS389.remedies.set_keepalive(HOST, 15, version=(2, 3, 1))
+        remedy = DS389.remedies.set_keepalive(SERVER, 15, version=(2, 3, 1))
         old = ds389.connect()
         ds389.paste(remedy.text)
         new = ds389.connect()
@@ -88,7 +90,7 @@ class TestOn389:
         assert "nsslapd-tcp-keepalive-time: 300" in ds389.paste(remedy.verify)
 
     def test_an_exemption_is_for_hostile_and_foreign_names_too(self, people):
-        remedy = DS389.remedies.exempt_from_idle_timeout(HOST, (SOMEBODY, FAR_NAME, SHELL_NAME, MANAGER))
+        remedy = DS389.remedies.exempt_from_idle_timeout(SERVER, (SOMEBODY, FAR_NAME, SHELL_NAME, MANAGER))
         people.paste(remedy.text)
         assert people.paste(remedy.verify).count("nsIdleTimeout: -1") == 3
         people.paste(remedy.undo)
@@ -96,12 +98,12 @@ class TestOn389:
         assert people.run("ls /tmp").count("pasted") == 0
 
     def test_threads_are_set_and_taken_back(self, ds389):
-        remedy = DS389.remedies.raise_threads(HOST, 16, 24)
+        remedy = DS389.remedies.raise_threads(SERVER, 16, 24)
         before, after = pasted_and_taken_back(ds389, remedy, "nsslapd-threadnumber", 24)
         assert before == after
 
     def test_the_backlog_passes_the_kernels_ceiling(self, ds389):
-        remedy = DS389.remedies.raise_backlog(HOST, 128, 5000)
+        remedy = DS389.remedies.raise_backlog(SERVER, 128, 5000)
         ds389.paste(remedy.text)
         assert re.search(r"LISTEN\s+0\s+5000\s", ds389.paste(remedy.verify))
         ds389.paste(remedy.undo)
@@ -109,14 +111,14 @@ class TestOn389:
 
     def test_descriptors_are_raised_for_the_process_and_the_server(self, ds389):
         before = value_of(
-            "nsslapd-maxdescriptors", ds389.paste(DS389.remedies.raise_descriptor_limit(HOST, None, 1).verify)
+            "nsslapd-maxdescriptors", ds389.paste(DS389.remedies.raise_descriptor_limit(SERVER, None, 1).verify)
         )
-        remedy = DS389.remedies.raise_descriptor_limit(HOST, int(before), 8192)
+        remedy = DS389.remedies.raise_descriptor_limit(SERVER, int(before), 8192)
         ds389.paste(remedy.text)
         shown = ds389.paste(remedy.verify)
         assert value_of("nsslapd-maxdescriptors", shown) == "8192"
         assert re.search(r"Max open files +8192 +8192", shown)
-        size = ds389.paste(f"{as_manager('ldapsearch', HOST)} -LLL -b cn=monitor -s base dtablesize")
+        size = ds389.paste(f"{as_manager('ldapsearch', SERVER)} -LLL -b cn=monitor -s base dtablesize")
         assert value_of("dtablesize", size) == str(8192 - DS389.defaults.reserved_descriptors)
 
     def test_dead_connections_are_closed_and_living_ones_are_not(self, ds389):
@@ -133,12 +135,12 @@ class TestWhatWeSayOf389:
 
     @pytest.fixture
     def version(self, ds389):
-        banner = ds389.paste(f"{as_manager('ldapsearch', HOST)} -LLL -b '' -s base vendorVersion")
+        banner = ds389.paste(f"{as_manager('ldapsearch', SERVER)} -LLL -b '' -s base vendorVersion")
         return identify(banner).version
 
     def test_idle_connections(self, people, version):
         early = people.connect(SOMEBODY)
-        people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).text)
+        people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).text)
         late, manager = people.connect(SOMEBODY), people.connect(MANAGER)
         if DS389.defaults.enforces_idle_only_under_activity.at(version):
             assert not is_closed(late, 6)
@@ -148,23 +150,23 @@ class TestWhatWeSayOf389:
         assert not is_closed(manager, 1)
         if DS389.defaults.idle_timeout_reaches_open_connections.at(version) is False:
             assert not is_closed(early, 1)
-        people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).undo)
+        people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).undo)
 
     def test_an_exemption_holds_from_the_next_bind_on(self, people):
-        people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).text)
+        people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).text)
         before = people.connect(SOMEBODY)
-        people.paste(DS389.remedies.exempt_from_idle_timeout(HOST, (SOMEBODY,)).text)
+        people.paste(DS389.remedies.exempt_from_idle_timeout(SERVER, (SOMEBODY,)).text)
         after = people.connect(SOMEBODY)
         time.sleep(4)
         people.connect().close()
         assert is_closed(before, 2)
         assert not is_closed(after, 1)
-        people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).undo)
+        people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).undo)
 
 
 class TestOnOpenldap:
     def test_the_idle_timeout_closes_open_connections_too(self, slapd):
-        remedy = OPENLDAP.remedies.set_idle_timeout(HOST, 2, None)
+        remedy = OPENLDAP.remedies.set_idle_timeout(SERVER, 2, None)
         anybody, root = slapd.connect(), slapd.connect("cn=admin,dc=example,dc=com")
         slapd.paste(remedy.text)
         assert value_of("olcIdleTimeout", slapd.paste(remedy.verify)) == "2"
@@ -174,7 +176,7 @@ class TestOnOpenldap:
         assert value_of("olcIdleTimeout", slapd.paste(remedy.verify)) == "0"
 
     def test_threads_hold_at_once(self, slapd):
-        remedy = OPENLDAP.remedies.raise_threads(HOST, None, 24)
+        remedy = OPENLDAP.remedies.raise_threads(SERVER, None, 24)
         asked = "ldapsearch -LLL -x -H ldap://localhost -b cn=Max,cn=Threads,cn=Monitor -s base monitoredInfo"
         slapd.paste(remedy.text)
         assert value_of("monitoredInfo", slapd.run(asked)) == "24"
@@ -182,7 +184,7 @@ class TestOnOpenldap:
         assert value_of("monitoredInfo", slapd.run(asked)) == "16"
 
     def test_keepalive_is_the_kernels(self, slapd):
-        remedy = OPENLDAP.remedies.set_keepalive(HOST, 40)
+        remedy = OPENLDAP.remedies.set_keepalive(SERVER, 40)
         assert timer_of(slapd, slapd.connect()) > 7000
         slapd.paste(remedy.text)
         assert timer_of(slapd, slapd.connect()) <= 40
@@ -190,14 +192,14 @@ class TestOnOpenldap:
         assert timer_of(slapd, slapd.connect()) > 7000
 
     def test_the_backlog_is_as_compiled(self, slapd):
-        remedy = OPENLDAP.remedies.raise_backlog(HOST, 2048, 8192)
+        remedy = OPENLDAP.remedies.raise_backlog(SERVER, 2048, 8192)
         slapd.run("sysctl -qw net.core.somaxconn=512")
         slapd.paste(remedy.text)
         assert re.search(r"LISTEN\s+0\s+(1024|2048)\s", slapd.paste(remedy.verify))
         slapd.paste(remedy.undo)
 
     def test_descriptors_are_raised_for_the_process(self, slapd):
-        remedy = OPENLDAP.remedies.raise_descriptor_limit(HOST, None, 2222)
+        remedy = OPENLDAP.remedies.raise_descriptor_limit(SERVER, None, 2222)
         slapd.paste(remedy.text)
         assert re.search(r"Max open files +2222 +2222", slapd.paste(remedy.verify))
         slapd.paste(remedy.undo)

@@ -14,6 +14,7 @@ from log_lines import header, run, stamp
 if TYPE_CHECKING:
     from pathlib import Path
 
+URI = "ldaps://ds1.example.com:1636"
 WANTED = ("displayName", "employeeNumber", "title")
 CONFIGURATION = BACKEND + LIST + index("nsIndexType: eq") + limits("nsslapd-idlistscanlimit: 4000")
 STAND_IN = """#!/bin/sh
@@ -43,9 +44,10 @@ def started(site: Path, fails: str = "nothing") -> tuple[subprocess.CompletedPro
     (site / "dsconf").write_text(STAND_IN.format(folder=site, fails=fails))
     (site / "dsconf").chmod(0o755)
     done = subprocess.run(
-        ["sh"], input=written.text, env={"PATH": f"{site}:/usr/bin:/bin"}, capture_output=True, text=True, check=False,
-        timeout=30,
+        ["sh"], input=written.text, env={"PATH": f"{site}:/usr/bin:/bin", "LDAP_URI": URI}, capture_output=True,
+        text=True, check=False, timeout=30,
     )  # fmt: skip
+    assert f"-D cn=Directory Manager {URI} backend" in (site / "asked").read_text()
     return done, [line.partition(" index ")[2] for line in (site / "asked").read_text().splitlines()]
 
 
@@ -68,14 +70,24 @@ def test_what_fails_leaves_nothing_half_done_untold(site, fails) -> None:
     assert all(f"--attr {name}" in back for name in WANTED)
 
 
-def test_what_lacks_a_name_is_no_part_of_it(site) -> None:
-    """The host's folder gives it its name, and this one is none that may stand in a command."""
-    odd = site.rename(site.with_name("slapd-d s;1"))
-    written = ldapdiag("indexes", odd, "--script").text
-    assert "dsconf" not in written
-    assert "# Not done by this: Index " in written
-    assert "changetype: add" in ldapdiag("indexes", odd, "--ldif").text, (
-        "it goes to a server that whoever uses it names"
-    )
+def test_without_the_address_nothing_is_done(site) -> None:
+    """Neither the folder nor the configuration names the host, and a guessed one would be another server."""
+    written = ldapdiag("indexes", site, "--script").text
+    assert [line for line in written.splitlines() if not line.startswith("#")][:2] == [
+        "set -e",
+        "LDAP_URI=${LDAP_URI:-}    # the URL of slapd-ds1 (ldap://HOST:PORT, ldaps://HOST:PORT or ldapi://%2FPATH)",
+    ]
     done = subprocess.run(["sh"], input=written, capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("nothing was changed: set LDAP_URI at the top of this script to the URL of slapd-ds1 (ldap:")
+
+
+def test_a_hostile_name_of_a_host_is_no_part_of_it(site) -> None:
+    odd = site.rename(site.with_name("slapd-d';touch pasted;'"))
+    written = ldapdiag("indexes", odd, "--script").text
+    done = subprocess.run(
+        ["sh"], input=written, capture_output=True, text=True, check=False, timeout=30, cwd=odd, env={"PATH": "/bin"}
+    )
+    assert done.returncode == 2
+    assert not (odd / "pasted").exists()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from facts import address_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.products import product_of
 
 AD = product_of(Family.AD)
+DC1 = address_of("dc1")
 HOSTILE = ('dc1" "Delete everything', "dc1;reboot", "$(reboot)", "a b", "a\nb", "", "%COMSPEC%", "dc1&calc", "a" * 300)
 
 
 def every_remedy(name="dc1"):
+    name = address_of(name)
     yield AD.remedies.set_idle_timeout(name, 300, 900)
     yield AD.remedies.set_idle_timeout(name, 300, None)
     yield AD.remedies.set_keepalive(name, 120)
@@ -58,7 +61,7 @@ def test_a_name_that_is_no_host_name_never_enters_a_command(name):
 
 
 def test_the_idle_timeout_is_a_policy_of_the_forest():
-    remedy = AD.remedies.set_idle_timeout("dc1", 300, 900)
+    remedy = AD.remedies.set_idle_timeout(DC1, 300, 900)
     assert remedy.text == (
         'ntdsutil "LDAP policies" "Connections" "Connect to server dc1" "Quit" "Set MaxConnIdleTime to 300" '
         '"Commit Changes" "Show Values" "Quit" "Quit"'
@@ -68,21 +71,21 @@ def test_the_idle_timeout_is_a_policy_of_the_forest():
     assert "every domain controller of the forest" in remedy.changes
     assert "Set-ADObject" in remedy.changes
     assert "No account can be exempted" in remedy.risk
-    assert AD.remedies.exempt_from_idle_timeout("dc1", ("CN=app,DC=x",)) is None
+    assert AD.remedies.exempt_from_idle_timeout(DC1, ("CN=app,DC=x",)) is None
 
 
 def test_without_a_former_value_the_undo_writes_the_default():
-    assert "Set MaxConnIdleTime to 900" in AD.remedies.set_idle_timeout("dc1", 300, None).undo
-    assert "Set MaxConnections to 5000" in AD.remedies.raise_descriptor_limit("dc1", 1024, 10_000).undo
+    assert "Set MaxConnIdleTime to 900" in AD.remedies.set_idle_timeout(DC1, 300, None).undo
+    assert "Set MaxConnections to 5000" in AD.remedies.raise_descriptor_limit(DC1, 1024, 10_000).undo
 
 
 def test_keepalive_is_that_of_windows_and_undone_by_deleting_it():
-    remedy = AD.remedies.set_keepalive("dc1", 120)
+    remedy = AD.remedies.set_keepalive(DC1, 120)
     assert "KeepAliveTime /t REG_DWORD /d 120000 /f" in remedy.text
     assert remedy.undo.startswith("reg delete ")
     assert remedy.needs is Needs.RESTART
 
 
 def test_threads_count_for_each_processor():
-    assert "Set MaxPoolThreads to 4" in AD.remedies.raise_threads("dc1", 8, -1).text
-    assert "per processor" in AD.remedies.raise_threads("dc1", None, 8).title
+    assert "Set MaxPoolThreads to 4" in AD.remedies.raise_threads(DC1, 8, -1).text
+    assert "per processor" in AD.remedies.raise_threads(DC1, None, 8).title

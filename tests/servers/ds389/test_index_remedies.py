@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts import origin
+from facts import address_of, origin
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.descriptions import attribute_type
@@ -54,6 +54,7 @@ HOSTILE = (
     "1..2",
     "a_b",
 )
+DS1 = address_of()
 
 
 def configuration(version=(2, 3, 1), family=Family.DS389, **settings):
@@ -71,7 +72,7 @@ PRODUCTS = [
 EACH = pytest.mark.parametrize(("product", "indexes"), PRODUCTS, ids=["389 2.3", "389 1.3", "DSEE 11", "DSEE 5.2"])
 
 
-def every_remedy(product, indexes, changes, server="ds1", backend=BACKEND):
+def every_remedy(product, indexes, changes, server=DS1, backend=BACKEND):
     yield product.add_indexes(server, backend, changes, indexes, SCHEMA)
     yield product.build_indexes(server, backend, [one.attribute for one in changes], indexes, SCHEMA)
     yield product.drop_indexes(server, backend, changes, indexes, SCHEMA)
@@ -104,34 +105,34 @@ class TestHostileNames:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_of_attributes_are_left_out(self, product, indexes, name):
         changes = (Change(name, "eq"), Change("displayName", "eq"))
-        alone = product.add_indexes("ds1", BACKEND, changes[1:], indexes, SCHEMA)
-        remedy = product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA)
+        alone = product.add_indexes(DS1, BACKEND, changes[1:], indexes, SCHEMA)
+        remedy = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
         assert "Left out: 1" in remedy.changes
-        assert product.add_indexes("ds1", BACKEND, changes[:1], indexes, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.build_indexes("ds1", BACKEND, [name], indexes, SCHEMA) == product.build_indexes(
-            "ds1", BACKEND, [], indexes, SCHEMA
+        assert product.add_indexes(DS1, BACKEND, changes[:1], indexes, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.build_indexes(DS1, BACKEND, [name], indexes, SCHEMA) == product.build_indexes(
+            DS1, BACKEND, [], indexes, SCHEMA
         )
 
     @given(name=st.text(max_size=20))
     def test_of_types_are_left_out(self, product, indexes, name):
         if name not in {"eq", "pres", "sub", "approx"}:
             assert (
-                product.add_indexes("ds1", BACKEND, (Change("displayName", name),), indexes, SCHEMA).kind
+                product.add_indexes(DS1, BACKEND, (Change("displayName", name),), indexes, SCHEMA).kind
                 is RemedyKind.ADVICE
             )
 
     @pytest.mark.parametrize("name", [one for one in HOSTILE if one != "a_b"])
     def test_of_backends_entries_and_servers_never_get_into_a_command(self, product, indexes, name):
         backend = replace(BACKEND, name=name, entry=f"cn={name},{ENTRY}$(reboot)", suffixes=(name,))
-        for remedy in every_remedy(product, indexes, (*NEW, *FURTHER), server=name, backend=backend):
+        for remedy in every_remedy(product, indexes, (*NEW, *FURTHER), server=address_of(name), backend=backend):
             assert not any(
                 word in text for word in ("reboot", "b: c") for text in (remedy.text, remedy.undo, remedy.verify)
             )
             assert remedy.kind is RemedyKind.ADVICE or shell_accepts(remedy.text)
 
     def test_of_rules_are_left_out(self, product, indexes):
-        text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), indexes, SCHEMA).text
+        text = product.add_indexes(DS1, BACKEND, (Change("displayName", "eq", "$(reboot)"),), indexes, SCHEMA).text
         assert "reboot" not in text
 
 
@@ -146,20 +147,16 @@ class TestWhatIsNeverTouched:
             Change("nsRole", "eq"),
         )
         for change in (product.add_indexes, product.drop_indexes):
-            assert change("ds1", BACKEND, changes, indexes, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.add_indexes_ldif("ds1", BACKEND, changes, indexes, SCHEMA) is None
+            assert change(DS1, BACKEND, changes, indexes, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.add_indexes_ldif(DS1, BACKEND, changes, indexes, SCHEMA) is None
 
     def test_is_what_goes_by_another_name_of_theirs(self, product, indexes):
         names = ("2.5.4.0", "OBJECTCLASS", "entryUUID", "nsTombstoneCSN")
         definitions = tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names)
         backend = replace(BACKEND, definitions=definitions)
         for name in names:
-            assert (
-                product.drop_indexes("ds1", backend, (Change(name, "eq"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
-            )
-        assert (
-            product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
-        )
+            assert product.drop_indexes(DS1, backend, (Change(name, "eq"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.add_indexes(DS1, BACKEND, (Change("2.5.4.0", "sub"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
 
     @given(
         changes=st.lists(
@@ -174,36 +171,49 @@ class TestWhatIsNeverTouched:
     )
     def test_are_rules_but_of_an_attribute_that_has_no_index(self, product, indexes, changes):
         """Neither added, nor left out where the new type would need one."""
-        for ruled in (product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA).text,
-                      product.add_indexes_ldif("ds1", BACKEND, changes, indexes, SCHEMA) or ""):  # fmt: skip
+        for ruled in (product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).text,
+                      product.add_indexes_ldif(DS1, BACKEND, changes, indexes, SCHEMA) or ""):  # fmt: skip
             parts = [one for one in ruled.replace("LDIF\n", "\n\n").split("\n\n") if "nsMatchingRule" in one]
             parts += [one for one in ruled.splitlines() if "--matching-rule" in one]
             assert all("shadowMin" in one and "changetype: modify" not in one for one in parts)
         known = {"uid": UID, "0.9.2342.19200300.100.1.1": UID, "cn": CN, "mail": NONE}
         ruled = [one for one in changes if one.rule == "integerOrderingMatch" and one.attribute in known]
         left = sum(one.type not in known[one.attribute].types for one in ruled)
-        said = product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA).changes
+        said = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).changes
         assert (f"Left out: {left} " in said) == (left > 0)
 
     def test_are_the_rules_of_existing_indexes(self, product, indexes):
-        assert "caseExactMatch" not in product.add_indexes("ds1", BACKEND, FURTHER, indexes, SCHEMA).text
+        assert "caseExactMatch" not in product.add_indexes(DS1, BACKEND, FURTHER, indexes, SCHEMA).text
 
 
 @EACH
 class TestWhatIsNotTold:
-    @pytest.mark.parametrize(("server", "name"), [("ds1", ""), ("ds1", "a b"), ("a b", "userRoot"), ("$(id)", "$(id)")])
-    def test_makes_a_sentence_instead_of_a_command(self, product, indexes, server, name):
-        backend = replace(BACKEND, name=name, suffixes=() if server == "ds1" else (SUFFIX,), entry="")
-        assert server != "ds1" or product.add_indexes_ldif(server, backend, NEW, indexes, SCHEMA) is None
+    @pytest.mark.parametrize("name", ["", "a b", "$(id)"])
+    def test_makes_a_sentence_instead_of_a_command(self, product, indexes, name):
+        backend = replace(BACKEND, name=name, suffixes=(), entry="")
+        assert product.add_indexes_ldif(DS1, backend, NEW, indexes, SCHEMA) is None
         for remedy in (
-            product.add_indexes(server, backend, (*NEW, *FURTHER), indexes, SCHEMA),
-            product.build_indexes(server, backend, ["uid"], indexes, SCHEMA),
-            product.drop_indexes(server, backend, (Change("cn", "eq"),), indexes, SCHEMA),
+            product.add_indexes(DS1, backend, (*NEW, *FURTHER), indexes, SCHEMA),
+            product.build_indexes(DS1, backend, ["uid"], indexes, SCHEMA),
+            product.drop_indexes(DS1, backend, (Change("cn", "eq"),), indexes, SCHEMA),
         ):
             assert remedy.kind is RemedyKind.ADVICE
             assert "\n" not in remedy.text
             assert "the evidence does not contain" in remedy.text
             assert (remedy.undo, remedy.verify) == ("", "")
+
+    @pytest.mark.parametrize("server", ["a b", "$(id)"])
+    def test_leaves_a_variable_for_the_address(self, product, indexes, server):
+        address = address_of(server)
+        for remedy in (
+            product.add_indexes(address, BACKEND, (*NEW, *FURTHER), indexes, SCHEMA),
+            product.build_indexes(address, BACKEND, ["uid"], indexes, SCHEMA),
+            product.drop_indexes(address, BACKEND, (Change("uid", "eq"),), indexes, SCHEMA),
+        ):
+            for commands in (remedy.text, remedy.undo, remedy.verify):
+                assert "a b" not in commands
+                assert "$(id)" not in commands
+            assert remedy.kind is RemedyKind.ADVICE or "${LDAP_" in remedy.text
 
 
 class TestOwnSchema:
@@ -220,22 +230,21 @@ class TestOwnSchema:
         for name in ("badgeNumber", "1.2.3.4", "BADGE"):
             change = (Change(name, "sub"),)
             named, plain = (
-                product.add_indexes("ds1", backend, one, indexes, self.SCHEMA)
+                product.add_indexes(DS1, backend, one, indexes, self.SCHEMA)
                 for one in (change, (Change("badge", "sub"),))
             )
             assert named == plain
             assert (
-                product.drop_indexes("ds1", backend, (Change(name, "eq"),), indexes, self.SCHEMA).kind
-                is RemedyKind.SHELL
+                product.drop_indexes(DS1, backend, (Change(name, "eq"),), indexes, self.SCHEMA).kind is RemedyKind.SHELL
             )
-            assert product.build_indexes("ds1", backend, [name], indexes, self.SCHEMA) == product.build_indexes(
-                "ds1", backend, ["badge"], indexes, self.SCHEMA
+            assert product.build_indexes(DS1, backend, [name], indexes, self.SCHEMA) == product.build_indexes(
+                DS1, backend, ["badge"], indexes, self.SCHEMA
             )
 
 
 class TestOn389:
     def test_new_indexes_are_added_and_built_by_dsconf(self):
-        indexes = ds389.add_indexes("ds1", BACKEND, NEW, configuration(), SCHEMA)
+        indexes = ds389.add_indexes(DS1, BACKEND, NEW, configuration(), SCHEMA)
         dsconf = 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index'
         assert indexes.text.splitlines() == [
             f"{dsconf} add --attr displayName --index-type eq --index-type sub userRoot",
@@ -246,17 +255,17 @@ class TestOn389:
         assert indexes.undo == f"{dsconf} delete --attr displayName --attr employeeNumber userRoot"
 
     def test_a_further_type_and_its_build_are_one_ldapmodify(self):
-        text = ds389.add_indexes("ds1", BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA).text
+        text = ds389.add_indexes(DS1, BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA).text
         assert text.count("ldapmodify") == 1
         assert text.index("cn=displayName") < text.index("dn: cn=uid") < text.index("dn: cn=ldapdiag-")
         assert text.count("nsIndexAttribute: ") == 3
 
     def test_an_entry_with_type_none_gets_types_instead(self):
-        text = ds389.add_indexes_ldif("ds1", BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
+        text = ds389.add_indexes_ldif(DS1, BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
         assert "replace: nsIndexType\nnsIndexType: eq\n" in text
 
     def test_an_index_that_is_there_is_only_built(self):
-        indexes = ds389.add_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
+        indexes = ds389.add_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
         assert (
             indexes.text
             == 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index reindex --wait --attr uid userRoot'
@@ -265,17 +274,17 @@ class TestOn389:
 
     def test_a_default_index_is_not_deleted_for_it_would_come_back_empty(self):
         whole = tuple(Change("cn", one) for one in ("eq", "pres", "sub"))
-        indexes = ds389.drop_indexes("ds1", BACKEND, whole, configuration(), SCHEMA)
+        indexes = ds389.drop_indexes(DS1, BACKEND, whole, configuration(), SCHEMA)
         assert "nsIndexType: none" in indexes.text
         assert "delete" not in indexes.text
         assert (
             "delete --attr uid"
-            in ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).text
+            in ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).text
         )
 
     @pytest.mark.parametrize("changes", [NEW, FURTHER, (*NEW, *FURTHER)])
     def test_the_ldif_is_read_back_as_what_was_wanted(self, changes):
-        text = ds389.add_indexes_ldif("ds1", BACKEND, changes, configuration(), SCHEMA)
+        text = ds389.add_indexes_ldif(DS1, BACKEND, changes, configuration(), SCHEMA)
         added = [one for one in text.split("\n\n") if "changetype: add" in one and "nsIndexType" in one]
         records = "\n\n".join(one.replace("changetype: add\n", "") for one in added)
         read = facts_of(records, path="ds/x.ldif") if added else []
@@ -284,7 +293,7 @@ class TestOn389:
         assert definitions == {name: frozenset(one.type for one in changes if one.attribute == name) for name in wanted}
 
     def test_what_is_dropped_comes_back_with_all_that_was_set(self):
-        undo = ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).undo
+        undo = ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).undo
         record = undo.partition("\n")[2].partition("\n\n")[0].replace("changetype: add\n", "")
         (fact,) = facts_of(record + "\n", path="ds/x.ldif")
         assert fact.backends[0].definitions == (UID,)
@@ -292,7 +301,7 @@ class TestOn389:
 
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
-        indexes = dsee.add_indexes("ds1", BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
+        indexes = dsee.add_indexes(DS1, BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
         assert indexes.text.splitlines() == [
             "dsconf create-index -h ds1 -p 389 dc=example,dc=com displayName",
             (
@@ -305,10 +314,10 @@ class TestOnDsee:
 
     def test_before_dsconf_entries_are_written(self):
         indexes = configuration((5, 2, 0), Family.DSEE)
-        remedy = dsee.add_indexes("ds1", BACKEND, NEW, indexes, SCHEMA)
+        remedy = dsee.add_indexes(DS1, BACKEND, NEW, indexes, SCHEMA)
         assert remedy.kind is RemedyKind.ADVICE, "the directory of the build script is not known"
         assert "db2index.pl" in remedy.text
-        text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, indexes, SCHEMA)
+        text = dsee.add_indexes_ldif(DS1, BACKEND, NEW, indexes, SCHEMA)
         assert text.startswith("# This does not build the indexes. Then run: db2index.pl")
         assert text.count("changetype: add") == 2
 

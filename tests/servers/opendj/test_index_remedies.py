@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import address_of
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -28,6 +29,7 @@ BOTH = pytest.mark.parametrize("product_s", [opendj, ping], ids=["opendj", "ping
 SCHEMA = standard()
 ENTRY = "ds-cfg-backend-id=userRoot,cn=Backends,cn=config"
 HOSTILE = ["a;rm -rf /", "$(id)", "cn\ndn: cn=config", "`id`", "cn'", 'cn"', "cn;lang-fr", "", "-x", "ä", "1.2.3"]
+DS1 = address_of()
 
 
 def backend_of(name: str = "userRoot", suffix: str = "dc=example,dc=com", kind: str = "je") -> Backend:
@@ -52,7 +54,7 @@ CONFIGURATION = configuration_of(BACKEND)
 
 def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
     changes = [Change("employeeNumber", "equality"), Change("UID", "substring"), Change("uid", "equality")]
-    remedy = opendj.add_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
+    remedy = opendj.add_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
     create, add, build = commands(remedy.text)
     assert create[1] == "create-backend-index"
     assert create[-4:] == ["--index-name", "employeeNumber", "--set", "index-type:equality"]
@@ -69,13 +71,13 @@ def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
 
 
 def test_what_is_set_already_is_only_built() -> None:
-    remedy = opendj.add_indexes("ds1", BACKEND, [Change("cn", "equality")], CONFIGURATION, SCHEMA)
+    remedy = opendj.add_indexes(DS1, BACKEND, [Change("cn", "equality")], CONFIGURATION, SCHEMA)
     assert [words[0] for words in commands(remedy.text)] == ["rebuild-index"]
 
 
 def test_the_same_as_ldif() -> None:
     changes = [Change("employeeNumber", "equality"), Change("employeeNumber", "ordering"), Change("uid", "substring")]
-    ldif = opendj.add_indexes_ldif("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
+    ldif = opendj.add_indexes_ldif(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
     assert ldif is not None
     records = list(entries(Document(path="memory", source=lines_of([ldif.encode()]))))
     assert [(one.dn, one.changetype) for one in records] == [
@@ -91,14 +93,14 @@ def test_the_same_as_ldif() -> None:
 def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType) -> None:
     for name in ("userid", "0.9.2342.19200300.100.1.1", "UID"):
         remedies = [
-            product_s.add_indexes("ds1", BACKEND, [Change(one, "substring")], CONFIGURATION, SCHEMA)
+            product_s.add_indexes(DS1, BACKEND, [Change(one, "substring")], CONFIGURATION, SCHEMA)
             for one in (name, "uid")
         ]
         assert remedies[0] == remedies[1]
-        built = [product_s.build_indexes("ds1", BACKEND, [one], CONFIGURATION, SCHEMA) for one in (name, "uid")]
+        built = [product_s.build_indexes(DS1, BACKEND, [one], CONFIGURATION, SCHEMA) for one in (name, "uid")]
         assert built[0] == built[1]
     assert (
-        product_s.drop_indexes("ds1", BACKEND, [Change("2.5.4.0", "presence")], CONFIGURATION, SCHEMA).kind
+        product_s.drop_indexes(DS1, BACKEND, [Change("2.5.4.0", "presence")], CONFIGURATION, SCHEMA).kind
         is RemedyKind.ADVICE
     )
 
@@ -106,24 +108,24 @@ def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType)
 def test_ping_states_that_nothing_was_tested() -> None:
     change = [Change("uid", "equality")]
     for remedy in (
-        ping.add_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
-        ping.build_indexes("ds1", BACKEND, ["uid"], CONFIGURATION, SCHEMA),
-        ping.drop_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
+        ping.add_indexes(DS1, BACKEND, change, CONFIGURATION, SCHEMA),
+        ping.build_indexes(DS1, BACKEND, ["uid"], CONFIGURATION, SCHEMA),
+        ping.drop_indexes(DS1, BACKEND, change, CONFIGURATION, SCHEMA),
     ):
         assert "not tested" in remedy.risk
 
 
 def test_ping_takes_no_ldif() -> None:
-    assert ping.add_indexes_ldif("ds1", BACKEND, [Change("l", "equality")], CONFIGURATION, SCHEMA) is None
+    assert ping.add_indexes_ldif(DS1, BACKEND, [Change("l", "equality")], CONFIGURATION, SCHEMA) is None
 
 
 def test_each_product_has_its_own_options() -> None:
     local = backend_of(kind="local-db")
     change = [Change("l", "equality")]
-    assert "create-local-db-index" in opendj.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
-    oracle = opendj.add_indexes("ds1", local, change, configuration_of(local, "Oracle Unified Directory"), SCHEMA).text
+    assert "create-local-db-index" in opendj.add_indexes(DS1, local, change, configuration_of(local), SCHEMA).text
+    oracle = opendj.add_indexes(DS1, local, change, configuration_of(local, "Oracle Unified Directory"), SCHEMA).text
     assert "--element-name userRoot" in oracle
-    remedies = ping.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
+    remedies = ping.add_indexes(DS1, local, change, configuration_of(local), SCHEMA).text
     assert "create-local-db-index" in remedies
     assert "rebuild-index --task --hostname ds1" in remedies
 
@@ -131,7 +133,7 @@ def test_each_product_has_its_own_options() -> None:
 @BOTH
 def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType) -> None:
     changes = [Change("sn", "substring"), Change("uid", "equality")]
-    remedy = product_s.drop_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
+    remedy = product_s.drop_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
     assert [words[-1] for words in commands(remedy.text)] == ["index-type:substring", "uid"]
     again = commands(remedy.undo)
     assert [words[-1] for words in again[:-1]] == ["index-type:substring", "index-type:equality"]
@@ -142,7 +144,7 @@ def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType
 @pytest.mark.parametrize("attribute", ["aci", "ACI", "objectClass", "entryUUID", "ds-sync-hist"])
 def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attribute: str) -> None:
     for act in (product_s.add_indexes, product_s.drop_indexes):
-        remedy = act("ds1", BACKEND, [Change(attribute, "presence")], CONFIGURATION, SCHEMA)
+        remedy = act(DS1, BACKEND, [Change(attribute, "presence")], CONFIGURATION, SCHEMA)
         assert remedy.kind is RemedyKind.ADVICE
         assert attribute.lower() not in remedy.text.lower()
 
@@ -151,13 +153,13 @@ def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attri
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_counted_and_never_in_a_command(product_s: ModuleType, name: str) -> None:
     changes = [Change(name, "equality"), Change("l", "equality")]
-    alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION, SCHEMA)
+    alone = product_s.add_indexes(DS1, BACKEND, changes[:1], CONFIGURATION, SCHEMA)
     assert (alone.kind, "dsconfig" in alone.text) == (RemedyKind.ADVICE, False)
-    remedy = product_s.add_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
-    assert remedy.text == product_s.add_indexes("ds1", BACKEND, changes[1:], CONFIGURATION, SCHEMA).text
+    remedy = product_s.add_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
+    assert remedy.text == product_s.add_indexes(DS1, BACKEND, changes[1:], CONFIGURATION, SCHEMA).text
     assert "Left out: 1" in remedy.changes
-    built = product_s.build_indexes("ds1", BACKEND, [name, "l"], CONFIGURATION, SCHEMA)
-    assert built.text == product_s.build_indexes("ds1", BACKEND, ["l"], CONFIGURATION, SCHEMA).text
+    built = product_s.build_indexes(DS1, BACKEND, [name, "l"], CONFIGURATION, SCHEMA)
+    assert built.text == product_s.build_indexes(DS1, BACKEND, ["l"], CONFIGURATION, SCHEMA).text
 
 
 @BOTH
@@ -172,7 +174,7 @@ def test_a_shell_takes_every_command_apart_as_it_was_meant(
 ) -> None:
     backend = backend_of(name, suffix)
     changes = [Change(attribute, type_), Change(attribute, "equality"), Change("l", "equality")]
-    remedy = product_s.add_indexes("ds1", backend, changes, configuration_of(backend), SCHEMA)
+    remedy = product_s.add_indexes(DS1, backend, changes, configuration_of(backend), SCHEMA)
     if not (BACKEND_NAME.fullmatch(name) and is_distinguished_name(suffix)):
         assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the evidence does not contain" in remedy.text
@@ -189,7 +191,7 @@ def test_a_shell_takes_every_command_apart_as_it_was_meant(
 @given(attribute=st.text(max_size=20), suffix=st.text(max_size=30))
 def test_ldif_has_no_line_that_was_not_meant(attribute: str, suffix: str) -> None:
     backend = backend_of(suffix=suffix)
-    ldif = opendj.add_indexes_ldif("ds1", backend, [Change(attribute, "equality")], configuration_of(backend), SCHEMA)
+    ldif = opendj.add_indexes_ldif(DS1, backend, [Change(attribute, "equality")], configuration_of(backend), SCHEMA)
     for line in (ldif or "").splitlines():
         assert line.partition(":")[0] in {
             "", "dn", "changetype", "objectClass", "add", "ds-cfg-attribute", "ds-cfg-index-type", "ds-task-id",

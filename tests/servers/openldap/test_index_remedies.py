@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import address_of
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
@@ -22,6 +23,7 @@ from ldapdiag.servers.openldap.index_changes import TYPES, rewritten, with_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
 
 SCHEMA = standard()
+LDAP1 = address_of("ldap1")
 ENTRY = "olcDatabase={1}mdb,cn=config"
 
 
@@ -82,7 +84,7 @@ def test_lines_from_which_types_are_removed(lines, changes, gone, come) -> None:
 def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
     place = backend("cn,sn eq", "mail eq")
     assert rewritten(["cn", "sn", "uid"], place, SCHEMA).removed_lines == ("cn,sn eq",)
-    text = build_indexes("ldap1", place, ["cn"], configuration(place), SCHEMA).text
+    text = build_indexes(LDAP1, place, ["cn"], configuration(place), SCHEMA).text
     assert text.index("delete: olcDbIndex\nolcDbIndex: cn,sn eq") < text.index("add: olcDbIndex\nolcDbIndex: cn,sn eq")
     assert text.count("ldapmodify") == 2
 
@@ -90,8 +92,8 @@ def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
 def test_a_file_is_edited_and_slapindex_run() -> None:
     place = backend("cn eq", entry="", suffix="o=it's,c=de")
     for remedy in (
-        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
-        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
+        add_indexes(LDAP1, place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
+        build_indexes(LDAP1, place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
     ):
         (built,) = [shlex.split(line) for line in remedy.text.splitlines() if " slapindex -q " in line]
         assert built[built.index("-b") :][:3] == ["-b", "o=it's,c=de", "cn"]
@@ -105,9 +107,9 @@ def test_without_a_command_there_is_a_sentence() -> None:
     nowhere = Backend(name="?", suffixes=(), definitions=())
     place = backend("cn eq")
     for remedy in (
-        add_indexes("ldap1", nowhere, [Change("cn", "sub")], configuration(nowhere), SCHEMA),
-        add_indexes("ldap1", place, [Change("x$(id)", "sub")], configuration(place), SCHEMA),
-        drop_indexes("ldap1", place, [Change("objectClass", "eq")], configuration(place), SCHEMA),
+        add_indexes(LDAP1, nowhere, [Change("cn", "sub")], configuration(nowhere), SCHEMA),
+        add_indexes(LDAP1, place, [Change("x$(id)", "sub")], configuration(place), SCHEMA),
+        drop_indexes(LDAP1, place, [Change("objectClass", "eq")], configuration(place), SCHEMA),
     ):
         assert remedy.kind is RemedyKind.ADVICE
         assert remedy.text
@@ -148,9 +150,9 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
     changes = [Change(hostile, "eq"), Change("cn", "sub"), Change("mail", hostile)]
     said = configuration(place, file)
     for remedy in (
-        add_indexes("ldap1", place, changes, said, SCHEMA),
-        build_indexes("ldap1", place, [hostile, "cn"], said, SCHEMA),
-        drop_indexes("ldap1", place, [Change("cn", "eq"), *changes], said, SCHEMA),
+        add_indexes(LDAP1, place, changes, said, SCHEMA),
+        build_indexes(LDAP1, place, [hostile, "cn"], said, SCHEMA),
+        drop_indexes(LDAP1, place, [Change("cn", "eq"), *changes], said, SCHEMA),
     ):
         for text in (remedy.text, remedy.undo, remedy.verify):
             if remedy.kind is RemedyKind.SHELL:
@@ -198,16 +200,16 @@ def test_own_attribute_types_take_over_what_their_supertypes_line_answers() -> N
     assert "delete: olcDbIndex\nolcDbIndex: badge eq\n" in ldif
     assert "add: olcDbIndex\nolcDbIndex: badge eq,sub\n" in ldif
     objects = backend("2.5.4.0 eq")
-    kept = drop_indexes("ldap1", objects, [Change("2.5.4.0", "eq")], configuration(objects), schema)
+    kept = drop_indexes(LDAP1, objects, [Change("2.5.4.0", "eq")], configuration(objects), schema)
     assert kept.kind is RemedyKind.ADVICE
 
 
 def test_without_a_suffix_a_file_has_no_commands() -> None:
     place = backend("cn eq", entry="", suffix="")
     for remedy in (
-        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
-        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
-        drop_indexes("ldap1", place, [Change("cn", "eq")], configuration(place, "slapd.conf"), SCHEMA),
+        add_indexes(LDAP1, place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
+        build_indexes(LDAP1, place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
+        drop_indexes(LDAP1, place, [Change("cn", "eq")], configuration(place, "slapd.conf"), SCHEMA),
     ):
         assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the evidence does not contain the suffix of the database" in remedy.text

@@ -3,7 +3,8 @@
 DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescriptors nsslapd-reservedescriptors
     nsslapd-conntablesize nsslapd-threadnumber nsslapd-maxthreadsperconn
     nsslapd-listen-backlog-size nsslapd-listenbacklog nsslapd-listen-backlog
-    nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-ioblocktimeout
+    nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-rootdn
+    nsslapd-ioblocktimeout
     nsslapd-numlisteners nsslapd-infolog-area nsslapd-infolog-level ds-maxheaphigh ds-maxheaplow ds-start-tls-enabled
     nsidletimeout nsds5replicabinddn nsds5replicabinddngroup"
 # Indexes, and plug-ins that make the server search by itself.
