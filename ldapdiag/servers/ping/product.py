@@ -15,4 +15,5 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    candidates_tested=False,
 )
