@@ -251,6 +251,12 @@ class TestEveryServer:
             assert rows
             assert {"indexed", "not-looked-up"}.isdisjoint({row["cause"] for row in rows})
 
+    def test_the_resolved_searches_in_json_are_those_of_the_plan(self, corpus: Path, case: str) -> None:
+        (told,) = plans(audited(corpus, case))
+        resolved = {row["shape"] for row in told["resolved"]}
+        assert resolved == {one for row in told["plan"] for one in row["shapes"]}
+        assert all(row["wants"] for row in told["resolved"])
+
     def test_without_the_configuration_nothing_is_found_to_be_set_wrongly(self, corpus: Path, case: str) -> None:
         diagnosis = bare(corpus, case)
         for check in ("missing-index", "scan-limit-exceeded", "index-not-built", "substring-too-short"):

@@ -37,6 +37,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
         "cost": plan.cost,
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row) for row in plan.indexes],
+        "resolved": _searches(plan.resolved),
         "no_index_helps": _searches(plan.remaining),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
