@@ -80,12 +80,6 @@ class Assertion:
         return found[1] if found else self.attribute
 
     @property
-    def rule_name(self) -> str:
-        """Return the matching rule of an extensible match as written; for 389-ds two spellings are two rules."""
-        found = ASSERTION.fullmatch(self.text[1:-1].lstrip())
-        return (found["rule"] if found else None) or self.rule
-
-    @property
     def pieces(self) -> tuple[int | None, ...]:
         """Return the lengths of a substring's pieces in order: octets, or None where unknown."""
         return tuple(length for length in (self.initial, *self.middle, self.final) if length != 0)
@@ -121,18 +115,13 @@ def parse(text: str) -> Node | None:
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _tree_of(shape: str) -> Node | None:
-    return _Parser(shape, shape=True).read()
-
-
-@lru_cache(maxsize=MOST_REMEMBERED)
 def parse_shape(text: str, lengths: str = "") -> Node | None:
     """Return the tree of a shape; `lengths` contains one digit (9: 9 or more octets) per substring piece, in order.
 
     A shape contains equal neighbours of an OR once. Where the number of digits and pieces differ, all pieces get the
     smallest digit.
     """
-    tree = _tree_of(text)
+    tree = _Parser(text, shape=True).read()
     if tree is None or not lengths:
         return tree
     pieces = sum(len(one.pieces) for one in assertions(tree))

@@ -58,7 +58,7 @@ class Change:
     attribute: str
     type: str
     rule: str = ""
-    """A matching rule that the index needs (389-ds: the order of its keys, or that of an extensible match); or none."""
+    """A matching rule without which the new index returns wrong results (389-ds: integerOrderingMatch); empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,6 @@ class Leaf:
     """The index that would answer it; None if one exists or none would."""
     why: str = ""
     """A lower-case clause for people: `shorter than 3 characters`, `a negation`."""
-    unproven: bool = False
-    """No index is known to answer it, but neither the server's code nor its manual excludes one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +113,9 @@ class Frequencies(Protocol):
     def of(self, assertion: Assertion) -> Amount:
         """Return how many entries the index key of an assertion has; with several keys, the shortest ID list."""
 
+    def usual(self, assertion: Assertion) -> float | None:
+        """Return how many entries have the values that searches ask for, on average; None: nothing shows it."""
+
     def below(self, base: str, scope: str) -> Amount:
         """Return how many entries are in the scope of a base."""
 
@@ -125,6 +126,9 @@ class UnknownFrequencies:
     def of(self, assertion: Assertion) -> Amount:  # noqa: ARG002  a protocol
         """Return bounds that exclude nothing."""
         return Amount()
+
+    def usual(self, assertion: Assertion) -> float | None:
+        """Return that it is not known."""
 
     def below(self, base: str, scope: str) -> Amount:  # noqa: ARG002  a protocol
         """Return bounds that exclude nothing."""
@@ -154,9 +158,6 @@ class Database:
 
 class Candidates(Protocol):
     """The module `candidates` of a product, which simulates its use of indexes."""
-
-    SUBSTRING_KEY_LENGTH: int
-    """Octets of the longest key of a substring index, unless it is configured."""
 
     def forecast(self, filter_: Node, base: str, scope: str, database: Database) -> Forecast:
         """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""

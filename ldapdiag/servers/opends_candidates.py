@@ -64,6 +64,12 @@ def forecast(filter_: Node, base: str, scope: str, database: Database, *, shared
     return _by_scope(found, base, scope, database)
 
 
+def longest_list(database: Database) -> int | None:
+    """Return the longest list by the limit of the backend; None: any."""
+    limit = limit_of(database)
+    return None if limit < 0 else limit
+
+
 def _by_scope(found: FilterCandidates, base: str, scope: str, database: Database) -> Forecast:
     """Predict a search whose filter the indexes do not answer, from the number of entries in its scope."""
     entry_limit = limit_of(database)

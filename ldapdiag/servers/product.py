@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ldapdiag.evidence.family import Family
-    from ldapdiag.servers.candidates import Candidates
+    from ldapdiag.servers.candidates import Candidates, Database
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.product_interfaces import IndexRemedies, ServerRemedies
+
+
+def no_limit(database: Database) -> None:
+    """Return that an ID list may have any length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +27,11 @@ class Product:
     remedies: ServerRemedies
     candidates: Candidates | None = None
     """None: its index lookup is not simulated."""
-    candidates_tested: bool = True
-    """False: the simulation follows the product's manual, and was not compared with a server."""
     index_remedies: IndexRemedies | None = None
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""
+    longest_list: Callable[[Database], int | None] = no_limit
+    """Return the length above which the server takes an ID list for all entries; None: never, or not known."""
+    copy_over_test: float = 0.0
+    """The time to copy one ID while the lists of a range's keys are united, as a share of the time to test an entry; 0:
+    the server appends them all and sorts once."""

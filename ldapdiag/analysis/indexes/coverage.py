@@ -6,23 +6,25 @@ logic shows why; for servers without notes (slapd) it also shows whether (docs/h
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.index_use import index_use_of
+from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
-from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
+from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
+from ldapdiag.analysis.indexes.worth import worth_an_index
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse_shape
-from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
@@ -30,10 +32,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
-LEAST_SHARE, LEAST_TIME = 0.005, 60 * SECOND
-"""The share of all search time, or the time, that searches must take in all to be worth an index."""
-SLOW_AVERAGE, SLOW_ONCE = 5 * MILLISECOND, SECOND
-"""The average time, or the time of the slowest search, that they must also reach."""
+SLOW_AVERAGE = 5 * MILLISECOND
+"""The average time of searches that are slow if they return little."""
 FEW_RETURNED = 100
 """Entries: a slow search with so small a result has examined many more."""
 REFUSED = (11, 50, 53)
@@ -83,13 +83,16 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     workload = traffic.workload
     family = server.family or workload.family
     simulated = SimulatedServer(family, workload, indexes)
-    covered = [
-        coverage
+    found = [
+        (coverage, databases)
         for group in workload.searches
         if not group.unidentified and group.scope != "base"
-        for coverage in _covered(group, simulated, workload.search_etime)
+        for databases in [simulated.databases(group.base, group.scope)]
+        for coverage in _covered(group, databases, family)
     ]
-    covered = _worth_together(covered, workload.search_etime)
+    costs = measure_costs(MeasuredSearch(search, entries_in_scope(search, databases)) for search, databases in found)
+    proposed = [propose(search, databases, family, costs) if search.is_scan else search for search, databases in found]
+    covered = worth_an_index(proposed, traffic.seconds)
     return IndexCoverage(
         server=server.name,
         host=server.host,
@@ -113,26 +116,6 @@ def _is_outside(group: SearchGroup, simulated: SimulatedServer) -> bool:
     return audited and not simulated.databases(group.base, group.scope)
 
 
-def _worth_together(searches: list[SearchCoverage], total: int) -> list[SearchCoverage]:
-    """Mark searches that are worth an index only together: of many bases, or of many filter shapes."""
-    etime_of: dict[frozenset[ProposedIndex], int] = defaultdict(int)
-    for search in searches:
-        for indexes in search.sufficient_sets:
-            etime_of[indexes] += search.etime
-    return [
-        replace(search, worth_an_index=True)
-        if not search.worth_an_index
-        and search.mean >= SLOW_AVERAGE
-        and any(_takes_much_time(etime_of[indexes], total) for indexes in search.sufficient_sets)
-        else search
-        for search in searches
-    ]
-
-
-def _takes_much_time(etime: int, total: int) -> bool:
-    return etime >= LEAST_SHARE * total or etime >= LEAST_TIME
-
-
 class GroupPart(NamedTuple):
     """The searches of a group whose substrings have similar lengths."""
 
@@ -142,20 +125,21 @@ class GroupPart(NamedTuple):
     """Nanoseconds."""
     noted: int
     """Results noted as unindexed."""
+    most_entries: int
+    """In one result; negative: not known."""
 
 
-def _covered(group: SearchGroup, simulated: SimulatedServer, total: int) -> Iterator[SearchCoverage]:
+def _covered(
+    group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
+) -> Iterator[SearchCoverage]:
     """Yield the coverage of a group, in parts if the lengths of its substrings make a difference."""
-    databases = simulated.databases(group.base, group.scope)
     if not databases:
         return
     slow = _is_slow(group, group.answered, group.etime)
     # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.
-    simulate = simulated.family not in NOTING_FAMILIES or bool(group.notes) or slow
+    simulate = family not in NOTING_FAMILIES or bool(group.notes) or slow
     for part in _parts(group, databases[0]) if simulate else [_whole(group)]:
-        coverage = _coverage(group, part, simulated.family, databases, simulate=simulate)
-        coverage = replace(coverage, worth_an_index=coverage.refused > 0 or _is_worth_an_index(coverage, total))
-        yield propose(coverage, databases, simulated.family) if coverage.is_scan else coverage
+        yield _coverage(group, part, family, databases, simulate=simulate)
 
 
 def _coverage(
@@ -177,6 +161,7 @@ def _coverage(
         backends=tuple(each.database.backend for each in databases if isinstance(each, ConfiguredDatabase)),
         count=part.results,
         etime=part.etime,
+        most_entries=part.most_entries,
         noted=part.noted,
         refused=_refused(group, part, family) if index_use is IndexUse.UNINDEXED else 0,
         index_use=index_use,
@@ -191,7 +176,8 @@ def _refused(group: SearchGroup, part: GroupPart, family: Family | None) -> int:
 
 
 def _whole(group: SearchGroup) -> GroupPart:
-    return GroupPart("", group.answered, group.etime, group.unindexed)
+    most = max(group.most_entries, group.most_limited)
+    return GroupPart("", group.answered, group.etime, group.unindexed, most)
 
 
 def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPart]:
@@ -199,21 +185,16 @@ def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPar
     if not group.by_piece_lengths:
         return [_whole(group)]
     parts: dict[object, GroupPart] = {}
-    results: dict[str, object] = {}
-    for lengths, (count, etime, noted, _) in sorted(group.by_piece_lengths.items(), reverse=True):
-        distinct = database.distinct_lengths(lengths)
-        if distinct not in results:
-            tree = parse_shape(group.shape, distinct)
-            forecast = database.forecast(tree, group.base, group.scope) if tree else None
-            results[distinct] = (
-                (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
-            )
-        result = results[distinct]
-        part = parts.get(result, GroupPart(lengths, 0, 0, 0))
+    for lengths, (count, etime, noted, most) in sorted(group.by_piece_lengths.items(), reverse=True):
+        tree = parse_shape(group.shape, lengths)
+        forecast = database.forecast(tree, group.base, group.scope) if tree else None
+        result = (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+        part = parts.get(result, GroupPart(lengths, 0, 0, 0, -1))
         parts[result] = part._replace(
             results=part.results + count,
             etime=part.etime + etime,
             noted=part.noted + min(noted, group.unindexed),
+            most_entries=max(part.most_entries, most),
         )
     return parts.values()
 
@@ -222,11 +203,3 @@ def _is_slow(group: SearchGroup, count: int, etime: int) -> bool:
     """Return whether searches took longer than the entries returned and the wait for a worker thread explain."""
     waited = group.wait * count // group.answered if group.answered else 0
     return count > 0 and etime - waited >= SLOW_AVERAGE * count and group.entries <= FEW_RETURNED * group.answered
-
-
-def _is_worth_an_index(search: SearchCoverage, total: int) -> bool:
-    """Return whether searches take enough time to be worth an index."""
-    slowest = search.group.slowest
-    once = slowest is not None and slowest.etime >= SLOW_ONCE and search.count == search.group.answered
-    slow = once or (search.count > 0 and search.mean >= SLOW_AVERAGE)
-    return slow and _takes_much_time(search.etime, total)

@@ -44,11 +44,16 @@ class ResultCounts:
     """The most in one result."""
     limited: bool = False
     """More may match: a limit cut a result off, or the search covered a part of the suffix only."""
+    answered: int = 0
+    returned: int = 0
+    """Entries in all results."""
 
     def add(self, search: SearchGroup) -> None:
         """Count the results of a group of searches."""
         self.entries = max(self.entries, search.most_entries, search.most_limited)
         self.limited |= search.most_limited >= 0 or any(error in search.errors for error in LIMIT_ERRORS)
+        self.answered += search.answered
+        self.returned += search.entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,18 @@ class LoggedFrequencies:
         if lengths is not None and value is None and lengths[1] != self.all_ids:
             most = lengths[1] if most is None else min(most, lengths[1])
         return Amount(least=min(least, most) if most is not None else least, most=most)
+
+    def usual(self, assertion: Assertion) -> float | None:
+        """Return how many entries have the values that searches ask for, on average; None: the log does not show it."""
+        name, kind, value = key = _key(assertion, self.indexes)
+        if kind not in EXACT_KINDS:
+            return None
+        results = self.results.get(key)
+        if results is not None and results.answered and (not results.limited or name == "objectclass"):
+            return results.entries if name == "objectclass" else results.returned / results.answered
+        lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))
+        shown = lengths is not None and value is None and lengths[1] != self.all_ids
+        return sum(lengths) / 2 if lengths is not None and shown else None
 
     def below(self, base: str, scope: str) -> Amount:
         """Return how many entries are in the scope of a base."""

@@ -58,7 +58,7 @@ class IndexTrial:
         return not changes or self._with_added(changes) in {IndexUse.INDEXED, IndexUse.PARTIALLY}
 
     def _with_added(self, changes: frozenset[Change]) -> IndexUse:
-        return self.database.with_added(self.filter, self.scan.group.base, self.scan.group.scope, changes)
+        return self.database.with_added(self.filter, self.scan.group.base, self.scan.group.scope, changes).index_use
 
     def why_never_added(self, change: Change) -> str:
         """Return why an index must never be added, as a clause; empty if it may be."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+from ldapdiag.analysis.indexes.search_coverage import PredictedTime, ProposedIndex, SearchCoverage, sum_of
 from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest
 from ldapdiag.analysis.log.searches import Requester, ranked_requesters
 from ldapdiag.analysis.log.traffic import Traffic
@@ -19,9 +19,6 @@ from ldapdiag.servers.candidates import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-SORTED_AS_NUMBERS = "integerOrderingMatch"
-"""The rule that every new index of integers has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +36,20 @@ class PlannedIndexes:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the index types to add; the matching rules to add, of an index that exists or is for them alone."""
-        known = self.backend.definition({self.attribute.lower()}) if self.backend else None
-        types = {change.type for change in self.changes if known is None or change.type not in known.types}
-        present = {"", *(known.rules if known else ())}
-        rules = {change.rule for change in self.changes if known is not None or change.rule != SORTED_AS_NUMBERS}
-        return (*sorted(types), *sorted(rules - present)) or tuple(sorted({change.type for change in self.changes}))
+        """Return the index types."""
+        return tuple(sorted({change.type for change in self.changes}))
+
+    before: int
+    """Nanoseconds of the resolved scans; of a scan that needs several attributes indexed, an equal part."""
+    after: PredictedTime
+    """The predicted nanoseconds of the same with the whole plan."""
+    mean_after: PredictedTime
+    """The predicted average of the resolved scans."""
 
     @property
     def saved(self) -> int:
-        """Return the time of the resolved scans in nanoseconds."""
-        return sum(scan.etime for scan in self.resolved)
+        """Return the time that is probably saved, in nanoseconds."""
+        return self.before - self.after.expected
 
     @property
     def search_count(self) -> int:
@@ -82,17 +82,34 @@ class IndexPlan:
     below_threshold: tuple[SearchCoverage, ...]
     """The scans that an index would help, but that take too little time to be worth one."""
 
+    added: frozenset[ProposedIndex]
+    """All the indexes to add, one by one."""
+
     @property
-    def saved(self) -> int:
+    def before(self) -> int:
         """Return the time of the resolved scans in nanoseconds."""
         return sum(scan.etime for scan in self.resolved)
+
+    @property
+    def after(self) -> PredictedTime:
+        """Return their predicted time with the indexes."""
+        return sum_of(scan.after(self.added) for scan in self.resolved)
+
+    @property
+    def saved(self) -> int:
+        """Return the time that is probably saved, in nanoseconds."""
+        return self.before - self.after.expected
 
 
 @provides(IndexPlan)
 def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
     """Choose the cheapest set of new indexes for one server."""
     helped = [scan for scan in coverage.scans if scan.sufficient_sets]
-    demands = [Demand(alternatives=scan.sufficient_sets, worth=scan.etime) for scan in helped if scan.worth_an_index]
+    demands = [
+        Demand(alternatives=scan.sufficient_sets, worth=max(map(scan.saved, scan.sufficient_sets)))
+        for scan in helped
+        if scan.worth_an_index
+    ]
     cover = cheapest(demands, _costs(demands, coverage, traffic))
     added = frozenset(cover.chosen)
     resolved = [scan for scan in helped if _resolves(added, scan)]
@@ -107,6 +124,7 @@ def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
         resolved=tuple(resolved),
         remaining=tuple(scan for scan in coverage.scans if not scan.sufficient_sets),
         below_threshold=tuple(scan for scan in helped if not _resolves(added, scan)),
+        added=added,
     )
 
 
@@ -134,19 +152,24 @@ def _planned(added: frozenset[ProposedIndex], scans: list[SearchCoverage]) -> tu
     for database, change in added:
         changes[database, change.attribute].add(change)
     using = _scans_using(added, scans)
-    planned = []
+    needing: dict[tuple[str, str], list[SearchCoverage]] = {}
     for (database, attribute), own in changes.items():
         others = added - {(database, change) for change in own}
-        needing = [scan for scan in using[database, attribute] if not _resolves(others, scan)]
-        planned.append(
-            PlannedIndexes(
-                attribute=attribute,
-                changes=tuple(sorted(own)),
-                backend=backends.get(database),
-                resolved=tuple(sorted(needing, key=lambda scan: -scan.etime)),
-                requesters=_requesters(needing),
-            )
+        needing[database, attribute] = [scan for scan in using[database, attribute] if not _resolves(others, scan)]
+    lines = Counter(id(scan) for several in needing.values() for scan in several)
+    planned = [
+        PlannedIndexes(
+            attribute=attribute,
+            changes=tuple(sorted(changes[database, attribute])),
+            backend=backends.get(database),
+            resolved=tuple(sorted(several, key=lambda scan: -scan.etime)),
+            requesters=_requesters(several),
+            before=sum(scan.etime // lines[id(scan)] for scan in several),
+            after=sum_of(scan.after(added).part(lines[id(scan)]) for scan in several),
+            mean_after=sum_of(scan.after(added) for scan in several).part(max(1, sum(scan.count for scan in several))),
         )
+        for (database, attribute), several in needing.items()
+    ]
     return tuple(sorted(planned, key=lambda indexes: (-indexes.saved, indexes.attribute, indexes.types)))
 
 

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
+from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
 from ldapdiag.evidence.filter_tree import And, AssertionKind, assertions
+from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import Cause
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ldapdiag.analysis.indexes.predictions import Prediction
+    from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
     from ldapdiag.evidence.family import Family
@@ -27,10 +31,18 @@ UNKNOWN_TO_SCHEMA = "no known schema defines it, and no search for it has return
 NOT_USED = "an index of it is configured and few entries match, but the server did not use it"
 MOST_PROPOSED = 64
 """The most sets kept for one scan."""
+LEAST_SAVED = 0.25
+"""The share of its time that a scan must probably save."""
+QUICK = 2 * MILLISECOND
+"""The average time of a scan of which no prediction is worthwhile: a limit may end it early."""
+NEAR_BEST = 0.8
+"""The share of what the best set saves that any other one must save."""
 
 
-def propose(scan: SearchCoverage, databases: Sequence[SimulatedDatabase], family: Family | None) -> SearchCoverage:
-    """Return a scan with the sets of new indexes that would help, or with the obstacle."""
+def propose(
+    scan: SearchCoverage, databases: Sequence[SimulatedDatabase], family: Family | None, costs: SearchCosts
+) -> SearchCoverage:
+    """Return a scan with the sets of new indexes that would help, and their predicted times, or with the obstacle."""
     if scan.filter is None:
         return scan
     trials = [IndexTrial(scan, scan.filter, database, family) for database in databases]
@@ -38,12 +50,46 @@ def propose(scan: SearchCoverage, databases: Sequence[SimulatedDatabase], family
     # Every database must be indexed: one set of each.
     combined = dict.fromkeys(first.union(*others) for first, *others in product(*helpful))
     sets = tuple(each for each in combined if each)[:MOST_PROPOSED]
+    predictions = {indexes: predict(scan, databases, costs, indexes) for indexes in sets}
+    saving = tuple(indexes for indexes in sets if saves_enough(scan, predictions, indexes))
+    obstacle = _obstacle(trials[0], helped=bool(sets))
     return replace(
         scan,
-        sufficient_sets=sets,
-        certain=bool(sets) and all(_is_certain(trial, sets) for trial in trials),
-        obstacle=_obstacle(trials[0], helped=bool(sets)),
+        sufficient_sets=saving,
+        predicted={indexes: predictions[indexes].time for indexes in saving},
+        certain=bool(saving) and all(_is_certain(trial, saving) for trial in trials),
+        obstacle=obstacle if saving or not sets else _saves_little(sets[0], trials[0], predictions[sets[0]]),
     )
+
+
+def saves_enough(
+    scan: SearchCoverage, predictions: Mapping[frozenset[ProposedIndex], Prediction], indexes: frozenset[ProposedIndex]
+) -> bool:
+    """Return whether a set saves a worthwhile part of a scan's time, and not much less than the best set.
+
+    What fails for lack of an index needs one whatever it takes then; what is quick is not worth one anyway.
+    """
+    if scan.refused or scan.mean < QUICK:
+        return True
+    saved = {each: scan.mean - one.time.expected for each, one in predictions.items()}
+    return saved[indexes] >= max(LEAST_SAVED * scan.mean, NEAR_BEST * max(saved.values()))
+
+
+def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:
+    """Return why a set of indexes that removes a scan saves no time."""
+    changed = {change.attribute.lower() for _, change in indexes}
+    found = [each for each in assertions(trial.filter) if trial.database.leaf(each).assertion.attribute in changed]
+    assertion = next(iter(found or assertions(trial.filter)))
+    wanted = ", ".join(sorted(f"{change.attribute} {change.type}" for _, change in indexes))
+    entries = counted(round(prediction.candidates.expected), "entry", "entries")
+    if prediction.copied > prediction.total:
+        reason = f"with {wanted} the server would unite the lists of all values in the range, which takes longer"
+        return Obstacle(cause=Cause.LIMIT_PERHAPS, attribute=assertion.name, text=assertion.text, reason=reason)
+    certain = prediction.candidates.least == prediction.candidates.expected
+    of_all = f" of {number(round(prediction.total))}" if prediction.total > prediction.candidates.expected else ""
+    reason = f"with {wanted} each search would still read {entries}{of_all}"
+    cause = Cause.LIMIT if certain else Cause.LIMIT_PERHAPS
+    return Obstacle(cause=cause, attribute=assertion.name, text=assertion.text, reason=reason)
 
 
 def has_short_list(forecast: Forecast | None, database: SimulatedDatabase) -> bool:

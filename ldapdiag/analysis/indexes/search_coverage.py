@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.indexes.obstacles import Obstacle
 from ldapdiag.analysis.log.searches import SearchGroup
@@ -10,8 +12,33 @@ from ldapdiag.evidence.filter_tree import Node
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change, Forecast, IndexUse
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
+
+
+class PredictedTime(NamedTuple):
+    """The time of a search: bounds, and the most probable value between them. Nanoseconds."""
+
+    least: int
+    expected: int
+    most: int
+
+    def times(self, count: int) -> PredictedTime:
+        """Return the time of several searches."""
+        return PredictedTime(self.least * count, self.expected * count, self.most * count)
+
+    def part(self, parts: int) -> PredictedTime:
+        """Return one of so many equal parts."""
+        return PredictedTime(self.least // parts, self.expected // parts, self.most // parts)
+
+
+def sum_of(times: Iterable[PredictedTime]) -> PredictedTime:
+    """Return the sum of times."""
+    least, expected, most = map(sum, zip((0, 0, 0), *times, strict=True))
+    return PredictedTime(least, expected, most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +55,8 @@ class SearchCoverage:
     count: int
     """Results."""
     etime: int
+    most_entries: int
+    """The most entries in one result; negative: not known."""
     noted: int
     """Results that the server notes as fully or partly unindexed."""
     refused: int
@@ -36,6 +65,8 @@ class SearchCoverage:
     forecast: Forecast | None
     sufficient_sets: tuple[frozenset[ProposedIndex], ...] = ()
     """Sets of new indexes, any of which would help."""
+    predicted: Mapping[frozenset[ProposedIndex], PredictedTime] = field(default_factory=dict)
+    """The average time with each of these sets, waits for a worker thread included."""
     certain: bool = False
     """One of the sets helps in any case; if False, only if few entries match."""
     obstacle: Obstacle | None = None
@@ -52,3 +83,29 @@ class SearchCoverage:
     def mean(self) -> int:
         """Return the average time."""
         return self.etime // self.count if self.count else 0
+
+    @property
+    def wait(self) -> int:
+        """Return the average wait for a worker thread."""
+        return min(self.mean, self.group.wait // self.group.answered if self.group.answered else 0)
+
+    @property
+    def own_time(self) -> int:
+        """Return the average time without the wait."""
+        return self.mean - self.wait
+
+    @property
+    def returned(self) -> float:
+        """Return the average number of entries returned."""
+        mean = self.group.entries / self.group.answered if self.group.answered else 0.0
+        return min(mean, self.most_entries) if self.most_entries >= 0 else mean
+
+    def saved(self, indexes: frozenset[ProposedIndex]) -> int:
+        """Return the time that one of the sets probably saves in all."""
+        return self.etime - self.predicted[indexes].expected * self.count if indexes in self.predicted else self.etime
+
+    def after(self, added: frozenset[ProposedIndex]) -> PredictedTime:
+        """Return the predicted time of all these searches with indexes added; the least of the sets among them."""
+        within = [time for indexes, time in self.predicted.items() if indexes <= added]
+        best = min(within, key=lambda time: time.expected, default=None)
+        return best.times(self.count) if best else PredictedTime(self.etime, self.etime, self.etime)

@@ -38,14 +38,11 @@ class SimulatedDatabase(Protocol):
     def leaf(self, assertion: Assertion) -> Leaf:
         """Simulate a search for one assertion."""
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Forecast:
         """Simulate a search after these indexes are added."""
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
-
-    def distinct_lengths(self, piece_lengths: str) -> str:
-        """Return lengths of substring pieces, those that make no difference as one length."""
 
 
 @dataclass(slots=True)
@@ -56,15 +53,6 @@ class ConfiguredDatabase:
     database: Database
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
     forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
-    longest_piece: int = field(init=False)
-    """Octets: a longer piece of a substring has several keys, as this one has."""
-
-    def __post_init__(self) -> None:
-        """Find the longest key of a substring index; one more octet makes two keys."""
-        backend, keys = self.database.backend, self.database.configuration.substring_keys
-        configured = [length for each in backend.definitions for length in (each.initial, each.middle, each.final)]
-        configured += [keys.if_minlen, keys.if_maxlen, keys.any_len]
-        self.longest_piece = 1 + max(self.candidates.SUBSTRING_KEY_LENGTH, *(each or 0 for each in configured))
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Simulate a search."""
@@ -81,19 +69,15 @@ class ConfiguredDatabase:
             self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
         return self.leaves[assertion]
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Forecast:
         """Simulate a search after these indexes are added."""
         inherits = self.database.configuration.identity.family is Family.OPENLDAP
         backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
-        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).index_use
+        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend))
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
         return self.database.schema.find(attribute) is not None
-
-    def distinct_lengths(self, piece_lengths: str) -> str:
-        """Return lengths of substring pieces, those that make no difference as one length."""
-        return "".join(str(min(int(length), self.longest_piece)) for length in piece_lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +97,10 @@ class UnconfiguredDatabase:
         """Return that an assertion has an index, or that this is unknown."""
         type_ = index_type(self.family, assertion.kind)
         if type_ is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
-            of_every_entry = assertion.kind is AssertionKind.PRESENCE
-            return Leaf(
-                assertion=assertion,
-                index_use=IndexUse.UNINDEXED,
-                cause=Cause.UNINDEXABLE,
-                why="every entry has this attribute" if of_every_entry else "an extensible match",
-                unproven=not of_every_entry and self.family is not Family.OPENLDAP,
+            why = (
+                "every entry has this attribute" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
             )
+            return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         key = (assertion.attribute, assertion.kind)
         if key in self.answered or key in BUILT_IN:
             return Leaf(assertion=assertion, index_use=IndexUse.DEPENDS, cause=Cause.LIMIT_PERHAPS)
@@ -132,17 +112,17 @@ class UnconfiguredDatabase:
             why="the index configuration is not known",
         )
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:  # noqa: ARG002  a protocol
-        """Return that it depends."""
-        return IndexUse.DEPENDS
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Forecast:  # noqa: ARG002  a protocol
+        """Return that it depends; an assertion with one of these indexes is answered."""
+        leaves = (self.leaf(assertion) for assertion in assertions(filter_))
+        answered = (
+            replace(leaf, cause=Cause.LIMIT_PERHAPS, change=None) if leaf.change in changes else leaf for leaf in leaves
+        )
+        return Forecast(index_use=IndexUse.DEPENDS, leaves=tuple(answered))
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
         return self.schema.find(attribute) is not None
-
-    def distinct_lengths(self, piece_lengths: str) -> str:
-        """Return the lengths as they are: which make a difference is not known."""
-        return piece_lengths
 
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *, inherits: bool = False) -> Backend:

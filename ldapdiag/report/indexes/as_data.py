@@ -32,15 +32,44 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
         "searches": sum(row.count for row in coverage.searches),
         "etime_seconds": seconds(coverage.etime),
         "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scans)),
-        "saves_seconds": seconds(plan.saved),
+        **_saving(plan),
         "exact": plan.exact,
         "cost": plan.cost,
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row) for row in plan.indexes],
-        "resolved": _searches(plan.resolved),
+        "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "no_index_helps": _searches(plan.remaining),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
+    }
+
+
+def _saving(plan: IndexPlan | PlannedIndexes) -> dict[str, Any]:
+    """Return the time that indexes probably save, and the time that is left."""
+    after = plan.after
+    return {
+        "saves_seconds": seconds(plan.saved),
+        "saves": {"least": seconds(plan.before - after.most), "most": seconds(plan.before - after.least)},
+        "after_seconds": {"least": seconds(after.least), "most": seconds(after.most)},
+    }
+
+
+def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
+    """Return the average time of a kind of search, before and with the plan."""
+    after = scan.after(plan.added)
+    count = max(1, scan.count)
+    return {
+        "shape": scan.group.shape,
+        "base": scan.group.base,
+        "scope": scan.group.scope,
+        "lengths": scan.piece_lengths,
+        "searches": scan.count,
+        "mean_seconds": seconds(scan.mean),
+        "after_seconds": {
+            "least": seconds(after.least // count),
+            "expected": seconds(after.expected // count),
+            "most": seconds(after.most // count),
+        },
     }
 
 
@@ -50,7 +79,7 @@ def _row(row: PlannedIndexes) -> dict[str, Any]:
         "types": list(row.types),
         "backend": row.backend.name if row.backend else None,
         "sure": any(one.certain for one in row.resolved),
-        "saves_seconds": seconds(row.saved),
+        **_saving(row),
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "clients": list(dict.fromkeys(asker.client for asker in row.requesters)),
@@ -77,7 +106,4 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
 
 
 def _wanted(places: Iterable[ProposedIndex]) -> list[dict[str, str | None]]:
-    return [
-        {"backend": where or None, "attribute": one.attribute, "type": one.type, "rule": one.rule or None}
-        for where, one in sorted(places)
-    ]
+    return [{"backend": where or None, "attribute": one.attribute, "type": one.type} for where, one in sorted(places)]

@@ -157,6 +157,7 @@ class IndexScreen:
                 *_some(shapes, 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
                 *self.judged(row),
+                _then(row),
             ]
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)
@@ -214,6 +215,12 @@ def _how_good(plan: IndexPlan) -> str:
     return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the cheapest set"
 
 
+def _then(row: PlannedIndexes) -> str:
+    """Return the predicted time of each search with the index, with its bounds where they differ."""
+    least, expected, most = map(duration, row.mean_after)
+    return f"then {expected} each" if least == most else f"then {expected} each ({least} to {most})"
+
+
 def _each(etime: int, count: int) -> str:
     return f"{duration(etime // count if count else 0)} each"
 
@@ -230,9 +237,7 @@ def _why(row: SearchCoverage) -> str:
 
 def _needs(row: SearchCoverage) -> str:
     """Return an index that would help."""
-    wanted: Iterable[str] = (
-        f"{change.attribute} {change.type} {change.rule}".strip() for _, change in sorted(row.sufficient_sets[0])
-    )
+    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.sufficient_sets[0]))
     return f"needs {', '.join(wanted)}"
 
 

@@ -49,6 +49,12 @@ def server_limits(database: Database) -> Limits:
     return default_limits(database.version) if configured is None else frozenset({_limit(configured)})
 
 
+def longest_list(database: Database) -> int | None:
+    """Return the longest ID list by the server's own limit; None: any, or not known."""
+    limits = server_limits(database)
+    return None if UNLIMITED in limits else max(limits)
+
+
 def _limit(configured: int) -> int:
     return UNLIMITED if configured < 0 or configured >= PRACTICALLY_UNLIMITED else configured
 

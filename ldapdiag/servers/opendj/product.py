@@ -6,6 +6,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opendj import candidates, index_remedies, remedies
 from ldapdiag.servers.opendj.defaults import DEFAULTS
+from ldapdiag.servers.opends_candidates import longest_list
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
@@ -15,4 +16,5 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    longest_list=longest_list,
 )

@@ -15,4 +15,6 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    longest_list=candidates.longest_list,
+    copy_over_test=candidates.COPY_OVER_TEST,
 )

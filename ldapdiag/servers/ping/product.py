@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
+from ldapdiag.servers.opends_candidates import longest_list
 from ldapdiag.servers.ping import candidates, index_remedies, remedies
 from ldapdiag.servers.ping.defaults import DEFAULTS
 from ldapdiag.servers.product import Product
@@ -15,5 +16,5 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
-    candidates_tested=False,
+    longest_list=longest_list,
 )

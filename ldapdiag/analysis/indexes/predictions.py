@@ -1,0 +1,165 @@
+"""Predictions: the time that a scan would take with new indexes, by its candidates and the costs in the log.
+
+    fixed + returned * (cost of returning one) + (candidates - returned) * (cost of testing one) + reading the index
+
+The last is worth mentioning for the ranges of slapd alone: it copies the list found so far for each further key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.indexes.match_counts import RANGES, Estimate, FilterCounts
+from ldapdiag.analysis.indexes.search_coverage import PredictedTime
+from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
+from ldapdiag.servers.candidates import Amount, Cause, IndexUse
+from ldapdiag.servers.products import product_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.analysis.indexes.search_costs import SearchCosts
+    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
+    from ldapdiag.servers.candidates import Leaf
+
+UNBOUNDED = float(1 << 62)
+OBJECT_CLASS = "objectclass"
+LIST_OF_BOUND = 0.58
+"""The root mean square of the shares of an index that are on one side of a bound anywhere in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The predicted work of one scan with one set of new indexes."""
+
+    time: PredictedTime
+    candidates: Estimate
+    total: float
+    """Entries that the scan examines."""
+    copied: float
+    """IDs that the server copies to unite the keys of ranges."""
+
+
+def entries_in_scope(scan: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float | None:
+    """Return how many entries a scan examines; None: not known."""
+    counts = [_in_scope(scan, database) for database in databases]
+    known = [count for count in counts if count]
+    return float(sum(known)) if len(known) == len(counts) else None
+
+
+def _in_scope(scan: SearchCoverage, database: SimulatedDatabase) -> int | None:
+    if not isinstance(database, ConfiguredDatabase):
+        return None
+    frequencies = database.database.frequencies
+    below = frequencies.below(scan.group.base, scan.group.scope).most
+    if below is not None:
+        return below
+    whole = [frequencies.below(suffix, WHOLE_TREE).most for suffix in database.database.backend.suffixes]
+    return max((count for count in whole if count), default=None)
+
+
+def predict(
+    scan: SearchCoverage, databases: Sequence[SimulatedDatabase], costs: SearchCosts, indexes: frozenset[ProposedIndex]
+) -> Prediction:
+    """Predict the time of a scan with new indexes."""
+    shown = entries_in_scope(scan, databases)
+    total = max(scan.returned, 1.0, shown if shown is not None else costs.scanned_by(scan))
+    returned = costs.of_returned(scan, total)
+    tested = costs.of_tested(scan, total, returned.expected)
+    candidates, copied = Estimate(0, 0, 0), Estimate(0, 0, 0)
+    for database in databases:
+        part = (_in_scope(scan, database) or total) / total if len(databases) > 1 else 1.0
+        found, ids = _in_database(scan, database, indexes, total * part, scan.returned * part)
+        candidates, copied = candidates.plus(found), copied.plus(ids)
+    candidates = candidates.within(scan.returned, total)
+    copying = tested * _copy_over_test(databases)
+    times = [
+        costs.fixed_of(scan) + scan.returned * each + (listed - scan.returned) * tested + ids * copying
+        for each, listed, ids in zip(returned, candidates, copied, strict=True)
+    ]
+    if copied.expected * copying < scan.own_time:  # no server takes longer with a list than without, but for copying
+        times = [min(each, scan.own_time) for each in times]
+    least, expected, most = map(int, times)
+    time = PredictedTime(least, expected, most + scan.wait)
+    return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected)
+
+
+def _in_database(
+    scan: SearchCoverage, database: SimulatedDatabase, indexes: frozenset[ProposedIndex], total: float, returned: float
+) -> tuple[Estimate, Estimate]:
+    """Return the candidates of a scan at one database, and the IDs copied to find them."""
+    if scan.filter is None:
+        return Estimate(total, total, total), Estimate(0, 0, 0)
+    name = database.database.backend.name if isinstance(database, ConfiguredDatabase) else ""
+    changes = frozenset(change for where, change in indexes if where == name)
+    after = database.with_added(scan.filter, scan.group.base, scan.group.scope, changes)
+    # Equal assertions have equal leaves.
+    leaves = dict(zip(assertions(scan.filter), after.leaves, strict=True))
+    counts = FilterCounts(
+        total=total,
+        known=lambda assertion: _known(assertion, database, total),
+        has_list=lambda assertion: _has_list(leaves[assertion]),
+        longest=_longest(database),
+    )
+    size = Estimate(returned, returned, returned)
+    found = counts.candidates(scan.filter, size) or Estimate(total, total, total)
+    copied = Estimate(0, 0, 0)
+    for assertion, own in counts.sizes(scan.filter, size) if _copy_over_test([database]) else ():
+        if assertion.kind in RANGES and counts.has_list(assertion):
+            paired = any(_are_bounds(assertion, other) for other in leaves)
+            copied = copied.plus(_copied(assertion, own, total, database, paired=paired))
+    return found, copied
+
+
+def _has_list(leaf: Leaf) -> bool:
+    return leaf.index_use is not IndexUse.UNINDEXED and leaf.cause not in {Cause.NOT_LOOKED_UP, Cause.UNCONFIGURED}
+
+
+def _known(assertion: Assertion, database: SimulatedDatabase, total: float) -> Estimate | None:
+    """Return how many entries an assertion matches, by other searches; an object class not seen is every entry's."""
+    usual, bounds = None, Amount()
+    if isinstance(database, ConfiguredDatabase):
+        frequencies = database.database.frequencies
+        usual, bounds = frequencies.usual(assertion), frequencies.of(assertion)
+    most = total if bounds.most is None else bounds.most
+    if usual is None and assertion.attribute == OBJECT_CLASS:
+        return Estimate(bounds.least, total, total)
+    return None if usual is None else Estimate(min(bounds.least, usual), usual, max(most, usual))
+
+
+def _are_bounds(one: Assertion, other: Assertion) -> bool:
+    """Return whether two assertions are the bounds of one range."""
+    return {one.kind, other.kind} == RANGES and one.attribute == other.attribute
+
+
+def _copied(bound: Assertion, size: Estimate, total: float, database: SimulatedDatabase, *, paired: bool) -> Estimate:
+    """Return how many IDs are copied to unite the keys of a bound: for each key, the list found so far.
+
+    Of two bounds, each list reaches from the bound to the end of the index: half of it, of all of it.
+    """
+    equal = _known(replace(bound, kind=AssertionKind.EQUALITY, value=None), database, total)
+    of_one_key = max(1.0, equal.expected) if equal else 1.0
+    lists = Estimate(total / 2, total * LIST_OF_BOUND, total) if paired else size
+    least, expected, most = (min(length, _longest(database)) ** 2 / 2 for length in lists)
+    return Estimate(0.0 if equal is None else least / of_one_key, expected / of_one_key, most)
+
+
+def _longest(database: SimulatedDatabase) -> float:
+    """Return the longest list that a server keeps."""
+    if not isinstance(database, ConfiguredDatabase):
+        return UNBOUNDED
+    product = product_of(database.database.configuration.identity.family)
+    limit = product.longest_list(database.database) if product is not None else None
+    return UNBOUNDED if limit is None else limit
+
+
+def _copy_over_test(databases: Sequence[SimulatedDatabase]) -> float:
+    """Return the time to copy one ID as a share of the time to test an entry; 0: the server copies none."""
+    first = databases[0]
+    if not isinstance(first, ConfiguredDatabase):
+        return 0.0
+    product = product_of(first.database.configuration.identity.family)
+    return product.copy_over_test if product is not None else 0.0

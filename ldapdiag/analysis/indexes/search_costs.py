@@ -1,0 +1,128 @@
+"""SearchCosts: what searches of one server cost, in nanoseconds, measured in its own log.
+
+    fixed      a search that an index answers with two entries at most
+    returned   an entry returned, by searches that an index answers with many, or by scans that return most entries
+    examined   an entry tested by a scan that returns next to nothing
+
+A scan of N entries that returns r takes fixed + N * examined + r * returned; so each scan has its own `examined`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from ldapdiag.analysis.indexes.match_counts import Estimate
+from ldapdiag.servers.candidates import IndexUse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
+
+FEW, MANY = 2, 20
+"""Entries returned by searches that show the fixed cost, and by those that show the cost of each entry."""
+FIXED_SHARE = 0.1
+"""The largest share of a scan's time that may be its fixed cost."""
+SPARSE = 200
+"""One entry returned of so many examined: returning them takes no part worth mentioning."""
+DENSE = 0.5
+"""The share of a scan's time that returning must take to be measured in it."""
+RETURN_OVER_TEST = 5
+"""How many times the time of a test it takes to return an entry, where the log does not show it. Measured: 3 on 389-ds
+2.3.1, 9 on slapd 2.5.13."""
+
+USUAL_TOTAL, USUAL_SHARE = 10_000, 4
+"""Entries of a scan, and how many times those it returns, where nothing in the log shows them."""
+
+
+class MeasuredSearch(NamedTuple):
+    """The average search of one kind, and how many entries are in its scope."""
+
+    search: SearchCoverage
+    total: float | None
+    """None: not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchCosts:
+    """The costs that all searches of one server share."""
+
+    fixed: float = 0.0
+    most_returned: float | None = None
+    """No entry returned costs more: an indexed search that returns one takes no longer."""
+    returned: Estimate | None = None
+    """None: the log has no search that returns many."""
+    examined: float | None = None
+    """None: the log has no scan of a known number of entries."""
+
+    def of_returned(self, scan: SearchCoverage, total: float) -> Estimate:
+        """Return the cost of each entry that a scan of `total` entries returns."""
+        own = scan.own_time - self.fixed_of(scan)
+        most = own / scan.returned if scan.returned else own
+        if self.most_returned is not None:
+            most = min(most, self.most_returned)
+        tests = total * (self.examined or 0.0)
+        if self.examined is not None and own - tests >= DENSE * own:
+            each = (own - tests) / scan.returned
+            return Estimate(each, each, max(each, most))
+        if self.returned is not None:
+            return self.returned.within(0.0, most)
+        least = own / (total + scan.returned) if total else 0.0
+        # fixed + total * x + returned * RETURN_OVER_TEST * x = the scan's time
+        expected = RETURN_OVER_TEST * own / (total + RETURN_OVER_TEST * scan.returned) if total else most
+        return Estimate(least, expected, most).within(0.0, most)
+
+    def fixed_of(self, scan: SearchCoverage) -> float:
+        """Return the fixed cost of a scan: where indexed searches wait for something, a small part of its time."""
+        return min(self.fixed, FIXED_SHARE * scan.own_time)
+
+    def of_tested(self, scan: SearchCoverage, total: float, returned: float) -> float:
+        """Return the cost of each entry that a scan of `total` entries tests without returning it."""
+        rest = scan.own_time - self.fixed_of(scan) - scan.returned * returned
+        tested = max(0.0, rest) / max(1.0, total - scan.returned)
+        return tested or self.examined or 0.0
+
+    def scanned_by(self, scan: SearchCoverage) -> float:
+        """Return how many entries a scan probably tests, by its time if the log shows what an entry takes."""
+        if self.returned is None or not self.returned.expected:
+            return max(USUAL_TOTAL, USUAL_SHARE * scan.returned)
+        rest = scan.own_time - self.fixed_of(scan) - scan.returned * self.returned.expected
+        return max(0.0, rest) * RETURN_OVER_TEST / self.returned.expected
+
+
+def measure_costs(samples: Iterable[MeasuredSearch]) -> SearchCosts:
+    """Measure the costs in the searches of a log."""
+    samples = list(samples)
+    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED and one.search.count]
+    fixed = float(min((one.own_time for one in indexed if one.returned <= FEW), default=0))
+    scans = [one for one in samples if one.search.is_scan and one.search.count and one.total]
+    examined = _median(
+        [
+            max(0.0, scan.own_time - fixed) / total
+            for scan, total in scans
+            if total is not None and scan.returned * SPARSE <= total
+        ]
+    )
+    many = [(max(0.0, one.own_time - fixed), one.returned) for one in indexed if one.returned >= MANY]
+    if not many and examined is not None:
+        many = [
+            (rest, scan.returned)
+            for scan, total in scans
+            if total is not None and (rest := scan.own_time - fixed - examined * total) >= DENSE * scan.own_time
+        ]
+    upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
+    return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined)
+
+
+def _each(results: list[tuple[float, float]]) -> Estimate | None:
+    """Return the time of each entry, of results with their time and entries; the large ones count most."""
+    times = [time / entries for time, entries in results]
+    if not times:
+        return None
+    return Estimate(min(times), sum(time for time, _ in results) / sum(entries for _, entries in results), max(times))
+
+
+def _median(values: list[float]) -> float | None:
+    return median(values) if values else None

@@ -1,0 +1,71 @@
+"""Worth: which scans save enough time to be worth an index, by absolute limits: an audit afterwards asks for no more.
+
+    each search    5 ms on average, or 1 s once
+    all of them    0.1 s for each hour of log, and 0.1 s at least; together with the others that the same indexes help
+
+Half of both suffices for a scan if another one is worth an index: what is close to the limit is done in the same go,
+and does not exceed it by chance in the next log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+
+LEAST_MEAN, LEAST_ONCE = 5 * MILLISECOND, SECOND
+"""The average time, or the time of the slowest search."""
+LEAST_TIME = SECOND // 10
+"""The time to be saved in all, for each hour of log."""
+HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What scans must reach to be worth an index. Nanoseconds."""
+
+    mean: int
+    in_all: int
+
+    @property
+    def halved(self) -> Limits:
+        """Return the limits for scans beside one that reaches these."""
+        return Limits(self.mean // 2, self.in_all // 2)
+
+
+def worth_an_index(searches: Sequence[SearchCoverage], seconds: float) -> list[SearchCoverage]:
+    """Mark the searches that are worth an index, of a log of so many seconds."""
+    limits = Limits(LEAST_MEAN, int(LEAST_TIME * max(1.0, seconds / HOUR)))
+    marked = _marked(searches, limits)
+    asks = any(search.worth_an_index and search.sufficient_sets for search in marked)
+    return _marked(searches, limits.halved) if asks else marked
+
+
+def _marked(searches: Sequence[SearchCoverage], limits: Limits) -> list[SearchCoverage]:
+    saved: dict[frozenset[ProposedIndex], int] = defaultdict(int)
+    for search in searches:
+        for indexes in search.sufficient_sets:
+            saved[indexes] += search.saved(indexes)
+    return [
+        replace(search, worth_an_index=search.refused > 0 or _is_worth(search, saved, limits)) for search in searches
+    ]
+
+
+def _is_worth(search: SearchCoverage, saved: dict[frozenset[ProposedIndex], int], limits: Limits) -> bool:
+    """Return whether a search is slow, and it alone or all that one of its sets helps take enough time.
+
+    One that no index helps counts by the time it takes.
+    """
+    slowest = search.group.slowest
+    once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count == search.group.answered
+    if search.count == 0 or not (once or search.mean >= limits.mean):
+        return False
+    best = max((saved[indexes] for indexes in search.sufficient_sets), default=search.etime)
+    return best >= limits.in_all
