@@ -9,6 +9,7 @@ from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelpe
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 
 
@@ -19,8 +20,13 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## What it looks at
     Searches in the access log that examine every entry below their base, with a filter that no index of any kind
     would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
-    has no index, (objectClass=*) below a large base, an attribute whose values are computed (nsRole, class of
-    service). Where another part of an AND could be indexed, missing-index reports that instead.
+    makes no index keys (slapd: any extensible match), (objectClass=*) below a large base, an attribute whose values
+    are computed (nsRole, class of service). Where another part of an AND could be indexed, or an index by the
+    matching rule would answer (389-ds: nsMatchingRule), missing-index reports that instead.
+
+    - certain: the simulation of the server's candidate selection was compared with that server (389-ds, OpenLDAP,
+      OpenDJ), and it has no index for such a filter.
+    - likely: no index is known, but the product's code was not tested, or not for this matching rule.
 
     ## Severity
     - high, medium, low: as missing-index, if they take enough time.
@@ -45,15 +51,26 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     client = one.requesters[0].client if one.requesters else one.server
+    doubt = _doubt(one, coverage)
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.LIKELY if doubt else Confidence.CERTAIN,
         title=f"no index answers {one.shape}: {one.obstacle.reason}",
-        detail=one.summary,
+        detail="\n".join(filter(None, (one.summary, doubt))),
         observed=one.observed,
         server=one.server,
         hosts=(one.host,),
         remedies=(rewrite_filter(client, one.obstacle.text, negated=one.obstacle.negated),),
         origins=coverage.origins,
     )
+
+
+def _doubt(one: UnhelpedScans, coverage: IndexCoverage) -> str:
+    """Return why it is not certain that no index helps, as a sentence; empty if it is."""
+    if one.obstacle.inferred:
+        return f"Not certain: an index by the matching rule of {one.obstacle.text} may be possible; ask the vendor."
+    product = product_of(coverage.family) if coverage.family else None
+    if product is None or not product.candidates_tested:
+        return "Not certain: the product's use of indexes is taken from its manual, and was not tested."
+    return ""

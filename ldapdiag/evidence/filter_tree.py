@@ -80,6 +80,12 @@ class Assertion:
         return found[1] if found else self.attribute
 
     @property
+    def rule_name(self) -> str:
+        """Return the matching rule of an extensible match as written; for 389-ds two spellings are two rules."""
+        found = ASSERTION.fullmatch(self.text[1:-1].lstrip())
+        return (found["rule"] if found else None) or self.rule
+
+    @property
     def pieces(self) -> tuple[int | None, ...]:
         """Return the lengths of a substring's pieces in order: octets, or None where unknown."""
         return tuple(length for length in (self.initial, *self.middle, self.final) if length != 0)

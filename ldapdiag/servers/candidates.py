@@ -58,7 +58,7 @@ class Change:
     attribute: str
     type: str
     rule: str = ""
-    """A matching rule without which the new index returns wrong results (389-ds: integerOrderingMatch); empty: none."""
+    """A matching rule that the index needs (389-ds: the order of its keys, or that of an extensible match); or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,8 @@ class Leaf:
     """The index that would answer it; None if one exists or none would."""
     why: str = ""
     """A lower-case clause for people: `shorter than 3 characters`, `a negation`."""
+    unproven: bool = False
+    """No index is known to answer it, but neither the server's code nor its manual excludes one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
 
 TYPES = ("pres", "eq", "sub", "approx")
-RULES = frozenset({"integerOrderingMatch"})
-"""Matching rules for a new index; those of an existing index are never changed."""
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
 """Lower case: attributes that the server itself needs, or that replicas search for at times that a log may miss."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """Index types to add to, or remove from, the index entry of one attribute."""
+    """Index types and matching rules to add to the index entry of one attribute, or types to remove from it."""
 
     attribute: str
     """Its name in the configuration, else as given."""
@@ -56,8 +54,8 @@ class EntryChanges:
 
     @property
     def extended(self) -> tuple[EntryChange, ...]:
-        """Return the changes that add types to an existing index entry."""
-        return tuple(one for one in self.changes if one.known is not None and one.types)
+        """Return the changes that add types or rules to an existing index entry."""
+        return tuple(one for one in self.changes if one.known is not None and (one.types or one.rules))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -67,7 +65,7 @@ class EntryChanges:
     @property
     def listed(self) -> str:
         """Return `displayName (eq, sub), employeeNumber (eq)`."""
-        return ", ".join(f"{one.attribute} ({', '.join(one.types) or 'built'})" for one in self.changes)
+        return ", ".join(f"{one.attribute} ({', '.join((*one.types, *one.rules)) or 'built'})" for one in self.changes)
 
     @property
     def left_out_sentence(self) -> str:
@@ -76,7 +74,7 @@ class EntryChanges:
             return ""
         return (
             f"Left out: {self.left_out} that cannot be put into a command: not the name of an attribute type, a system "
-            "index, values that the server computes, or an existing index without the matching rule that it needs. "
+            "index, values that the server computes, or a matching rule that an existing index lacks. "
         )
 
     @property
@@ -86,16 +84,25 @@ class EntryChanges:
 
 
 def to_add(
-    changes: Sequence[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema
+    changes: Sequence[Change],
+    backend: Backend,
+    configuration: IndexConfiguration,
+    schema: Schema,
+    *,
+    keeps_rules: bool = False,
 ) -> EntryChanges:
-    """Return which indexes to add; an existing index that is not built has no types to add."""
+    """Return which indexes to add; an existing index that is not built has no types to add.
+
+    `keeps_rules`: what needs another matching rule in an existing index is left out.
+    """
     fit = [
         one
         for one in changes
         if one.type in TYPES
         and _may_be_changed(one.attribute, backend, schema)
         and schema.names(one.attribute).isdisjoint(SYSTEM | configuration.virtual_attributes.keys())
-        and _has_its_rule(one, backend, schema)
+        and (not one.rule or is_attribute_type(one.rule))
+        and not (keeps_rules and _changes_rules(one, backend, schema))
     ]
     possible = [_to_add(its, backend, schema) for its in _by_attribute(fit, schema)]
     return EntryChanges(tuple(possible), len(changes) - len(fit))
@@ -124,20 +131,17 @@ def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tup
 
 
 def _to_add(changes: list[Change], backend: Backend, schema: Schema) -> EntryChange:
-    """Return what to add for one attribute; a rule only to a new index, because existing keys have an order."""
+    """Return what to add for one attribute."""
     known = backend.definition(schema.names(changes[0].attribute))
     missing = {one.type for one in changes if known is None or one.type not in known.types}
-    rules = {one.rule for one in changes if one.rule in RULES} if known is None else set()
+    rules = {one.rule for one in changes} - {"", *(known.rules if known else ())}
     name = known.attribute if known else changes[0].attribute
     return EntryChange(name, in_order(missing), tuple(sorted(rules)), known)
 
 
-def _has_its_rule(change: Change, backend: Backend, schema: Schema) -> bool:
-    """Return whether an index can be added without changing the matching rules of an existing one."""
+def _changes_rules(change: Change, backend: Backend, schema: Schema) -> bool:
     known = backend.definition(schema.names(change.attribute))
-    if known is None or change.type in known.types or change.rule not in RULES:
-        return True
-    return change.rule.lower() in {rule.lower() for rule in known.rules}
+    return known is not None and bool(change.rule) and change.rule not in known.rules
 
 
 def _to_drop(changes: list[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> EntryChange:

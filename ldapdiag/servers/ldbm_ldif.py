@@ -1,4 +1,4 @@
-"""Changes of the index entries of 389-ds and DSEE as LDIF. Of an existing entry only nsIndexType is changed."""
+"""Changes of the index entries of 389-ds and DSEE as LDIF; of an existing entry, nsIndexType and nsMatchingRule."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def container(backend: Backend) -> str:
 
 
 def ldif_add(one: EntryChange, backend: Backend) -> list[str]:
-    """Return the change that adds an index entry, or types to an existing one."""
+    """Return the change that adds an index entry, or types and rules to an existing one."""
     if one.known is None:
         head = ["changetype: add", "objectClass: top", "objectClass: nsIndex", f"cn: {one.attribute}"]
         types = (f"nsIndexType: {value}" for value in one.types)
         rules = (f"nsMatchingRule: {value}" for value in one.rules)
         return [_dn(one.attribute, backend), *head, "nsSystemIndex: false", *types, *rules]
     how = "add" if one.known.types else "replace"  # its type is `none`
-    return [_dn(one.attribute, backend), "changetype: modify", *_types(how, one.types)]
+    return _modified(one, backend, how, "add")
 
 
 def ldif_drop(one: EntryChange, backend: Backend, *, whole: bool) -> list[str]:
@@ -48,7 +48,7 @@ def ldif_drop(one: EntryChange, backend: Backend, *, whole: bool) -> list[str]:
         return [_dn(one.attribute, backend), "changetype: modify", *_types("replace", [NO_INDEX])]
     if whole:
         return [_dn(one.attribute, backend), "changetype: delete"]
-    return [_dn(one.attribute, backend), "changetype: modify", *_types("delete", one.types)]
+    return _modified(one, backend, "delete", "delete")
 
 
 def ldif_restore(one: EntryChange, backend: Backend) -> list[str]:
@@ -80,6 +80,14 @@ def joined(changes: Iterable[Sequence[str]]) -> list[str]:
     for change in changes:
         lines += [*([""] if lines else []), *change]
     return lines
+
+
+def _modified(one: EntryChange, backend: Backend, how_types: str, how_rules: str) -> list[str]:
+    """Return one modification of types and rules: the server applies both or none."""
+    types = _types(how_types, one.types) if one.types else []
+    rules = [f"{how_rules}: nsMatchingRule", *(f"nsMatchingRule: {rule}" for rule in one.rules)] if one.rules else []
+    between = ["-"] if types and rules else []
+    return [_dn(one.attribute, backend), "changetype: modify", *types, *between, *rules]
 
 
 def _dn(attribute: str, backend: Backend) -> str:

@@ -231,7 +231,7 @@ def _without_index(
 ) -> Leaf:
     """Return the prediction for an assertion without an index, with the one to add."""
     if not answers.add:
-        return _unindexable(assertion, answers.why)
+        return _unindexable(assertion, answers.why, unproven=bool(assertion.rule) and not assertion.dn and bool(name))
     longest = longest_list(database, definition, answers.add)
     if answers.add not in answers.by_range and database.frequencies.of(assertion).exceeds(longest):
         why = f"more than {longest:,} entries match, so an index would not be used"
@@ -260,8 +260,9 @@ def _is_computed(assertion: Assertion, database: Database) -> bool:
     return name in database.configuration.virtual_attributes or name in ALWAYS_COMPUTED
 
 
-def _unindexable(assertion: Assertion, why: str) -> Leaf:
-    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+def _unindexable(assertion: Assertion, why: str, *, unproven: bool = False) -> Leaf:
+    """Return the prediction for an assertion without an index; `unproven`: one of type extensible may answer it."""
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why, unproven=unproven)
 
 
 def _limit_unknown(assertion: Assertion, why: str) -> Leaf:

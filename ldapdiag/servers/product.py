@@ -27,6 +27,8 @@ class Product:
     remedies: ServerRemedies
     candidates: Candidates | None = None
     """None: its index lookup is not simulated."""
+    candidates_tested: bool = True
+    """False: the simulation follows the product's manual, and was not compared with a server."""
     index_remedies: IndexRemedies | None = None
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""

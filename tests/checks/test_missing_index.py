@@ -211,3 +211,28 @@ def test_a_slow_server_makes_no_index_missing(audit: Audit) -> None:
     audit.asks("(uid=jim)", took=0.008, times=100)
     audit.asks("(&(uid=joe)(employeeNumber=5))", PARTLY, took=0.008, times=100)
     assert audit.found("missing-index") == {}
+
+
+@pytest.mark.parametrize("indexed", [(), ("eq",), ("pres",)])
+def test_an_extensible_match_needs_the_rule_that_the_clients_send(indexed: tuple[str, ...]) -> None:
+    audit = Audit()
+    if indexed:
+        audit.has("uid", *indexed)
+    audit.asks("(uid:caseExactMatch:=joe)", UNINDEXED)
+    found = audit.found("missing-index")["uid"]
+    assert found.observed["types"] == (["caseExactMatch"] if "eq" in indexed else ["eq", "caseExactMatch"])
+    assert "caseExactMatch" in found.remedies[0].text
+
+
+def test_an_index_with_the_rule_of_the_clients_is_enough() -> None:
+    audit = Audit()
+    audit.has("uid", "eq", lines=("nsMatchingRule: caseExactMatch",))
+    audit.asks("(uid:caseExactMatch:=joe)")
+    assert audit.found("missing-index") == {}
+
+
+def test_a_range_of_numbers_needs_the_rule_of_numbers() -> None:
+    audit = Audit()
+    audit.has("uidNumber", "eq")
+    audit.asks("(uidNumber>=7)", UNINDEXED)
+    assert audit.found("missing-index")["uidNumber"].observed["types"] == ["integerOrderingMatch"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from audits import UNINDEXED, Audit
-from ldapdiag.finding import Severity
+from ldapdiag.finding import Confidence, Severity
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,9 @@ from ldapdiag.finding import Severity
         ("(!(uid=joe))", "(!(uid=?))"),
         ("(&(objectClass=person)(!(uid=joe)))", "(!(uid=?))"),
         ("(objectClass=*)", "(objectClass=*)"),
-        ("(cn:caseExactMatch:=joe)", "(cn:caseExactMatch:=?)"),
+        ("(cn:caseExactOrderingMatch:=joe)", "(cn:caseExactOrderingMatch:=?)"),
+        ("(uidNumber:1.2.840.113556.1.4.803:=2)", "(uidNumber:1.2.840.113556.1.4.803:=?)"),
+        ("(cn:=joe)", "(cn:=?)"),
         ("(|(uid=joe)(!(displayName=x)))", "(!(displayName=?))"),
         ("(nsRole=cn=admins,dc=example,dc=com)", "(nsRole=?)"),
     ],
@@ -42,3 +44,14 @@ def test_severity_follows_the_time() -> None:
     told = audit.found("unindexable-filter")
     assert told["(!(uid=?))"].severity is Severity.INFO
     assert told["(!(mail=?))"].severity is Severity.HIGH
+
+
+@pytest.mark.parametrize(
+    ("rule", "confidence"), [("caseExactOrderingMatch", Confidence.CERTAIN), ("ourOwnMatch", Confidence.LIKELY)]
+)
+def test_is_certain_only_where_the_servers_code_excludes_an_index(rule: str, confidence: Confidence) -> None:
+    audit = Audit()
+    audit.asks(f"(cn:{rule}:=joe)", UNINDEXED)
+    (found,) = audit.found("unindexable-filter").values()
+    assert found.confidence is confidence
+    assert ("Not certain" in found.detail) is (confidence is Confidence.LIKELY)

@@ -34,9 +34,9 @@ INDEXES = {
     "uid": "nsIndexType: eq",
     "cn": "nsIndexType: pres\nnsIndexType: eq\nnsIndexType: sub",
     "sn": "nsIndexType: eq\nnsIndexType: sub",
-    "givenName": "nsIndexType: eq",
+    "givenName": "nsIndexType: eq\nnsMatchingRule: caseExactMatch",
     "preferredLanguage": "nsIndexType: eq\nnsIndexType: pres",
-    "title": "nsIndexType: sub",
+    "title": "nsIndexType: sub\nnsMatchingRule: 2.16.840.1.113730.3.3.2.18.1\nnsMatchingRule: 2.5.13.5",
     "roomNumber": "nsIndexType: pres\nnsIndexType: eq",
     "carLicense": "nsIndexType: approx\nnsIndexType: eq",
     "mail": "nsIndexType: eq\nnsIndexType: sub\nnsIndexIDListScanLimit: limit=20 type=sub",
@@ -238,9 +238,19 @@ OTHERS = (
     "(objectClass=inetOrgPerson)", "(objectClass=person)", "(objectClass=organizationalUnit)", "(objectClass=*)",
     *(f"(preferredLanguage=p{size})" for size in (10, 11, SCAN_LIMIT, SCAN_LIMIT + 1, 0)),
     "(carLicense~=silver)", "(carLicense~=copper roof)", "(carLicense~=12)", "(cn~=name1)", "(uidNumber~=5)",
+    "(givenName:caseExactMatch:=g1)", "(givenName:dn:caseExactMatch:=g1)", "(givenName:2.5.13.5:=g1)",
+    "(title:2.5.13.5:=t5)", "(title:fr:=t5)", "(uidNumber:1.2.840.113556.1.4.803:=64)",
     "(cn:caseExactMatch:=name5)", "(cn:dn:=name5)", "(sn:fr:=sn1)", "(nosuchattribute:caseExactMatch:=x)",
     "(userPassword=*abcd*)", "(jpegPhoto=*)", "(modifyTimestamp>=20200101000000Z)", "(ou=few)", "(mail=*@example.com)",
 )  # fmt: skip
+
+FRENCH = "2.16.840.1.113730.3.3.2.18.1"
+GIVEN_NAME_RULES = ("caseExactMatch", "dn:caseExactMatch", "caseexactmatch", "2.5.13.5", "caseIgnoreMatch", "fr")
+TITLE_RULES = (
+    *("fr", "FR", "fr-FR", "de", "2.5.13.5", "caseExactMatch"),
+    *(f"fr.{suffix}" for suffix in range(1, 7)),
+    *(FRENCH, f"{FRENCH}.3", f"{FRENCH}.4", f"{FRENCH}.6"),
+)
 
 TRIED = tuple(
     Asked(filter_, base, scope)
@@ -284,6 +294,16 @@ TRIED = tuple(
         ("(shadowMax<=9)", SUFFIX, "sub"),
         ("(employeeNumber>=790)", SUFFIX, "sub"),
         ("(cn:caseExactMatch:=name1)", SUFFIX, "sub"),
+        *((f"(givenName:{rule}:=g1)", SUFFIX, "sub") for rule in GIVEN_NAME_RULES),
+        ("(givenName;lang-fr:caseExactMatch:=g1)", SUFFIX, "sub"),
+        ("(gn:caseExactMatch:=g1)", SUFFIX, "sub"),
+        ("(givenName:=g1)", SUFFIX, "sub"),
+        *((f"(title:{rule}:={value})", SUFFIX, "sub") for rule in TITLE_RULES for value in ("t5", "t18")),
+        ("(&(title:fr:=t5)(employeeNumber=5))", SUFFIX, "sub"),
+        ("(|(title:fr:=t5)(uid=u1))", SUFFIX, "sub"),
+        ("(!(title:fr:=t5))", SUFFIX, "sub"),
+        *((f"(uidNumber:integerOrderingMatch:={value})", SUFFIX, "sub") for value in (5, 700, 1390)),
+        ("(uidNumber:1.2.840.113556.1.4.803:=64)", SUFFIX, "sub"),
         ("(nosuchattribute=1)", SUFFIX, "sub"),
         ("(nosuchattribute=*1234*)", SUFFIX, "sub"),
         ("(&(nosuchattribute=1)(employeeNumber=1))", SUFFIX, "sub"),

@@ -22,9 +22,14 @@ SERVER = address_of("127.0.0.1")
 NEW = (Change("employeeNumber", "eq"), Change("description", "eq"), Change("description", "pres"))
 FURTHER = (Change("uid", "sub"), Change("title", "eq"))
 NUMBERS = (Change("shadowMin", "eq", "integerOrderingMatch"),)
+RULES = (Change("sn", "eq", "caseExactMatch"), Change("description", "eq", "2.5.13.5"))
+NUMBERS_OF_OLD = (Change("shadowMax", "eq", "integerOrderingMatch"),)
+"""The index exists, and its keys get another order."""
+BY_RULE = {"sn": "(sn:caseExactMatch:=sn5)", "description": "(description:2.5.13.5:=d1)"}
 SEARCHES = {
     "employeeNumber": "(employeeNumber=1)", "description": "(description=d1)", "uid": "(uid=*u100)",
     "title": "(title=t1)", "shadowMin": "(shadowMin>=98)",
+    "shadowMax": "(shadowMax<=9)",
 }  # fmt: skip
 
 
@@ -55,7 +60,8 @@ def told(server, changes):
 def answers(server, changes):
     """Return note and entries of the search that each change is for."""
     attributes = dict.fromkeys(one.attribute for one in changes)
-    logged = ask(server, [Asked(SEARCHES[attribute]) for attribute in attributes])
+    searches = SEARCHES | BY_RULE if changes == RULES else SEARCHES
+    logged = ask(server, [Asked(searches[attribute]) for attribute in attributes])
     assert {one.err for one in logged} == {0}
     return {attribute: (one.notes, one.entries) for attribute, one in zip(attributes, logged, strict=True)}
 
@@ -72,7 +78,9 @@ def all_ended(server):
 
 
 @pytest.mark.parametrize(
-    "changes", [NEW, FURTHER, NUMBERS, (*NEW, *FURTHER)], ids=["new", "further", "numbers", "both"]
+    "changes",
+    [NEW, FURTHER, NUMBERS, NUMBERS_OF_OLD, RULES, (*NEW, *FURTHER)],
+    ids=["new", "further", "numbers", "numbers of old", "rules", "both"],
 )
 def test_what_is_printed_adds_builds_and_takes_back(server, changes):
     before, remedy = answers(server, changes), told(server, changes)
@@ -86,6 +94,7 @@ def test_what_is_printed_adds_builds_and_takes_back(server, changes):
     shown = paste(server.host, remedy.verify)
     assert all(f"cn={one.attribute}," in shown for one in changes)
     paste(server.host, remedy.undo)
+    built(server)
     assert set(configured(server)[1].definitions) == set(definitions)
     server.restart()
     limit_scans(server, SCAN_LIMIT)

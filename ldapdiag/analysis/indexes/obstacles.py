@@ -41,7 +41,7 @@ class Obstacle:
     """A lower-case clause."""
     negated: bool = False
     inferred: bool = False
-    """Concluded from the server's behaviour; no evidence states it."""
+    """Concluded from the server's behaviour, or for want of a known index; no evidence states it."""
 
 
 def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:
@@ -67,4 +67,10 @@ def _obstacles(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstac
             if simulated.cause not in PRECEDENCE:
                 return
             reason = OVER_LIMIT if simulated.cause is Cause.LIMIT_PERHAPS else simulated.why
-            yield Obstacle(cause=simulated.cause, attribute=node.name, text=node.text, reason=reason)
+            yield Obstacle(
+                cause=simulated.cause,
+                attribute=node.name,
+                text=node.text,
+                reason=reason,
+                inferred=simulated.unproven,
+            )

@@ -20,6 +20,9 @@ from ldapdiag.servers.candidates import Change
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+SORTED_AS_NUMBERS = "integerOrderingMatch"
+"""The rule that every new index of integers has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedIndexes:
@@ -36,8 +39,12 @@ class PlannedIndexes:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the index types."""
-        return tuple(sorted({change.type for change in self.changes}))
+        """Return the index types to add; the matching rules to add, of an index that exists or is for them alone."""
+        known = self.backend.definition({self.attribute.lower()}) if self.backend else None
+        types = {change.type for change in self.changes if known is None or change.type not in known.types}
+        present = {"", *(known.rules if known else ())}
+        rules = {change.rule for change in self.changes if known is not None or change.rule != SORTED_AS_NUMBERS}
+        return (*sorted(types), *sorted(rules - present)) or tuple(sorted({change.type for change in self.changes}))
 
     before: int
     """Nanoseconds of the resolved scans; of a scan that needs several attributes indexed, an equal part."""

@@ -97,10 +97,14 @@ class UnconfiguredDatabase:
         """Return that an assertion has an index, or that this is unknown."""
         type_ = index_type(self.family, assertion.kind)
         if type_ is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
-            why = (
-                "every entry has this attribute" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
+            of_every_entry = assertion.kind is AssertionKind.PRESENCE
+            return Leaf(
+                assertion=assertion,
+                index_use=IndexUse.UNINDEXED,
+                cause=Cause.UNINDEXABLE,
+                why="every entry has this attribute" if of_every_entry else "an extensible match",
+                unproven=not of_every_entry and self.family is not Family.OPENLDAP,
             )
-            return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         key = (assertion.attribute, assertion.kind)
         if key in self.answered or key in BUILT_IN:
             return Leaf(assertion=assertion, index_use=IndexUse.DEPENDS, cause=Cause.LIMIT_PERHAPS)

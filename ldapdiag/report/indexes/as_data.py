@@ -106,4 +106,7 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
 
 
 def _wanted(places: Iterable[ProposedIndex]) -> list[dict[str, str | None]]:
-    return [{"backend": where or None, "attribute": one.attribute, "type": one.type} for where, one in sorted(places)]
+    return [
+        {"backend": where or None, "attribute": one.attribute, "type": one.type, "rule": one.rule or None}
+        for where, one in sorted(places)
+    ]

@@ -237,7 +237,9 @@ def _why(row: SearchCoverage) -> str:
 
 def _needs(row: SearchCoverage) -> str:
     """Return an index that would help."""
-    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.sufficient_sets[0]))
+    wanted: Iterable[str] = (
+        f"{change.attribute} {change.type} {change.rule}".strip() for _, change in sorted(row.sufficient_sets[0])
+    )
     return f"needs {', '.join(wanted)}"
 
 

@@ -6,11 +6,12 @@ key that does not exist, an empty list. From back-ldbm/filterindex.c and index.c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.ds389.matching_rules import rule_index
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 
@@ -32,6 +33,12 @@ BINARY = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (5, 23, 
 WITHOUT_SUBSTRINGS = BINARY | {INTEGER}
 """Syntaxes without substring keys; tested with one attribute of each syntax of 2.3.1."""
 SORTED_AS_NUMBERS = frozenset({"integerorderingmatch", "2.5.13.15"})
+
+RULE = "rule"
+"""Keys by a matching rule; a limit for another type does not apply to them."""
+NO_RULE = "an extensible match without a rule: the server looks it up in no index"
+NO_KEYS = "an extensible match by a rule for which the server makes no index keys"
+OTHER_RULE = "an extensible match by a rule of which it is not known whether the server makes index keys for it"
 
 OF_EVERY_ENTRY = frozenset(
     {"objectclass", "createtimestamp", "creatorsname", "entrydn", "entryid", "modifiersname", "modifytimestamp"}
@@ -83,7 +90,7 @@ def look_up(
         return _of_unknown(assertion, checks_names=checks_names)
     definition = database.definition(assertion.attribute)
     if assertion.kind is AssertionKind.EXTENSIBLE:
-        return _extensible(assertion, definition)
+        return _extensible(assertion, definition, database, limits, in_and=in_and)
     if unindexable := _unindexable(assertion, definition, database):
         # Without any key nothing is looked up; for an approximate match the server does not note that.
         noted = assertion.kind is not AssertionKind.APPROXIMATE or bool(_computed(assertion, database))
@@ -133,14 +140,39 @@ def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
     return Lookup(_leaf(assertion, IndexUse.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), NOTHING, noted=False)
 
 
-def _extensible(assertion: Assertion, definition: IndexDefinition | None) -> Lookup:
+def _extensible(
+    assertion: Assertion, definition: IndexDefinition | None, database: Database, limits: LimitsOf, *, in_and: bool
+) -> Lookup:
     """Return the result for an extensible match: only an index with its rule answers it; nothing is noted."""
-    rules = {rule.lower() for rule in definition.rules} if definition and definition.built is not False else set()
-    if assertion.rule and assertion.rule in rules:
-        why = "the index has a rule of this name"
+    index = rule_index(assertion.rule_name)
+    if not assertion.attribute or not index.setting:
+        unproven = bool(assertion.attribute) and not index.excluded
+        why = OTHER_RULE if unproven else (NO_KEYS if assertion.rule else NO_RULE)
+        leaf = _leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=why)
+        return Lookup(replace(leaf, unproven=unproven), ALL, noted=False)
+    present = next((one for one in (index.setting, index.also) if definition and one in definition.rules), "")
+    if present == index.setting and definition is not None and definition.built is not False:
+        return _listed(assertion, definition, database, limits(definition, RULE, assertion, database, in_and=in_and))
+    if present and definition is not None and definition.built is not False:
+        why = f"the index has the rule {present}, which answers some values"
         return Lookup(_leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=False)
-    why = "an extensible match, and no index has its rule"
-    return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=why), ALL, noted=False)
+    change = Change(database.schema.primary(assertion.attribute), _any_type(definition), index.setting)
+    if definition is None and not database.configuration.whole:
+        why = "only a part of the index configuration was collected"
+        return Lookup(_leaf(assertion, IndexUse.DEPENDS, Cause.UNCONFIGURED, change, why), EITHER, noted=False)
+    if present:
+        cause, why = Cause.NOT_BUILT, "the index is not built, so the server does not use it"
+    elif definition is None:
+        cause, why = Cause.NO_INDEX, f"{change.attribute} has no index with nsMatchingRule {index.setting}"
+    else:
+        cause, why = Cause.TYPE_MISSING, f"the index of {change.attribute} lacks nsMatchingRule {index.setting}"
+    return Lookup(_leaf(assertion, IndexUse.UNINDEXED, cause, change, why), ALL, noted=False)
+
+
+def _any_type(definition: IndexDefinition | None) -> str:
+    """Return a type that an index has, or eq: without any type its rules have no effect."""
+    types = (definition.types if definition is not None else frozenset[str]()) - {"pres"}
+    return "eq" if "eq" in types or not types else min(types)
 
 
 def _unindexable(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> str:
@@ -205,6 +237,7 @@ def _listed(assertion: Assertion, definition: IndexDefinition | None, database: 
         why = "nsIndexIDListScanLimit is 0, so the index is not used here"
         return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=True)
     unsorted = _is_sorted_as_text(assertion, definition, database)
+    change = _change(assertion, database.schema.primary(assertion.attribute), database) if unsorted else None
     amount = Amount() if unsorted else database.frequencies.of(assertion)
     if assertion.options:  # one index has the values with and without options
         amount = Amount(amount.least)
@@ -218,7 +251,7 @@ def _listed(assertion: Assertion, definition: IndexDefinition | None, database: 
             return Lookup(leaf, IdList(every=False, size=_common(amount, assertion, definition)), noted=False)
         case None:
             why = why or f"indexed if at most {max(limits):,} entries match"
-            leaf = _leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, why=why)
+            leaf = _leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, change, why)
             size = _common(amount, assertion, definition)
             return Lookup(leaf, IdList(every=None, size=size), noted=None if 0 in limits else False)
 
@@ -237,9 +270,13 @@ def _common(amount: Amount, assertion: Assertion, definition: IndexDefinition | 
 def _is_sorted_as_text(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> bool:
     """Return whether a range of numbers is read from an index whose keys are sorted as text (10 before 9).
 
-    Measured with 2.3.1: (shadowMax>=990) of the values 0 to 3019 returns 10 entries instead of 2030.
+    Keys have the order of the attribute's own ordering rule, if the schema names one. Measured with 2.3.1:
+    (shadowMax>=990) of the values 0 to 3019 returns 10 entries instead of 2030; a range whose keys, in the order of
+    text, are more than the scan limit is a scan, and right.
     """
-    if assertion.kind not in RANGES or database.schema.syntax(assertion.attribute) != INTEGER:
+    schema, name = database.schema, assertion.attribute
+    has_order = schema.whole and schema.ordering(name)  # 389-ds gives uidNumber none; the standard schema does
+    if assertion.kind not in RANGES or schema.syntax(name) != INTEGER or has_order:
         return False
     return definition is None or not {rule.lower() for rule in definition.rules} & SORTED_AS_NUMBERS
 

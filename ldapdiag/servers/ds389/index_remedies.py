@@ -4,6 +4,8 @@
     a new type of an existing index     is used at once, and finds nothing until its build has started
     during the build                    no search uses any index of its attribute
     two builds of a backend at once     the second fails
+    a new rule of an existing index     is used at once, with keys in the order of the former one: even an equality
+                                        search finds nothing until its build has started
     a removed type                      is used and maintained until the next restart
     the deleted entry of a default index    is recreated at the next start, and then nothing is found
 
@@ -74,7 +76,7 @@ def add_indexes(
         text=_add_command_text(server, backend, chosen, configuration.identity.version) or chosen.why_none,
         changes=(
             "Searches by these attributes use an index once it is built; until then they scan the database, as before. "
-            f"{_offline_sentence(chosen)}{chosen.left_out_sentence}"
+            f"{_offline_sentence(chosen)}{_rules_sentence(chosen)}{chosen.left_out_sentence}"
         ).strip(),
         risk=f"{NO_RESTART} {INDEX_ON_EACH_REPLICA}",
         undo=_undo_add(server, backend, chosen, configuration.identity.version),
@@ -199,9 +201,9 @@ def _ldif(backend: Backend, chosen: EntryChanges) -> list[str]:
     return joined([*changes, _task(backend, chosen.attributes)])
 
 
-def _task(backend: Backend, attributes: Sequence[str]) -> list[str]:
+def _task(backend: Backend, attributes: Sequence[str], purpose: str = "ldapdiag") -> list[str]:
     """Return the task entry that builds indexes; the server deletes it some minutes after the end."""
-    name = f"ldapdiag-{'-'.join(attributes)}"[:200]
+    name = f"{purpose}-{'-'.join(attributes)}"[:200]
     return [
         f"dn: cn={name},{TASKS}",
         "changetype: add",
@@ -219,15 +221,25 @@ def _offline_sentence(chosen: EntryChanges) -> str:
     return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
 
 
+def _rules_sentence(chosen: EntryChanges) -> str:
+    """Return a sentence on matching rules that are added to existing indexes."""
+    named = ", ".join(one.attribute for one in chosen.extended if one.rules)
+    return (
+        f"A new matching rule needs the build at once: between both, searches by {named} find too few entries. "
+        if named
+        else ""
+    )
+
+
 def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
     new = tuple(one.attribute for one in chosen.new)
     if not (new or chosen.extended):
         return NOTHING_DONE
     if not chosen.extended and _has_dsconf(server, version):
         return _dsconf(server, "delete", *(f"--attr {one}" for one in new), backend_name(backend))
-    return modify(
-        server, *joined(ldif_drop(one, backend, whole=one.known is None) for one in (*chosen.new, *chosen.extended))
-    )
+    changes = [ldif_drop(one, backend, whole=one.known is None) for one in (*chosen.new, *chosen.extended)]
+    reordered = [one.attribute for one in chosen.extended if one.rules]
+    return modify(server, *joined([*changes, *([_task(backend, reordered, "ldapdiag-undo")] if reordered else [])]))
 
 
 def _drop_command_text(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:

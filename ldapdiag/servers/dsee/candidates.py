@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.filter_tree import AssertionKind
 from ldapdiag.servers.candidates import Cause, Forecast, IndexUse
 from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
+from ldapdiag.servers.ds389.collations import collation
+from ldapdiag.servers.ds389.index_lookup import OTHER_RULE
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ def forecast(filter_: Node, base: str, scope: str, database: Database) -> Foreca
     return replace(
         of_389,
         index_use=next(iter(possible)) if len(possible) == 1 else IndexUse.DEPENDS,
-        leaves=tuple(map(_with_threshold, of_389.leaves)),
+        leaves=tuple(_with_threshold(_without_rule(leaf)) for leaf in of_389.leaves),
         possible=possible,
         notes=frozenset("U" if note == "A" else "" for note in of_389.notes),
     )
@@ -63,6 +66,16 @@ def longest_list(database: Database) -> int | None:
 
 
 RULES = EvaluationRules(rearranges=False, checks_names=False, limits=thresholds)
+
+
+def _without_rule(leaf: Leaf) -> Leaf:
+    """Return a prediction without an index by a rule for equality: the manual names indexes by language rules only."""
+    assertion = leaf.assertion
+    if leaf.cause is Cause.LIMIT_PERHAPS:  # of an existing index the remedies change no rule
+        return replace(leaf, change=None)
+    if leaf.change is None or assertion.kind is not AssertionKind.EXTENSIBLE or collation(assertion.rule):
+        return leaf
+    return replace(leaf, cause=Cause.UNINDEXABLE, change=None, why=OTHER_RULE, unproven=True)
 
 
 def _with_threshold(leaf: Leaf) -> Leaf:

@@ -63,7 +63,7 @@ def add_indexes(
     schema: Schema,
 ) -> Remedy:
     """Add indexes and build them."""
-    chosen, version = to_add(changes, backend, configuration, schema), configuration.identity.version
+    chosen, version = to_add(changes, backend, configuration, schema, keeps_rules=True), configuration.identity.version
     commands = [
         *_add_commands(server, backend, chosen, version),
         *_build_commands(server, backend, chosen.attributes, version),
@@ -92,7 +92,7 @@ def add_indexes_ldif(
     schema: Schema,
 ) -> str | None:
     """Return the entries as LDIF, with a comment on how to build them; None where nothing can be done."""
-    chosen = to_add(changes, backend, configuration, schema)
+    chosen = to_add(changes, backend, configuration, schema, keeps_rules=True)
     wanted = (*chosen.new, *chosen.extended)
     if not wanted or not backend_name(backend):
         return None

@@ -15,5 +15,6 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    candidates_tested=False,
     longest_list=candidates.longest_list,
 )

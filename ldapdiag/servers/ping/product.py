@@ -16,5 +16,6 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    candidates_tested=False,
     longest_list=longest_list,
 )

@@ -18,6 +18,7 @@ from ldapdiag.servers.ds389.candidates import MANY, forecast
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.dsee.candidates import forecast as forecast_of_dsee
 
+COLLATION = "2.16.840.1.113730.3.3.2"
 SUFFIX = "dc=example,dc=com"
 INDEXES = {"objectClass": "eq", "uid": "eq", "cn": "pres eq sub", "title": "sub", "uidNumber": "eq", "member": "eq"}
 LIMIT = 500
@@ -208,7 +209,19 @@ class TestLeaves:
             ("(gidNumber<=5)", Cause.NO_INDEX, Change("gidNumber", "eq", "integerOrderingMatch")),
             ("(objectClass=*)", Cause.UNINDEXABLE, None),
             ("(uidNumber=*12*)", Cause.UNINDEXABLE, None),
-            ("(cn:caseExactMatch:=x)", Cause.UNINDEXABLE, None),
+            ("(cn:caseExactMatch:=x)", Cause.TYPE_MISSING, Change("cn", "eq", "caseExactMatch")),
+            ("(cn:2.5.13.5:=x)", Cause.TYPE_MISSING, Change("cn", "eq", "2.5.13.5")),
+            ("(cn:CaseExactMatch:=x)", Cause.TYPE_MISSING, Change("cn", "eq", "CaseExactMatch")),
+            ("(cn:dn:caseExactMatch:=x)", Cause.TYPE_MISSING, Change("cn", "eq", "caseExactMatch")),
+            ("(employeeNumber:caseExactMatch:=x)", Cause.NO_INDEX, Change("employeeNumber", "eq", "caseExactMatch")),
+            ("(cn:fr:=x)", Cause.TYPE_MISSING, Change("cn", "eq", f"{COLLATION}.18.1")),
+            ("(cn:FR-fr.3:=x)", Cause.TYPE_MISSING, Change("cn", "eq", f"{COLLATION}.18.1")),
+            (f"(cn:{COLLATION}.18.1.6:=*x*)", Cause.TYPE_MISSING, Change("cn", "eq", f"{COLLATION}.18.1.6")),
+            ("(cn:fr.5:=x)", Cause.TYPE_MISSING, Change("cn", "eq", f"{COLLATION}.18.1")),
+            ("(cn:caseExactOrderingMatch:=x)", Cause.UNINDEXABLE, None),
+            ("(uidNumber:1.2.840.113556.1.4.803:=2)", Cause.UNINDEXABLE, None),
+            ("(cn:=x)", Cause.UNINDEXABLE, None),
+            ("(:caseExactMatch:=x)", Cause.UNINDEXABLE, None),
             ("(employeeNumber=a*)", Cause.TOO_SHORT, None),
             ("(uid=x)", Cause.LIMIT_PERHAPS, None),
         ],
@@ -216,6 +229,30 @@ class TestLeaves:
     def test_name_the_index_that_would_help(self, text, cause, change):
         (leaf,) = forecast(parse(text), SUFFIX, "sub", database()).leaves
         assert (leaf.cause, leaf.change) == (cause, change)
+
+    @pytest.mark.parametrize(("rule", "unproven"), [("caseExactOrderingMatch", False), ("ourOwnMatch", True)])
+    def test_exclude_an_index_by_a_rule_only_if_the_server_is_known_to_make_no_keys(self, rule, unproven):
+        (leaf,) = forecast(parse(f"(cn:{rule}:=x)"), SUFFIX, "sub", database()).leaves
+        assert (leaf.cause, leaf.unproven) == (Cause.UNINDEXABLE, unproven)
+
+    @pytest.mark.parametrize(
+        ("text", "rule", "answered"),
+        [
+            ("(cn:caseExactMatch:=x)", "caseExactMatch", True),
+            ("(cn:dn:caseExactMatch:=x)", "caseExactMatch", True),
+            ("(cn:2.5.13.5:=x)", "caseExactMatch", False),
+            ("(cn:caseexactmatch:=x)", "caseExactMatch", False),
+            ("(cn:fr:=x)", "fr", False),
+            ("(cn:fr:=x)", f"{COLLATION}.18.1", True),
+            ("(cn:fr.5:=x)", f"{COLLATION}.18.1", True),
+            ("(cn:fr.5:=x)", f"{COLLATION}.18.1.6", False),
+        ],
+    )
+    def test_find_an_index_by_its_rule_in_the_same_spelling(self, text, rule, answered):
+        (known,) = (one for one in database().backend.definitions if one.attribute == "cn")
+        backend = replace(database().backend, definitions=(replace(known, rules=(rule,), scan_limits=()),))
+        (leaf,) = forecast(parse(text), SUFFIX, "sub", replace(database(), backend=backend)).leaves
+        assert (leaf.index_use is IndexUse.DEPENDS) is answered
         assert leaf.why
 
     def test_of_an_excerpt_are_not_judged(self):

@@ -169,21 +169,47 @@ class TestWhatIsNeverTouched:
             max_size=6,
         )
     )
-    def test_are_rules_but_of_an_attribute_that_has_no_index(self, product, indexes, changes):
-        """Neither added, nor left out where the new type would need one."""
+    def test_are_rules_of_an_existing_index_of_dsee(self, product, indexes, changes):
+        """Neither added, nor left out where a change would need one."""
+        if product is not dsee:
+            return
         for ruled in (product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).text,
                       product.add_indexes_ldif(DS1, BACKEND, changes, indexes, SCHEMA) or ""):  # fmt: skip
             parts = [one for one in ruled.replace("LDIF\n", "\n\n").split("\n\n") if "nsMatchingRule" in one]
-            parts += [one for one in ruled.splitlines() if "--matching-rule" in one]
             assert all("shadowMin" in one and "changetype: modify" not in one for one in parts)
         known = {"uid": UID, "0.9.2342.19200300.100.1.1": UID, "cn": CN, "mail": NONE}
-        ruled = [one for one in changes if one.rule == "integerOrderingMatch" and one.attribute in known]
-        left = sum(one.type not in known[one.attribute].types for one in ruled)
+        left = sum(one.rule not in {"", *known[one.attribute].rules} for one in changes if one.attribute in known)
         said = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).changes
         assert (f"Left out: {left} " in said) == (left > 0)
 
-    def test_are_the_rules_of_existing_indexes(self, product, indexes):
-        assert "caseExactMatch" not in product.add_indexes(DS1, BACKEND, FURTHER, indexes, SCHEMA).text
+
+class TestMatchingRules:
+    @pytest.mark.parametrize("version", [(2, 3, 1), (1, 3, 11)])
+    @pytest.mark.parametrize("types", [("eq",), ("eq", "sub")])
+    def test_of_an_existing_index_are_added_with_the_build_in_one_command(self, version, types):
+        changes = [Change("uid", type_, "integerOrderingMatch") for type_ in types]
+        remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(version), SCHEMA)
+        assert remedy.text.count("ldapmodify") == 1
+        assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n\ndn: cn=ldapdiag-uid," in remedy.text
+        assert ("add: nsIndexType\nnsIndexType: sub\n-\nadd: nsMatchingRule" in remedy.text) is ("sub" in types)
+        assert "uid (sub, integerOrderingMatch)" in remedy.title or "sub" not in types
+        assert "searches by uid find too few entries" in remedy.changes
+        assert "delete: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n" in remedy.undo
+        assert "nsIndexAttribute: uid" in remedy.undo
+
+    def test_that_an_index_has_are_not_added_again(self):
+        remedy = ds389.add_indexes(DS1, BACKEND, [Change("uid", "eq", "caseExactMatch")], configuration(), SCHEMA)
+        assert "nsMatchingRule: " not in remedy.text
+
+    def test_of_a_new_index_come_with_its_type(self):
+        changes = [Change("title", "eq", "caseExactMatch")]
+        remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(), SCHEMA)
+        assert "--attr title --index-type eq --matching-rule caseExactMatch" in remedy.text
+
+    @pytest.mark.parametrize("rule", ["x;reboot", "$(id)", "a b", "a\nb: c"])
+    def test_are_left_out_if_they_are_no_names(self, rule):
+        remedy = ds389.add_indexes(DS1, BACKEND, [Change("title", "eq", rule)], configuration(), SCHEMA)
+        assert remedy.kind is RemedyKind.ADVICE
 
 
 @EACH
