@@ -121,13 +121,18 @@ def parse(text: str) -> Node | None:
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
+def _tree_of(shape: str) -> Node | None:
+    return _Parser(shape, shape=True).read()
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
 def parse_shape(text: str, lengths: str = "") -> Node | None:
     """Return the tree of a shape; `lengths` contains one digit (9: 9 or more octets) per substring piece, in order.
 
     A shape contains equal neighbours of an OR once. Where the number of digits and pieces differ, all pieces get the
     smallest digit.
     """
-    tree = _Parser(text, shape=True).read()
+    tree = _tree_of(text)
     if tree is None or not lengths:
         return tree
     pieces = sum(len(one.pieces) for one in assertions(tree))

@@ -161,5 +161,8 @@ class Database:
 class Candidates(Protocol):
     """The module `candidates` of a product, which simulates its use of indexes."""
 
+    SUBSTRING_KEY_LENGTH: int
+    """Octets of the longest key of a substring index, unless it is configured."""
+
     def forecast(self, filter_: Node, base: str, scope: str, database: Database) -> Forecast:
         """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""

@@ -185,10 +185,16 @@ def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPar
     if not group.by_piece_lengths:
         return [_whole(group)]
     parts: dict[object, GroupPart] = {}
+    results: dict[str, object] = {}
     for lengths, (count, etime, noted, most) in sorted(group.by_piece_lengths.items(), reverse=True):
-        tree = parse_shape(group.shape, lengths)
-        forecast = database.forecast(tree, group.base, group.scope) if tree else None
-        result = (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+        distinct = database.distinct_lengths(lengths)
+        if distinct not in results:
+            tree = parse_shape(group.shape, distinct)
+            forecast = database.forecast(tree, group.base, group.scope) if tree else None
+            results[distinct] = (
+                (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+            )
+        result = results[distinct]
         part = parts.get(result, GroupPart(lengths, 0, 0, 0, -1))
         parts[result] = part._replace(
             results=part.results + count,

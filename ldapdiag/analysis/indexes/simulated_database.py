@@ -44,6 +44,9 @@ class SimulatedDatabase(Protocol):
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
 
+    def distinct_lengths(self, piece_lengths: str) -> str:
+        """Return lengths of substring pieces, those that make no difference as one length."""
+
 
 @dataclass(slots=True)
 class ConfiguredDatabase:
@@ -53,6 +56,15 @@ class ConfiguredDatabase:
     database: Database
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
     forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
+    longest_piece: int = field(init=False)
+    """Octets: a longer piece of a substring has several keys, as this one has."""
+
+    def __post_init__(self) -> None:
+        """Find the longest key of a substring index; one more octet makes two keys."""
+        backend, keys = self.database.backend, self.database.configuration.substring_keys
+        configured = [length for each in backend.definitions for length in (each.initial, each.middle, each.final)]
+        configured += [keys.if_minlen, keys.if_maxlen, keys.any_len]
+        self.longest_piece = 1 + max(self.candidates.SUBSTRING_KEY_LENGTH, *(each or 0 for each in configured))
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Simulate a search."""
@@ -78,6 +90,10 @@ class ConfiguredDatabase:
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
         return self.database.schema.find(attribute) is not None
+
+    def distinct_lengths(self, piece_lengths: str) -> str:
+        """Return lengths of substring pieces, those that make no difference as one length."""
+        return "".join(str(min(int(length), self.longest_piece)) for length in piece_lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +143,10 @@ class UnconfiguredDatabase:
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
         return self.schema.find(attribute) is not None
+
+    def distinct_lengths(self, piece_lengths: str) -> str:
+        """Return the lengths as they are: which make a difference is not known."""
+        return piece_lengths
 
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *, inherits: bool = False) -> Backend:

@@ -25,10 +25,12 @@ from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.ds389.id_lists import FilterEvaluation, not_looked_up
 from ldapdiag.servers.ds389.index_lookup import IdList
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
+from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
 
+SUBSTRING_KEY_LENGTH = KEY_LENGTH
 MANY = 4000
 """Entries below a base: a scan of more counts as unindexed, whatever the server notes. The former scan limit."""
 

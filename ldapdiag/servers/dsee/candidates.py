@@ -16,6 +16,7 @@ from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
 from ldapdiag.servers.ds389.collations import collation
 from ldapdiag.servers.ds389.index_lookup import OTHER_RULE
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
+from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Assertion, Node
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Database, Leaf
     from ldapdiag.servers.ds389.scan_limits import Limits
 
+SUBSTRING_KEY_LENGTH = KEY_LENGTH
 DEFAULT_THRESHOLD = 4000
 THRESHOLD = "more than {:,} entries: the all-ids threshold; a higher one applies after reindexing"
 

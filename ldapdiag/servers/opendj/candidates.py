@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.servers import opends_candidates
+from ldapdiag.servers.opends_index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.servers.candidates import Database, Forecast
 
+SUBSTRING_KEY_LENGTH = SUBSTRING_LENGTH
 SHARED_SINCE = (3,)
 """The first version of OpenDJ with one index per matching rule. Tested with 4.10.1."""
 PREDECESSORS = frozenset({"OpenDS", "Oracle Unified Directory"})

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.servers.candidates import Cause, Database, Forecast, IndexUse, Leaf
-from ldapdiag.servers.openldap.index_lookup import LONGEST_LIST, look_up
+from ldapdiag.servers.openldap.index_lookup import ANY_LEN, LONGEST_LIST, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SUBSTRING_KEY_LENGTH = ANY_LEN
 REFERRAL = Assertion(
     kind=AssertionKind.EQUALITY, attribute="objectclass", text="(objectClass=referral)", value="referral"
 )

@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.servers import opends_candidates
+from ldapdiag.servers.opends_index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.servers.candidates import Database, Forecast
+
+SUBSTRING_KEY_LENGTH = SUBSTRING_LENGTH
 
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
