@@ -6,7 +6,7 @@ r"""Shell text that proves an index right: the search that uses it finds an entr
 
 An index that is empty or incomplete yields no entry and no error, so neither a result code nor the access log shows it.
 The entry is found through (!(!(displayName=*))), for which 389-ds, DSEE and slapd read entries in the order of their
-numbers and no index: of the 20 oldest ones it is the one with the longest value. The value replaces @, each octet
+numbers and no index: of the 100 oldest ones it is the one with the longest value. The value replaces @, each octet
 escaped (RFC 4515), and reaches ldapsearch on its standard input: no process list and no screen shows it. The search by
 base reads that entry alone; the one of the whole suffix uses the index. Each stops after 30 s, or 1,000 entries.
 """
@@ -46,7 +46,7 @@ FUNCTIONS = r"""wrong=0 unchecked=0
 say() { printf '%s\n' "$*"; }
 check_answers() {
 suffix=$1 named=$2 code=0; shift 2
-entries=$(search -z 20 -l 30 -b "$suffix" "(!(!($named=*)))" "$named" 2>/dev/null) || code=$?
+entries=$(search -z 100 -l 30 -b "$suffix" '(!(!('"$named"'=*)))' "$named" 2>/dev/null) || code=$?
 case $code in
 0|3|4|11|53) ;;
 *) say "NOT CHECKED: $named below $suffix: ldapsearch failed (exit code $code)" >&2; wrong=1; return 0 ;;

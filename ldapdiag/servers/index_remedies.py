@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind
+from ldapdiag.servers.ds389.index_build import BUILDING
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import preceded
 from ldapdiag.servers.products import product_of
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.product_interfaces import IndexRemedies
     from ldapdiag.servers.server_address import ServerAddress
+
+LIBRARIES = (FUNCTIONS, BUILDING)
+"""Functions of the shell that blocks of commands share, of every product."""
 
 
 def add_indexes(

@@ -104,7 +104,7 @@ def to_add(
         and (not one.rule or is_attribute_type(one.rule))
         and not (keeps_rules and _changes_rules(one, backend, schema))
     ]
-    possible = [_to_add(its, backend, schema) for its in _by_attribute(fit, schema)]
+    possible = [_to_add(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
     return EntryChanges(tuple(possible), len(changes) - len(fit))
 
 
@@ -130,13 +130,14 @@ def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tup
     return tuple(dict.fromkeys(one for one in named if is_attribute_type(one)))
 
 
-def _to_add(changes: list[Change], backend: Backend, schema: Schema) -> EntryChange:
+def _to_add(changes: list[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> EntryChange:
     """Return what to add for one attribute."""
-    known = backend.definition(schema.names(changes[0].attribute))
+    names = schema.names(changes[0].attribute)
+    known = backend.definition(names)
     missing = {one.type for one in changes if known is None or one.type not in known.types}
     rules = {one.rule for one in changes} - {"", *(known.rules if known else ())}
     name = known.attribute if known else changes[0].attribute
-    return EntryChange(name, in_order(missing), tuple(sorted(rules)), known)
+    return EntryChange(name, in_order(missing), tuple(sorted(rules)), known, _is_default(names, configuration))
 
 
 def _changes_rules(change: Change, backend: Backend, schema: Schema) -> bool:
@@ -145,11 +146,17 @@ def _changes_rules(change: Change, backend: Backend, schema: Schema) -> bool:
 
 
 def _to_drop(changes: list[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> EntryChange:
-    names, templates = schema.names(changes[0].attribute), configuration.templates
+    names = schema.names(changes[0].attribute)
     known = backend.definition(names)
-    is_default = not templates or any(one.attribute.lower() in names for one in templates)
     name = known.attribute if known else changes[0].attribute
-    return EntryChange(name, in_order({one.type for one in changes}), known=known, is_default=is_default)
+    types = in_order({one.type for one in changes})
+    return EntryChange(name, types, known=known, is_default=_is_default(names, configuration))
+
+
+def _is_default(names: frozenset[str], configuration: IndexConfiguration) -> bool:
+    """Return whether an attribute has, or may have, a default index."""
+    templates = configuration.templates
+    return not templates or any(one.attribute.lower() in names for one in templates)
 
 
 def _by_attribute(changes: Iterable[Change], schema: Schema) -> Iterable[list[Change]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.ds389 import DATABASES
@@ -43,9 +44,9 @@ def ldif_add(one: EntryChange, backend: Backend) -> list[str]:
 
 
 def ldif_drop(one: EntryChange, backend: Backend, *, whole: bool) -> list[str]:
-    """Return the change that removes types, or the whole index."""
-    if whole and one.is_default:
-        return [_dn(one.attribute, backend), "changetype: modify", *_types("replace", [NO_INDEX])]
+    """Return the change that removes types and rules, or the whole index."""
+    if (whole and one.is_default) or (one.known is not None and not one.known.types):
+        return _modified(replace(one, types=(NO_INDEX,)), backend, "replace", "delete")
     if whole:
         return [_dn(one.attribute, backend), "changetype: delete"]
     return _modified(one, backend, "delete", "delete")

@@ -10,7 +10,9 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
-from ldapdiag.servers.index_remedies import add_indexes, without_ldif
+from ldapdiag.servers.index_answers import FUNCTIONS
+from ldapdiag.servers.index_remedies import LIBRARIES, add_indexes, without_ldif
+from ldapdiag.servers.shell_session import SESSION, is_block, without_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,22 +25,17 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing to change"
 FIRST = "#!/bin/sh\nset -e\n"
-HEAD = """stopped() {
-code=$?
-[ "$code" -eq 0 ] || report >&2
-exit "$code"
-}
-report() {
-echo "failed: $step"
-echo "An index that was set before the failure is not built: do not restart the server until it is built or removed."
-echo "To undo it (a command that fails had no effect):"
-undo
-}
-undo() { :; }
-trap stopped EXIT
-trap 'exit 1' HUP INT TERM
+HEAD = """# Adds the indexes of one database after the other, builds them, waits for the build, and checks the answers.
+# Stops at the first failure and prints the state that it leaves. LDAP_PASSWORD_FILE may name a file with the password.
 """
-"""The script stops at the first command that fails, and prints what is left to undo."""
+UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
+NOT_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
+UNWATCHED = "# Nothing here waits for the end of a build or checks the answers of an index: --script does.\n"
+DONE = """case $unchecked in
+0) say 'Done. Every index is built, and its answers are right.' ;;
+*) say 'Done. Every index is built; what was checked is right, and some answers are not checked (see above).' ;;
+esac
+"""
 
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -62,26 +59,35 @@ def as_script(diagnosis: Diagnosis) -> str:
     advice = [
         f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
     ]
-    commands = [one for one in remedies if one.kind is RemedyKind.SHELL]
-    if not commands:
+    shell = [one for one in remedies if one.kind is RemedyKind.SHELL]
+    if not shell:
         return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
-    addresses = addresses_of(commands)
-    return "\n".join([f"{FIRST}{addresses.head}{HEAD}", *advice, *(_step(one, addresses) for one in commands)])
+    libraries = [one for one in LIBRARIES if any(one in remedy.text for remedy in shell)]
+    checked = all(is_block(one.text) and FUNCTIONS in one.text for one in shell)
+    addresses = addresses_of(shell)
+    steps = [_step(one, addresses, libraries) for one in shell]
+    return "\n".join(
+        [f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, "", *steps, DONE if checked else NOT_CHECKED]
+    )
 
 
-def _step(remedy: Remedy, addresses: ScriptAddresses) -> str:
+def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> str:
     """Return the commands that add indexes and build them, preceded by the text to print if one fails."""
-    lines = [*addresses.before(remedy), f"step={shlex.quote(neutral(f'{remedy.title} at {remedy.target}'))}"]
+    lines = ["undo() { :; }"]
     if remedy.undo:
-        lines += ["undo() { cat <<'UNDO'", remedy.undo, "UNDO", "}"]
-    return "\n".join([_comments(remedy), *lines, remedy.text, ""])
+        lines = ["undo() {", "say 'To undo this step:'", "cat <<'UNDO'", remedy.undo, "UNDO", "}"]
+    lines = [*addresses.before(remedy), *lines]
+    if is_block(remedy.text):
+        return "\n".join([_comments(remedy), *lines, without_libraries(remedy.text, libraries), ""])
+    title = shlex.quote(neutral(f"{remedy.title} at {remedy.target}"))
+    return "\n".join([_comments(remedy), *lines, f"step={title} state='{UNBUILT}'", remedy.text, ""])
 
 
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment."""
     changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if changes:
-        return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)
+        return "\n".join([UNWATCHED, *(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)])
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
     planned = {plan.server for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
     indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.server in planned]

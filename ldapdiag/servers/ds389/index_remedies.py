@@ -2,14 +2,14 @@
 
     a new index of an attribute         is not used until it is built; after a restart it is, and nothing is found
     a new type of an existing index     is used at once, and finds nothing until its build has started
+    a new rule of an existing index     likewise, with keys in the order of the former one: even equality finds nothing
     during the build                    no search uses any index of its attribute
     two builds of a backend at once     the second fails
-    a new rule of an existing index     is used at once, with keys in the order of the former one: even an equality
-                                        search finds nothing until its build has started
     a removed type                      is used and maintained until the next restart
     the deleted entry of a default index    is recreated at the next start, and then nothing is found
 
-So one ldapmodify adds a new type together with the task that builds it.
+So one ldapmodify adds an index together with the task that builds it, and a block of commands waits for the build and
+checks its answers (index_build.py). dsconf is not used: it needs one command for each step.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.ldap_tools import as_manager, dsconf, modify, takes_dsconf
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
+from ldapdiag.servers.ds389.index_blocks import adding, definitions, dropping, task_entry, undoing_add, undoing_drop
+from ldapdiag.servers.ds389.index_build import TASKS
+from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,
@@ -28,7 +30,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_build,
     to_drop,
 )
-from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
+from ldapdiag.servers.ldbm_ldif import backend_name, container, joined
 from ldapdiag.servers.missing_names import NO_BACKEND, advice_if_missing, missing_names
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
 
@@ -43,14 +45,28 @@ if TYPE_CHECKING:
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
 
-TASKS = "cn=index,cn=tasks,cn=config"
-FIRST_WITH_DSCONF = (1, 4)
-
+FIRST_WITH_LMDB = (2, 1)
+"""389-ds could be configured with it from then on."""
 NO_RESTART = (
-    "Do not restart the server before the build has ended: it would then treat the index as built, and searches would "
-    "find nothing. A second build of the same backend at the same time fails."
+    "Until the build has ended, do not restart the server: it would then treat the index as built, and searches would "
+    "find nothing. Do not change this index either, and start no second build or import of the same database: it would "
+    "fail."
+)
+LOSES_ENTRIES = (
+    "is stopped during a build can lose every entry of the database (389ds#7539, mended in releases since June 2026): "
+    "make a backup first, and watch that nothing stops the server."
+)
+ON_LMDB = f"The database is LMDB: a server that {LOSES_ENTRIES}"
+PERHAPS_ON_LMDB = (
+    "If the database is LMDB (nsslapd-backend-implement: mdb; the evidence does not contain it), a server that "
+    f"{LOSES_ENTRIES}"
 )
 REMOVED_TYPE = "A removed type is maintained and used until the next restart."
+WHAT_DROPPING_RISKS = (
+    "A search that needs the index, even once a month, becomes unindexed, or is refused where the backend requires an "
+    "index. Only a new build restores the index: never add it again without one. Index configuration is not "
+    "replicated: repeat this on each replica."
+)
 
 
 def ldapsearch_command(server: ServerAddress, version: Version) -> str:
@@ -73,13 +89,13 @@ def add_indexes(
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text=_add_command_text(server, backend, chosen, configuration.identity.version) or chosen.why_none,
+        text=adding(server, backend, "Index", chosen) if chosen.changes else chosen.why_none,
         changes=(
             "Searches by these attributes use an index once it is built; until then they scan the database, as before. "
-            f"{_offline_sentence(chosen)}{_rules_sentence(chosen)}{chosen.left_out_sentence}"
+            f"{_offline_sentence(chosen)}{chosen.left_out_sentence}"
         ).strip(),
-        risk=f"{NO_RESTART} {INDEX_ON_EACH_REPLICA}",
-        undo=_undo_add(server, backend, chosen, configuration.identity.version),
+        risk=_risk_of_building(backend, configuration),
+        undo=undoing_add(server, backend, chosen),
         verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.REINDEX,
@@ -96,7 +112,9 @@ def add_indexes_ldif(
 ) -> str | None:
     """Return the same as LDIF for ldapmodify, with the build task; None where nothing can be done."""
     chosen = to_add(changes, backend, configuration, schema)
-    return "\n".join(_ldif(backend, chosen)) + "\n" if chosen.changes and backend_name(backend) else None
+    if not chosen.changes or not backend_name(backend):
+        return None
+    return "\n".join(joined([*definitions(backend, chosen), task_entry(backend, chosen.attributes)])) + "\n"
 
 
 def build_indexes(
@@ -107,17 +125,19 @@ def build_indexes(
     schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
-    names = to_build(attributes, backend, schema)
+    wanted = [one for one in attributes if is_attribute_type(one)]
+    every = [one.attribute for one in backend.definitions if not one.system]
+    chosen = _as_configured(to_build(wanted or every, backend, schema), backend, schema)
     remedy = Remedy(
-        title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
+        title=f"Build the indexes of {', '.join(chosen.attributes)}" if wanted else "Build every index",
         target=server.name,
         where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=_build_command(server, backend, names, configuration.identity.version),
+        kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
+        text=adding(server, backend, "Build", chosen) if chosen.changes else chosen.why_none,
         changes="The indexes are used again. Until the build has ended, no search uses any index of these attributes.",
-        risk=f"{NO_RESTART} {INDEX_ON_EACH_REPLICA}",
+        risk=_risk_of_building(backend, configuration),
         undo="None needed: the same indexes are rebuilt.",
-        verify=_verify_commands(server, backend, names),
+        verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
@@ -132,24 +152,20 @@ def drop_indexes(
     schema: Schema,
 ) -> Remedy:
     """Remove indexes."""
-    chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
+    chosen = to_drop(changes, backend, configuration, schema)
     types = [one for one in chosen.changes if not removes_all(one)]
     remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.changes else "Drop no index",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text=_drop_command_text(server, backend, chosen, version) or chosen.why_none,
+        text=dropping(server, backend, chosen) if chosen.changes else chosen.why_none,
         changes=(
-            "Changes of these attributes become cheaper. "
+            f"Changes of these attributes become cheaper. {_kept_sentence(chosen)}"
             f"{REMOVED_TYPE + ' ' if types else ''}{chosen.left_out_sentence}"
         ).strip(),
-        risk=(
-            "A search that needs the index, even once a month, becomes unindexed, or is refused where the backend "
-            "requires an index. Only a new build restores the index. Index configuration is not replicated: repeat "
-            "this on each replica."
-        ),
-        undo=_undo_drop(server, backend, chosen) if chosen.changes else NOTHING_DONE,
+        risk=WHAT_DROPPING_RISKS,
+        undo=undoing_drop(server, backend, chosen) if chosen.changes else NOTHING_DONE,
         verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.RESTART if types else Needs.NONE,
@@ -161,58 +177,19 @@ def _missing(backend: Backend) -> list[str]:
     return missing_names((backend_name(backend), NO_BACKEND))
 
 
-def _has_dsconf(server: ServerAddress, version: Version) -> bool:
-    return takes_dsconf(server) and (not version or version >= FIRST_WITH_DSCONF)
+def _risk_of_building(backend: Backend, configuration: IndexConfiguration) -> str:
+    version = configuration.identity.version
+    lmdb = ""
+    if backend.kind == "mdb":
+        lmdb = f" {ON_LMDB}"
+    elif not backend.kind and (not version or version >= FIRST_WITH_LMDB):
+        lmdb = f" {PERHAPS_ON_LMDB}"
+    return f"{NO_RESTART}{lmdb} {INDEX_ON_EACH_REPLICA}"
 
 
-def _dsconf(server: ServerAddress, *words: str) -> str:
-    """Return a dsconf command for a backend's indexes; it prompts for the password."""
-    return dsconf(server, "backend index", *words)
-
-
-def _add_command_text(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
-    if not chosen.changes:
-        return ""
-    if chosen.extended or not _has_dsconf(server, version):
-        return modify(server, *_ldif(backend, chosen))
-    commands = [
-        _dsconf(
-            server,
-            "add",
-            f"--attr {one.attribute}",
-            *(f"--index-type {value}" for value in one.types),
-            *(f"--matching-rule {rule}" for rule in one.rules),
-            backend_name(backend),
-        )
-        for one in chosen.new
-    ]
-    return "\n".join([*commands, _build_command(server, backend, chosen.attributes, version)])
-
-
-def _build_command(server: ServerAddress, backend: Backend, attributes: Sequence[str], version: Version) -> str:
-    if not _has_dsconf(server, version) and attributes:
-        return modify(server, *_task(backend, attributes))
-    return _dsconf(server, "reindex", "--wait", *(f"--attr {one}" for one in attributes), backend_name(backend))
-
-
-def _ldif(backend: Backend, chosen: EntryChanges) -> list[str]:
-    """Return the changes; new types of existing indexes come last, because their build must follow at once."""
-    changes = [ldif_add(one, backend) for one in (*chosen.new, *chosen.extended)]
-    return joined([*changes, _task(backend, chosen.attributes)])
-
-
-def _task(backend: Backend, attributes: Sequence[str], purpose: str = "ldapdiag") -> list[str]:
-    """Return the task entry that builds indexes; the server deletes it some minutes after the end."""
-    name = f"{purpose}-{'-'.join(attributes)}"[:200]
-    return [
-        f"dn: cn={name},{TASKS}",
-        "changetype: add",
-        "objectClass: top",
-        "objectClass: extensibleObject",
-        f"cn: {name}",
-        f"nsInstance: {backend_name(backend)}",
-        *(f"nsIndexAttribute: {attribute}" for attribute in attributes),
-    ]
+def _as_configured(names: Iterable[str], backend: Backend, schema: Schema) -> EntryChanges:
+    """Return changes that add nothing: the indexes of these attributes are to be built as they are configured."""
+    return EntryChanges(tuple(EntryChange(one, (), known=backend.definition(schema.names(one))) for one in names))
 
 
 def _offline_sentence(chosen: EntryChanges) -> str:
@@ -221,49 +198,15 @@ def _offline_sentence(chosen: EntryChanges) -> str:
     return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
 
 
-def _rules_sentence(chosen: EntryChanges) -> str:
-    """Return a sentence on matching rules that are added to existing indexes."""
-    named = ", ".join(one.attribute for one in chosen.extended if one.rules)
+def _kept_sentence(chosen: EntryChanges) -> str:
+    """Return a sentence on the dropped default indexes."""
+    kept = ", ".join(one.attribute for one in chosen.changes if removes_all(one) and one.is_default)
+    if not kept:
+        return ""
     return (
-        f"A new matching rule needs the build at once: between both, searches by {named} find too few entries. "
-        if named
-        else ""
+        f"{kept}: is or may be a default index, so its entry stays, with nsIndexType none. Do not delete it: the "
+        "server would recreate it at its next start, from cn=default indexes, empty, and searches would find nothing. "
     )
-
-
-def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
-    new = tuple(one.attribute for one in chosen.new)
-    if not (new or chosen.extended):
-        return NOTHING_DONE
-    if not chosen.extended and _has_dsconf(server, version):
-        return _dsconf(server, "delete", *(f"--attr {one}" for one in new), backend_name(backend))
-    changes = [ldif_drop(one, backend, whole=one.known is None) for one in (*chosen.new, *chosen.extended)]
-    reordered = [one.attribute for one in chosen.extended if one.rules]
-    return modify(server, *joined([*changes, *([_task(backend, reordered, "ldapdiag-undo")] if reordered else [])]))
-
-
-def _drop_command_text(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> str:
-    by_ldif = [
-        one for one in chosen.changes if not _has_dsconf(server, version) or (removes_all(one) and one.is_default)
-    ]
-    commands = [_drop_command(server, backend, one) for one in chosen.changes if one not in by_ldif]
-    if by_ldif:
-        changes = [ldif_drop(one, backend, whole=removes_all(one)) for one in by_ldif]
-        commands.append(modify(server, *joined(changes)))
-    return "\n".join(commands)
-
-
-def _drop_command(server: ServerAddress, backend: Backend, one: EntryChange) -> str:
-    name = backend_name(backend)
-    if removes_all(one):
-        return _dsconf(server, "delete", f"--attr {one.attribute}", name)
-    return _dsconf(server, "set", f"--attr {one.attribute}", *(f"--del-type {value}" for value in one.types), name)
-
-
-def _undo_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
-    """Return the commands that restore and build the indexes."""
-    changes = [ldif_restore(one, backend) for one in chosen.changes]
-    return modify(server, *joined([*changes, _task(backend, chosen.attributes)]))
 
 
 def _verify_commands(server: ServerAddress, backend: Backend, attributes: Iterable[str]) -> str:

@@ -17,9 +17,23 @@ if TYPE_CHECKING:
 URI = "ldaps://ds1.example.com:1636"
 WANTED = ("displayName", "employeeNumber", "title")
 CONFIGURATION = BACKEND + LIST + index("nsIndexType: eq") + limits("nsslapd-idlistscanlimit: 4000")
-STAND_IN = """#!/bin/sh
-echo "$*" >> {folder}/asked
-case "$*" in *"{fails}"*) echo "no" >&2; exit 7 ;; esac
+MODIFY = r"""#!/bin/sh
+# Records each database whose build is asked for, and fails at the database {fails}.
+ldif=$(cat)
+case $* in *"-H {uri} -D cn=Directory Manager -y "*) ;; *) exit 99 ;; esac
+name=$(printf '%s\n' "$ldif" | sed -n 's/^nsInstance: //p')
+printf '%s\n' "$name: $(printf '%s\n' "$ldif" | sed -n 's/^nsIndexAttribute: //p' | xargs)" >> {folder}/asked
+[ "$name" != "{fails}" ] || exit 53
+"""
+SEARCH = r"""#!/bin/sh
+# Answers as a server whose builds take two looks, and end with {ended}; every index gives right answers.
+echo "$*" >> {folder}/searched
+case $* in
+*cn=tasks*)
+    [ "$(grep -c cn=tasks {folder}/searched)" -gt 1 ] && ended="nsTaskExitCode: {ended}" || ended="other: x"
+    printf '%s\n' "dn: cn=task" "nsTaskTotalItems: 9" "nsTaskCurrentItem: 4" "$ended" ;;
+*) printf '%s\n' "dn: uid=a,dc=example,dc=com" "cn: Anna" "" ;;
+esac
 """
 
 
@@ -38,36 +52,69 @@ def site(tmp_path: Path) -> Path:
     return folder
 
 
-def started(site: Path, fails: str = "nothing") -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """Run the script where dsconf fails when asked for something; return what became of it, and what was asked."""
+def started(site: Path, fails: str = "nothing", ended: int = 0) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Run the script where a database refuses, or a build ends badly; return what became of it, and what was built."""
     written = ldapdiag("indexes", site, "--script")
-    (site / "dsconf").write_text(STAND_IN.format(folder=site, fails=fails))
-    (site / "dsconf").chmod(0o755)
+    for tool, text in (("ldapmodify", MODIFY), ("ldapsearch", SEARCH)):
+        (site / tool).write_text(text.format(folder=site, fails=fails, ended=ended, uri=URI))
+        (site / tool).chmod(0o755)
+    (site / "password").write_text("secret\n")
+    for record in ("asked", "searched"):
+        (site / record).write_text("")
+    environment = {
+        "PATH": f"{site}:/usr/bin:/bin",
+        "LDAP_PASSWORD_FILE": str(site / "password"),
+        "TMPDIR": str(site),
+        "LDAP_URI": URI,
+    }
     done = subprocess.run(
-        ["sh"], input=written.text, env={"PATH": f"{site}:/usr/bin:/bin", "LDAP_URI": URI}, capture_output=True,
-        text=True, check=False, timeout=30,
-    )  # fmt: skip
-    assert f"-D cn=Directory Manager {URI} backend" in (site / "asked").read_text()
-    return done, [line.partition(" index ")[2] for line in (site / "asked").read_text().splitlines()]
+        ["sh"], input=written.text, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert not list(site.glob("tmp.*")), "the copy of the password is removed"
+    assert "secret" not in f"{done.stdout}{done.stderr}{(site / 'searched').read_text()}"
+    return done, (site / "asked").read_text().splitlines()
 
 
-def test_everything_is_added_and_then_built(site) -> None:
+def test_everything_is_added_built_and_checked(site) -> None:
     done, asked = started(site)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[0] for line in asked] == ["add", "add", "add", "reindex"]
-    assert all(f"--attr {name}" in asked[-1] for name in WANTED)
+    assert asked == [f"userRoot: {' '.join(WANTED)}"]
+    assert "building: 4 of 9 entries" in done.stdout
+    assert all(f"right: ({name}=@) below dc=example,dc=com" in done.stdout for name in WANTED)
+    assert done.stdout.splitlines()[-1] == "Done. Every index is built, and its answers are right."
 
 
-@pytest.mark.parametrize("fails", ["add --attr employeeNumber", "reindex"])
-def test_what_fails_leaves_nothing_half_done_untold(site, fails) -> None:
-    done, asked = started(site, fails)
-    assert done.returncode == 7
-    assert fails in asked[-1], "nothing is done after it"
-    told = done.stderr
-    assert "failed: Index " in told
-    assert "do not restart the server until it is built or removed" in told
-    (back,) = [line for line in told.splitlines() if " backend index delete " in line]
-    assert all(f"--attr {name}" in back for name in WANTED)
+def test_every_database_is_waited_for_with_one_password(site) -> None:
+    (site / "dse.ldif").write_text(
+        CONFIGURATION + CONFIGURATION.replace("userRoot", "other").replace("example", "other")
+    )
+    log = (site / "access").read_text()
+    lines = [line for line in log.splitlines() if "conn=77 " in line]
+    more = [line.replace("conn=77", "conn=78").replace("dc=example", "dc=other") for line in lines]
+    (site / "access").write_text(log + "\n".join([*more, ""]))
+    done, asked = started(site)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(asked) == [f"{name}: {' '.join(WANTED)}" for name in ("other", "userRoot")]
+    assert done.stdout.count("built, and no answer is wrong") == 2
+
+
+def test_what_fails_leaves_a_named_state_and_its_undo(site) -> None:
+    done, asked = started(site, fails="userRoot")
+    assert (done.returncode, len(asked)) == (53, 1)
+    assert "FAILED: Index " in done.stderr
+    assert "State: displayName, employeeNumber, title in userRoot: may be configured, and is not built" in done.stderr
+    assert "Do not restart the server before it is built or removed." in done.stderr
+    undone = done.stderr.partition("To undo this step:\n")[2]
+    assert all(f"dn: cn={name},cn=index," in undone for name in WANTED)
+    assert "\nldapmodify -c " in undone
+
+
+def test_a_build_that_fails_is_no_success(site) -> None:
+    done, _ = started(site, ended=-1)
+    assert done.returncode == 1
+    assert "The build failed (nsTaskExitCode -1)" in done.stderr
+    assert "State: displayName, employeeNumber, title in userRoot: configured; the server builds it" in done.stderr
+    assert "Done" not in done.stdout
 
 
 def test_without_the_address_nothing_is_done(site) -> None:

@@ -189,13 +189,12 @@ class TestMatchingRules:
     def test_of_an_existing_index_are_added_with_the_build_in_one_command(self, version, types):
         changes = [Change("uid", type_, "integerOrderingMatch") for type_ in types]
         remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(version), SCHEMA)
-        assert remedy.text.count("ldapmodify") == 1
-        assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n\ndn: cn=ldapdiag-uid," in remedy.text
+        assert remedy.text.count("| apply") == 1
+        assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\nLDIF\ntask userRoot uid; }" in remedy.text
         assert ("add: nsIndexType\nnsIndexType: sub\n-\nadd: nsMatchingRule" in remedy.text) is ("sub" in types)
         assert "uid (sub, integerOrderingMatch)" in remedy.title or "sub" not in types
-        assert "searches by uid find too few entries" in remedy.changes
         assert "delete: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n" in remedy.undo
-        assert "nsIndexAttribute: uid" in remedy.undo
+        assert "\ntask userRoot uid; } | apply\nstate=" in remedy.undo
 
     def test_that_an_index_has_are_not_added_again(self):
         remedy = ds389.add_indexes(DS1, BACKEND, [Change("uid", "eq", "caseExactMatch")], configuration(), SCHEMA)
@@ -204,7 +203,7 @@ class TestMatchingRules:
     def test_of_a_new_index_come_with_its_type(self):
         changes = [Change("title", "eq", "caseExactMatch")]
         remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(), SCHEMA)
-        assert "--attr title --index-type eq --matching-rule caseExactMatch" in remedy.text
+        assert "nsIndexType: eq\nnsMatchingRule: caseExactMatch\n" in remedy.text
 
     @pytest.mark.parametrize("rule", ["x;reboot", "$(id)", "a b", "a\nb: c"])
     def test_are_left_out_if_they_are_no_names(self, rule):
@@ -269,44 +268,78 @@ class TestOwnSchema:
 
 
 class TestOn389:
-    def test_new_indexes_are_added_and_built_by_dsconf(self):
-        indexes = ds389.add_indexes(DS1, BACKEND, NEW, configuration(), SCHEMA)
-        dsconf = 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index'
-        assert indexes.text.splitlines() == [
-            f"{dsconf} add --attr displayName --index-type eq --index-type sub userRoot",
-            f"{dsconf} add --attr employeeNumber --index-type eq userRoot",
-            f"{dsconf} reindex --wait --attr displayName --attr employeeNumber userRoot",
+    def test_definition_and_build_are_one_ldapmodify_and_the_check_follows(self):
+        remedy = ds389.add_indexes(DS1, BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA)
+        text = remedy.text
+        steps = text[: text.index("\nset -eu\n")]
+        assert steps.count("apply") == 1
+        order = ["dn: cn=displayName", "dn: cn=uid", "task userRoot uid displayName employeeNumber", "wait_for_build"]
+        order += [f"check_answers {SUFFIX} uid", f"check_answers {SUFFIX} displayName", "answers_right"]
+        assert sorted(order, key=steps.index) == order
+        assert remedy.needs is Needs.REINDEX
+        assert remedy.undo.startswith("ldapmodify -c ")
+        assert [one for one in remedy.undo.splitlines() if one.startswith("dn: ")] == [
+            f"dn: cn={one},cn=index,{ENTRY}" for one in ("displayName", "employeeNumber", "uid")
         ]
-        assert indexes.needs is Needs.REINDEX
-        assert indexes.undo == f"{dsconf} delete --attr displayName --attr employeeNumber userRoot"
 
-    def test_a_further_type_and_its_build_are_one_ldapmodify(self):
-        text = ds389.add_indexes(DS1, BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA).text
-        assert text.count("ldapmodify") == 1
-        assert text.index("cn=displayName") < text.index("dn: cn=uid") < text.index("dn: cn=ldapdiag-")
-        assert text.count("nsIndexAttribute: ") == 3
+    def test_the_password_is_asked_for_once_and_in_no_list_of_processes(self):
+        for remedy in every_remedy(ds389, configuration(), (Change("uid", "eq"), Change("cn", "sub"))):
+            assert remedy.text.count("\nask_password\n") == 1
+            assert not any(one in remedy.text for one in (" -W", " -w "))
+
+    def test_a_rule_of_an_existing_index_is_added_with_its_build(self):
+        """Without it even equality would find nothing after a restart; the same holds for taking the rule back."""
+        ruled = replace(BACKEND, definitions=(IndexDefinition(attribute="uidNumber", types=frozenset({"eq"})),))
+        changes = (Change("uidNumber", "eq", "integerOrderingMatch"),)
+        remedy = ds389.add_indexes(DS1, ruled, changes, configuration(), SCHEMA)
+        assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\nLDIF\ntask userRoot uidNumber" in remedy.text
+        assert "'(uidNumber=@)' '(uidNumber>=@)' '(uidNumber<=@)'" in remedy.text
+        assert (
+            "delete: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\nLDIF\ntask userRoot uidNumber" in remedy.undo
+        )
 
     def test_an_entry_with_type_none_gets_types_instead(self):
         text = ds389.add_indexes_ldif(DS1, BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
         assert "replace: nsIndexType\nnsIndexType: eq\n" in text
+        undo = ds389.add_indexes(DS1, BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA).undo
+        assert "replace: nsIndexType\nnsIndexType: none\n" in undo
 
     def test_an_index_that_is_there_is_only_built(self):
         indexes = ds389.add_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
-        assert (
-            indexes.text
-            == 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index reindex --wait --attr uid userRoot'
-        )
+        assert "{\ntask userRoot uid; } | apply\n" in indexes.text
+        assert "LDIF" not in indexes.text
         assert indexes.undo.startswith("None needed")
 
     def test_a_default_index_is_not_deleted_for_it_would_come_back_empty(self):
         whole = tuple(Change("cn", one) for one in ("eq", "pres", "sub"))
         indexes = ds389.drop_indexes(DS1, BACKEND, whole, configuration(), SCHEMA)
         assert "nsIndexType: none" in indexes.text
-        assert "delete" not in indexes.text
-        assert (
-            "delete --attr uid"
-            in ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).text
-        )
+        assert "changetype: delete" not in indexes.text
+        assert "Do not delete it" in indexes.changes
+        others = ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
+        assert "dn: cn=uid,cn=index," in others.text
+        assert "changetype: delete" in others.text
+        again = replace(BACKEND, definitions=())
+        undo = ds389.add_indexes(DS1, again, (Change("sn", "eq"),), configuration(), SCHEMA).undo
+        assert "replace: nsIndexType\nnsIndexType: none" in undo
+
+    @pytest.mark.parametrize(
+        ("kind", "version", "mentioned"),
+        [("bdb", (2, 3, 1), ""), ("mdb", (2, 3, 1), "is LMDB"), ("", (2, 3, 1), "If the"), ("", (1, 4, 3), "")],
+    )
+    def test_the_risk_names_what_a_stop_costs_on_lmdb(self, kind, version, mentioned):
+        backend = replace(BACKEND, kind=kind)
+        risk = ds389.build_indexes(DS1, backend, ["uid"], configuration(version), SCHEMA).risk
+        assert ("389ds#7539" in risk) == bool(mentioned)
+        assert mentioned in risk
+        assert "do not restart" in risk
+
+    def test_one_attribute_of_two_databases_is_built_by_two_tasks(self):
+        names = [
+            ds389.add_indexes_ldif(DS1, replace(BACKEND, name=name), NEW, configuration(), SCHEMA).rpartition("dn: ")[2]
+            for name in ("userRoot", "other")
+        ]
+        assert len({one.splitlines()[0] for one in names}) == 2
 
     @pytest.mark.parametrize("changes", [NEW, FURTHER, (*NEW, *FURTHER)])
     def test_the_ldif_is_read_back_as_what_was_wanted(self, changes):

@@ -1,0 +1,110 @@
+r"""The online build of indexes on 389-ds, as a block of commands: define and build, wait, check.
+
+    { cat <<'LDIF'
+    dn: cn=displayName,cn=index,cn=userRoot,…                  the definitions
+    LDIF
+    task userRoot displayName; } | apply                       and the task that builds them: one ldapmodify
+    wait_for_build
+
+One ldapmodify, because a new type, or a new matching rule, of an existing index is used at once and finds nothing until
+its build has begun; a later command may never come. The server builds whether or not a client waits for it.
+nsTaskExitCode appears in the task's entry at its end, and the entry is deleted two minutes later. All was tested with
+2.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.servers.index_answers import FUNCTIONS, search_function
+from ldapdiag.servers.shell_session import block, from_file
+from ldapdiag.servers.shell_text import here_document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TASKS = "cn=index,cn=tasks,cn=config"
+
+BUILDING = r"""task() {
+echo
+say "dn: cn=$task,cn=index,cn=tasks,cn=config"
+say 'changetype: add'
+say 'objectClass: top'
+say 'objectClass: extensibleObject'
+say "cn: $task"
+say "nsInstance: $1"
+shift
+for attribute; do say "nsIndexAttribute: $attribute"; done
+}
+apply() {
+code=0
+change -c || code=$?
+case $code in
+0) ;;
+20|68) say 'What is configured already stays as it is.' ;;
+*) say "ldapmodify failed (exit code $code)" >&2; return "$code" ;;
+esac
+}
+wait_for_build() {
+delay=1 shown=
+while :; do
+code=0
+entry=$(search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base 2>/dev/null) || code=$?
+case $code in
+0) ;;
+32) say "The build has no entry: the server was restarted, or refused it." >&2; return 1 ;;
+*) say "ldapsearch failed (exit code $code)" >&2; return "$code" ;;
+esac
+result=$(task_value nsTaskExitCode)
+progress="$(task_value nsTaskCurrentItem) of $(task_value nsTaskTotalItems) entries"
+[ "$progress" = "$shown" ] || [ "$progress" = ' of  entries' ] || say "building: $progress"
+shown=$progress
+[ -z "$result" ] || break
+sleep "$delay" >/dev/null 2>&1 &
+wait "$!"
+[ "$delay" -ge 10 ] || delay=$((delay + 1))
+done
+[ "$result" = 0 ] || { say "The build failed (nsTaskExitCode $result); see the errors log." >&2; return 1; }
+}
+task_value() { printf '%s\n' "$entry" | sed -n "s/^$1: \\(-*[0-9][0-9]*\\)\$/\\1/p"; }
+configured() {
+search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
+}"""
+"""They need `change` (ldapmodify) and `search` (ldapsearch), each with its connection options."""
+REACHED = "state='nothing is changed'\nsearch -b '' -s base 1.1 >/dev/null"
+"""Ends the block while nothing is changed, if the server cannot be reached or rejects the password."""
+
+
+def building(
+    search: str, modify: str, title: str, backend: str, attributes: Sequence[str], ldif: Sequence[str],
+    checks: Sequence[str],
+) -> str:  # fmt: skip
+    """Return the block that applies LDIF, builds the indexes of these attributes of a backend, waits and checks.
+
+    `search` and `modify` are ldapsearch and ldapmodify with their connection options, `checks` commands to run then.
+    """
+    named = f"{', '.join(attributes)} in {backend}"
+    undone = "may be configured, and is not built. Do not restart the server before it is built or removed."
+    in_background = f"Do not restart the server before the task cn=$task,{TASKS} has ended. Then run this again."
+    lines = [
+        f"step='{title} in {backend}' task=ldapdiag-{backend}-$(date +%s)-$$",
+        REACHED,
+        f"state='{named}: {undone}'",
+        f"{{ {here_document('cat', *ldif)}" if ldif else "{",
+        f"task {backend} {' '.join(attributes)}; }} | apply",
+        f'state="{named}: configured; the server builds it now, in the background. {in_background}"',
+        f"say 'building: {named}'",
+        "wait_for_build",
+        f"state='{named}: configured and built; the check of the answers has not passed.'",
+        *checks,
+        "answers_right",
+        f"state='{named}: built, and no answer is wrong'",
+        'say "$state"',
+    ]
+    return changing(search, modify, lines)
+
+
+def changing(search: str, modify: str, steps: Sequence[str]) -> str:
+    """Return the block of other steps that use the functions `search`, `change`, and the libraries."""
+    commands = "\n".join([search_function(from_file(search)), f'change() {{ {from_file(modify)} "$@"; }}'])
+    return block(commands, "\n".join(steps), FUNCTIONS, BUILDING)
