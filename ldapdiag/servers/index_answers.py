@@ -115,7 +115,9 @@ def check_answers(suffix: str, attribute: str, types: Iterable[str], rules: Iter
     assertions |= dict.fromkeys(one for rule in rules for one in _by_rule(rule))
     if not assertions:
         return f"skip_check '{attribute}: no search is known that uses this index'"
-    return " ".join(["check_answers", shlex.quote(suffix), attribute, *(f"'({attribute}{one})'" for one in assertions)])
+    return " ".join(
+        ["check_answers", shlex.quote(suffix), shlex.quote(attribute), *(f"'({attribute}{one})'" for one in assertions)]
+    )
 
 
 def _by_rule(rule: str) -> tuple[str, ...]:

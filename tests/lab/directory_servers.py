@@ -79,7 +79,8 @@ maxsize 200000000
 {database}
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact={root} manage by * read
-database monitor
+"""
+SLAPD_MONITOR = """database monitor
 access to * by dn.exact={root} read by dn.exact=cn=admin,{suffix} read by * none
 """
 ROOT = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
@@ -162,6 +163,10 @@ class Server:
         ]
         return self.host.run([*asked, *arguments])
 
+    def is_building(self) -> bool:
+        """Tell whether a slapd with a monitor database builds an index."""
+        return "dn: " in self.search("cn=Threads,cn=Monitor", "-s", "one", "(monitoredInfo=*online_index*)", "1.1")
+
     def held(self) -> set[End]:
         """Return the clients' ends, address and port, of the connections it holds, as its kernel tells it."""
         return self.host.ends("ESTAB", "CLOSE-WAIT")
@@ -227,19 +232,22 @@ def slapd(
     descriptors: int | None = None,
     certificate: Certificate | None = None,
     further: Mapping[str, tuple[str, str]] | None = None,
+    monitor: bool = True,
+    user: str = "",
 ) -> Server:
     """Start OpenLDAP's slapd in a host; its log, at this level, goes to a file in this folder.
 
     `configuration` are lines of slapd.conf, `database` those of its database; `entries` are LDIF beside the accounts.
     `by_file`: slapd.conf stays its configuration, which else is cn=config.
     `descriptors` is `ulimit -n`; a certificate opens port 636 and StartTLS.
-    `further` are more databases by suffix: the lines of each, and its entries.
+    `further` are more databases by suffix: the lines of each, and its entries. `monitor`: there is a monitor database.
+    It runs as `user`, by default as root.
     """
     tls = (
         f"TLSCACertificateFile {certificate.authority}\nTLSCertificateFile {certificate.certificate}\n"
         f"TLSCertificateKeyFile {certificate.key}\n"
     ) if certificate else ""  # fmt: skip
-    text = SLAPD_CONF.format(
+    text = (SLAPD_CONF + SLAPD_MONITOR * monitor).format(
         pid_file=PID_SLAPD, more=tls + configuration, database=database, password=PASSWORD, suffix=SUFFIX, root=ROOT
     )
     host.run("rm -rf /etc/ldap/slapd.d /var/lib/ldap; mkdir -p /etc/ldap/slapd.d /var/lib/ldap /run/slapd")
@@ -258,8 +266,11 @@ def slapd(
         host.run("slaptest -f /run/slapd/slapd.conf -F /etc/ldap/slapd.d; rm /run/slapd/slapd.conf")
     urls = "ldap:/// ldapi:///" + (" ldaps:///" if certificate else "")
     place = ["-f", SLAPD_FILE] if by_file else ["-F", "/etc/ldap/slapd.d"]
+    account = ["-u", user] if user else []
+    if user:
+        host.run(f"chown -R {user} /run/slapd /var/lib/ldap* /etc/ldap/slapd.d")
     return Server(
-        host=host, argv=["slapd", *place, "-h", urls, "-d", level],
+        host=host, argv=["slapd", *place, "-h", urls, "-d", level, *account],
         administrator=f"cn=admin,{SUFFIX}", ldapi="%2Frun%2Fslapd%2Fldapi", log=folder / f"slapd-{host.pid}.log",
         pid_file=PID_SLAPD, unit="slapd.service", descriptors=descriptors,
     ).start()  # fmt: skip

@@ -47,7 +47,7 @@ def configured(server):
 
 def advice(server, act=add_indexes, changes=CHANGES):
     backend, told = configured(server)
-    return act("ldap", backend, changes, told, SCHEMA)
+    return act(address_of("ldap"), backend, changes, told, SCHEMA)
 
 
 def edit(server, text):

@@ -104,26 +104,35 @@ def find_server_indexes(
     own_statuses, own_counts = facts_of(statuses, server.name), facts_of(counts, server.name)
     suffixes = [status.suffix for status in own_statuses] + [count.suffix for count in own_counts]
     own_schemas = facts_of(schemas, server.name)
+    entries = {comparable(count.suffix): count.entries for count in own_counts}
     return ServerIndexes(
         server=server.name,
         host=server.host,
         address=server.address,
-        configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes))),
+        configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes)), entries),
         schema=merged([*own_schemas, standard()]) or standard(),
-        entries={comparable(count.suffix): count.entries for count in own_counts},
+        entries=entries,
         explanations=tuple(facts_of(explanations, server.name)),
         statuses=tuple(own_statuses),
         origins=server.origins_of(*own, *own_schemas),
     )
 
 
-def _completed(configuration: IndexConfiguration, server: Instance, suffixes: tuple[str, ...]) -> IndexConfiguration:
-    """Fill in the version and the suffixes of a single database from other evidence."""
+def _completed(
+    configuration: IndexConfiguration, server: Instance, suffixes: tuple[str, ...], entries: Mapping[str, int]
+) -> IndexConfiguration:
+    """Fill in the version, the suffixes of a single database and the numbers of entries from other evidence."""
     if not configuration.identity.version:
         configuration = replace(configuration, identity=server.identity or configuration.identity)
     if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
         configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
-    return configuration
+    return replace(configuration, backends=tuple(_counted(backend, entries) for backend in configuration.backends))
+
+
+def _counted(backend: Backend, entries: Mapping[str, int]) -> Backend:
+    """Return a database with the number of its entries, as far as one of its suffixes has a count."""
+    counts = [entries[suffix] for suffix in map(comparable, backend.suffixes) if suffix in entries]
+    return replace(backend, entries=sum(counts)) if counts else backend
 
 
 def merged_indexes(excerpts: Sequence[IndexConfiguration]) -> IndexConfiguration:

@@ -77,6 +77,8 @@ class Backend:
     """The limit of indexes without one of their own (OpenDJ, Ping, DSEE); 0: no limit."""
     created: datetime | None = field(default=None, compare=False)
     """When its configuration entry was added."""
+    entries: int | None = field(default=None, compare=False)
+    """The number of its entries, by other evidence."""
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""
@@ -110,6 +112,8 @@ class IndexConfiguration:
     """False: an excerpt; the server may have other indexes."""
     file: str = ""
     """`slapd.conf` if the server is configured by that file; empty: by its cn=config."""
+    monitored: bool | None = None
+    """slapd has a monitor database, which lists running builds of indexes. None: the text does not list databases."""
     scan_limit: int | None = None
     """nsslapd-idlistscanlimit, nsslapd-allidsthreshold: entries; -1: no limit."""
     paged_scan_limit: int | None = None

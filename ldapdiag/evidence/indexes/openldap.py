@@ -51,6 +51,8 @@ REQUIRED = "olcDbDirectory"
 ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
 """The attributes read of databases and overlays; of cn=config, SUBSTRING_KEYS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
+MONITOR, ALWAYS_LISTED = "monitor", frozenset({"frontend", "config"})
+"""Kinds of databases: a list of all of them contains the latter."""
 
 
 class OpenldapIndexes:
@@ -63,6 +65,8 @@ class OpenldapIndexes:
         self.searches = SlapdInternalSearches()
         self.partial: set[str] = set()
         """Databases whose index lines may be incomplete."""
+        self.kinds: set[str] = set()
+        """Kinds of all databases."""
 
     def take(self, entry: Entry) -> None:
         """Read cn=config, a database or an overlay of one."""
@@ -71,6 +75,7 @@ class OpenldapIndexes:
         elif entry.key.endswith(BELOW_CONFIG) or entry.key.startswith(OF_SLAPD_D):
             self._settings(entry)
             database = DATABASE.fullmatch(entry.key)
+            self.kinds |= {database["kind"]} if database else set()
             if database and database["kind"] in DATABASES and len(self.backends) < MOST_DATABASES:
                 self._database(entry, database)
 
@@ -82,6 +87,7 @@ class OpenldapIndexes:
                 identity=ServerIdentity(family=Family.OPENLDAP),
                 backends=tuple(self.backends.values()),
                 whole=not self.partial,
+                monitored=MONITOR in self.kinds if self.kinds & ALWAYS_LISTED else None,
                 substring_keys=self.substring_keys,
                 virtual_attributes=self.searches.computed,
                 internal_searches=self.searches.by_attribute,

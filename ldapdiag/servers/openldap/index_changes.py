@@ -99,9 +99,11 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
 def rewritten(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
     """Return the lines of attributes, to be removed and added again."""
     names = [one for one in attributes if is_attribute_description(one)]
-    found = [own_line(one.split(";")[0], one.split(";")[1:], backend.definitions, schema) for one in names]
-    lines = tuple(dict.fromkeys(line_as_written(one) for one in found if one is not None))
-    return LineChanges(lines, lines, ", ".join(names), tuple(names), len(attributes) - len(names))
+    own = [own_line(one.split(";")[0], one.split(";")[1:], backend.definitions, schema) for one in names]
+    found = [one for one in own if one is not None]
+    lines = tuple(dict.fromkeys(map(line_as_written, found)))
+    built = tuple(Change(one.attribute, type_) for one in found for type_ in TYPES if type_ in one.types)
+    return LineChanges(lines, lines, ", ".join(names), tuple(names), len(attributes) - len(names), built)
 
 
 def line_as_written(definition: IndexDefinition) -> str:

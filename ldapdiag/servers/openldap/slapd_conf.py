@@ -2,7 +2,7 @@
 
 slapd reads slapd.conf only at its start, and slapindex needs slapd stopped. So the commands first read the file as
 slapd would (slaptest converts it into a temporary directory) and do nothing unless the section of the database has the
-expected lines. Once they have stopped slapd, they start it again in any case.
+expected lines. Once they have stopped slapd, they start it again in any case. They end with a check of the answers.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import is_attribute_description, is_attribute_type
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, UNTAGGED
+from ldapdiag.servers.openldap.offline_build import STARTED, in_subshell
+from ldapdiag.servers.openldap.online_build import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
@@ -27,13 +29,9 @@ READ = [
     "trap 'rm -r \"$folder\"' EXIT",
     'slaptest -Q -n0 ${file:+-f "$file"} -F "$folder" || refuse "slaptest rejects slapd.conf"',
 ]
-REFUSE = [
-    'refuse() { echo "$1; nothing was changed" >&2; exit 1; }',
-    '[ "$(ps -o pid= -C slapd | wc -l)" -eq 1 ] || refuse "this host does not run exactly one slapd"',
-    "user=$(ps -o user:32= -C slapd)",
-    '[ -n "$user" ] || refuse "cannot find the account that slapd runs as"',
-    "file= folder=",
-]
+CLEAN = ['rm -r "$folder"', "trap - EXIT"]
+PLACE = '${file:+-f "$file"}'
+RESTARTED = ["systemctl stop slapd", *STARTED]
 SHOW = "printf '%s\\n' \"$lines\""
 ANY = "[a-z]+"
 
@@ -45,24 +43,20 @@ def checked(lines: LineChanges, suffix: str, schema: Schema, act: Iterable[str])
     """
     present = [_test(one, schema, "does not contain", "||") for one in lines.added if _is_known(one, schema)]
     absent = [_test(one, schema, "still contains", "&&") for one in lines.removed if _is_known(one, schema)]
-    return in_subshell([FILE, *READ, _read(suffix), *present, *absent, *act])
+    return in_subshell([FILE, *READ, _read(suffix), *present, *absent, *CLEAN, *act])
 
 
-def in_subshell(act: Iterable[str]) -> str:
-    """Return commands in a subshell that ends at the first failure, and does nothing unless exactly one slapd runs."""
-    return "\n".join(["(", "set -e", *REFUSE, *act, ")"])
-
-
-def building(suffix: str, attributes: Sequence[str]) -> list[str]:
-    """Return the commands that stop slapd and build indexes as the account that owns its files."""
-    named = "".join(f" {one}" for one in attributes)
-    return [
-        "failed() { echo 'slapindex failed: run it again, else searches may miss entries' >&2; exit 1; }",
-        "trap 'rm -rf \"$folder\"; systemctl start slapd || exit 1' EXIT",
-        "trap failed HUP INT TERM",
-        "systemctl stop slapd",
-        f'runuser -u "$user" -- slapindex -q ${{file:+-f "$file"}} -b {shlex.quote(suffix)}{named} || failed',
-    ]
+def edited(lines: LineChanges, suffix: str, commands: str) -> str:
+    """Return the edit of slapd.conf as comments, and the commands to run after it."""
+    return "\n".join(
+        [
+            f"# In slapd.conf, in the section of the database with the suffix {suffix}:",
+            *(f"# remove:  index {_commented(one)}" for one in lines.removed_lines),
+            *(f"# add:     index {_commented(one)}" for one in lines.added_lines),
+            "# Then run this at once, before anything else starts slapd; it does nothing unless the lines are there:",
+            commands,
+        ]
+    )
 
 
 def shown(suffix: str) -> str:
@@ -70,15 +64,15 @@ def shown(suffix: str) -> str:
     return "\n".join([FILE, READ[0], READ[2].partition(" || ")[0], _read(suffix), SHOW, 'rm -r "$folder"'])
 
 
+def _commented(line: str) -> str:
+    """Return a line for use in a comment, which nothing in it ends."""
+    return " ".join(line.split()) if line.isprintable() else "(a line with non-printable characters)"
+
+
 def _read(suffix: str) -> str:
     """Return the command that reads the index lines of one database, one attribute per line."""
-    filter_ = shlex.quote(f"(olcSuffix={_escaped(suffix)})")
+    filter_ = shlex.quote(f"(olcSuffix={escaped(suffix)})")
     return f'lines=$(slapcat -n0 -F "$folder" -o ldif-wrap=no -a {filter_} | grep -i "^olcDbIndex: ") || true'
-
-
-def _escaped(value: str) -> str:
-    """Return a value escaped for a filter (RFC 4515)."""
-    return "".join(f"\\{ord(one):02x}" if one in "\\*()\x00" else one for one in value)
 
 
 def _is_known(change: Change, schema: Schema) -> bool:

@@ -42,6 +42,15 @@ def own(*settings: tuple[str, str]) -> SlapdInternalSearches:
     return found
 
 
+@pytest.mark.parametrize(
+    ("others", "monitored"),
+    [("", None), ("{0}config", False), ("{-1}frontend", False), ("{0}config {2}monitor", True), ("{2}monitor", None)],
+)
+def test_a_list_of_all_databases_shows_whether_there_is_a_monitor(others, monitored) -> None:
+    entries = [f"dn: olcDatabase={one},cn=config\nolcDatabase: {one}\n" for one in others.split()]
+    assert indexes_of("\n".join([DATABASE, *entries])).monitored is monitored
+
+
 class TestCaptures:
     def test_slapd_conf_and_cn_config_are_read_alike(self, captures: Path) -> None:
         folder = captures / "openldap" / "held-42"

@@ -1,0 +1,198 @@
+"""A client searches a slapd with two databases all the while, and the printed remedies are pasted meanwhile.
+
+What a remedy must not do is measured against what it would look like: a server that is stopped by a build stands still
+for as long as the build takes.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import examples
+from facts import address_of
+from lab.directory_servers import SUFFIX
+from lab.host import Host, wait_for
+from lab.searching_client import LOST, Lane, searching
+from lab.terminal import paste
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.openldap.index_remedies import add_indexes, build_indexes, drop_indexes
+from reading import facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lab.directory_servers import Server
+
+SCHEMA = standard()
+COUNT, FEW = 8000, 4000
+UNAVAILABLE = 52
+"""The result code of a slapd that is shutting down."""
+OTHER = "o=Müller"
+"""A suffix that the monitor shows in base64."""
+CONFIG = ["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"]
+SHARE = 0.35
+"""Of a build: pauses are shorter, and a blocked server's is as long."""
+LINES = "index objectClass,uid eq\n"
+CHANGES = [Change("displayName", "sub"), Change("displayName", "eq")]
+LANES = {
+    "people": Lane(SUFFIX, "sub", "(uid=p7)"),
+    "wanted": Lane(SUFFIX, "sub", "(displayName=p0000007 *)"),
+    "others": Lane(OTHER, "sub", "(uid=p8)"),
+    "root": Lane("", "base", "(objectClass=*)"),
+}
+
+
+def people(count: int, place: str) -> str:
+    """Return entries with long values: their substring indexes have a hundred keys for each."""
+    draw = examples.choices(count)
+
+    def text(number: int) -> str:
+        return f"p{number:07} " + "".join(draw.choices("abcdefghijklmnop", k=90))
+
+    return "\n".join(
+        f"dn: uid=p{number},{place}\nobjectClass: inetOrgPerson\nuid: p{number}\ncn: c\nsn: s\n"
+        f"displayName: {text(number)}\n"
+        for number in range(count)
+    )
+
+
+def start(laboratory, host: Host, *, count: int = COUNT, **options: object) -> Server:
+    """Start a slapd with both databases."""
+    root = f"dn: {OTHER}\nobjectClass: organization\no: Müller\n\n"
+    further = {OTHER: (f"rootdn cn=admin,{SUFFIX}\nmaxsize 500000000\n{LINES}", root + people(count, OTHER))}
+    database = f"maxsize 500000000\n{LINES}"
+    return laboratory.slapd(
+        host, **({"database": database, "entries": people(count, SUFFIX), "further": further} | options)
+    )
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    with Host("ldap") as running:
+        yield running
+
+
+def configuration(server: Server, count: int | None = None) -> IndexConfiguration:
+    """Return its configuration, with the number of entries of each database."""
+    (read,) = [one for one in facts_of(server.host.run(CONFIG)) if isinstance(one, IndexConfiguration)]
+    return replace(read, backends=tuple(replace(one, entries=count) for one in read.backends))
+
+
+def remedies(server: Server, act=add_indexes, changes=CHANGES, count: int | None = None):
+    """Return the remedy of each database."""
+    read = configuration(server, count)
+    return [act(address_of("ldap"), one, changes, read, SCHEMA) for one in read.backends]
+
+
+def lines(server: Server) -> list[set[str]]:
+    """Return the index lines of each database."""
+    return [{one.written for one in each.definitions} for each in configuration(server).backends]
+
+
+def missed(server: Server, count: int = COUNT) -> int:
+    """Return how many of some people a search by displayName does not find; of all of the database."""
+    numbers = [*range(0, count, count // 20), count - 1]
+    return sum(
+        "dn:" not in server.search(place, f"(displayName=p{number:07} *)", "1.1")
+        for number in numbers
+        for place in (SUFFIX, OTHER)
+    )
+
+
+def test_online_builds_of_two_databases_stop_no_search(laboratory, host) -> None:
+    server = start(laboratory, host)
+    seconds = []
+    with searching(server, LANES) as client:
+        for remedy in remedies(server):
+            began = time.monotonic()
+            shown = paste(host, remedy.text)
+            seconds.append(time.monotonic() - began)
+            assert not server.is_building()
+            assert "do not restart it" in shown
+            assert shown.count("right: (displayName") == 4
+    print(seconds, client.longest_pauses())  # noqa: T201  the figures, with -s
+    assert max(client.longest_pauses().values()) < SHARE * min(seconds)
+    assert not client.failures
+    assert missed(server) == 0
+    server.restart()
+    assert missed(server) == 0
+    with searching(server, LANES) as client:
+        for remedy in remedies(server, drop_indexes, CHANGES[:1]):
+            paste(host, remedy.text)
+    assert not client.failures
+    assert missed(server) == 0
+
+
+def test_without_a_monitor_database_slapd_is_stopped_for_at_most_the_announced_time(laboratory, host) -> None:
+    server = start(laboratory, host, monitor=False, user="openldap")
+    before = lines(server)
+    announced = []
+    with searching(server, LANES) as client:
+        for remedy in remedies(server, count=COUNT):
+            announced.append(int(re.search(r"answered for [\d,]+ to ([\d,]+) s", remedy.risk)[1].replace(",", "")))
+            paste(host, remedy.text)
+    assert max(client.longest_pauses().values()) <= min(announced)
+    assert client.lost
+    assert {one.err for one in client.failures} <= {LOST, UNAVAILABLE}
+    assert missed(server) == 0
+    owners = host.run("find /etc/ldap/slapd.d /var/lib/ldap* -printf '%u\\n' | sort -u").split()
+    assert owners == ["openldap"]
+    for remedy in remedies(server, drop_indexes):
+        paste(host, remedy.text)
+    assert lines(server) == before
+
+
+def test_what_cannot_be_seen_is_not_begun(laboratory, host) -> None:
+    """An excerpt of the configuration does not show that there is no monitor database."""
+    server = start(laboratory, host, monitor=False, count=50)
+    before, read = lines(server), replace(configuration(server), monitored=None)
+    with pytest.raises(AssertionError, match="builds cannot be seen; nothing was changed"):
+        paste(host, add_indexes(address_of("ldap"), read.backends[0], CHANGES, read, SCHEMA).text)
+    assert lines(server) == before
+
+
+def test_a_restart_during_the_build_is_noticed_and_repaired(laboratory, host) -> None:
+    server = start(laboratory, host)
+    remedy, _ = remedies(server)
+    failures = []
+
+    def run() -> None:
+        with pytest.raises(AssertionError) as failed:
+            paste(host, remedy.text)
+        failures.append(str(failed.value))
+
+    pasting = threading.Thread(target=run)
+    pasting.start()
+    wait_for(server.is_building, "no build begins")
+    server.restart()
+    pasting.join()
+    assert "searches may miss entries" in failures[0]
+    assert missed(server) > 0
+    paste(host, remedies(server, build_indexes, ["displayName"])[0].text)
+    assert missed(server) == 0
+
+
+@pytest.mark.parametrize("monitor", [True, False])
+def test_a_database_without_room_ends_in_an_error_that_names_it(laboratory, host, monitor) -> None:
+    """It has room for the entries, and not for the index: the indexer ends early, without a message."""
+    room = f"{LINES}maxsize 9000000"
+    server = start(laboratory, host, database=room, count=FEW, monitor=monitor)
+    before, remedy = lines(server), remedies(server)[0]
+    with pytest.raises(AssertionError) as failed:
+        paste(host, remedy.text)
+    if monitor:
+        assert "the build may have ended early: searches may miss entries" in str(failed.value)
+        assert missed(server, FEW) > 0
+        paste(host, remedy.undo)
+    else:
+        assert "the former index lines are restored" in str(failed.value)
+    assert lines(server) == before
+    assert missed(server, FEW) == 0
