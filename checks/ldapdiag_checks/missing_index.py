@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
+from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -113,6 +114,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
             "backend": row.backend.name if row.backend else None,
             "attribute": row.attribute,
             "types": list(row.types),
+            "sets": [indexes_as_data(one) for one in set_with(row, plan, coverage)],
             "base": first.base,
             "searches": row.search_count,
             "etime_seconds": round(row.before / SECOND, 9),

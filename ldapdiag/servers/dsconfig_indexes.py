@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import is_attribute_type, is_distinguished_name
 from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, missing_names
@@ -16,7 +17,7 @@ from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, missing_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ldapdiag.evidence.indexes import Backend, IndexDefinition
+    from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.dsconfig import Dsconfig
@@ -137,6 +138,11 @@ class IndexTool:
 def to_add(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:
     """Return which indexes to add."""
     return _possible([one if one.type in ADDABLE else None for one in changes], backend, schema)
+
+
+def set_by(chosen: TypeChanges) -> tuple[IndexDefinition, ...]:
+    """Return the index types that changes add."""
+    return tuple(IndexDefinition(attribute=name, types=frozenset(types)) for name, types in chosen.types.items())
 
 
 def to_drop(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:

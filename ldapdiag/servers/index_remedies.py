@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.product_interfaces import IndexRemedies
@@ -43,6 +43,14 @@ def add_indexes(
     if ldif is None:
         return (remedy,)
     return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=RemedyKind.LDIF, text=ldif)
+
+
+def indexes_set(
+    backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> tuple[IndexDefinition, ...]:
+    """Return what the commands of add_indexes write."""
+    module = _module(configuration.identity.family)
+    return module.indexes_set(backend, changes, configuration, schema) if module is not None else ()
 
 
 def build_indexes(

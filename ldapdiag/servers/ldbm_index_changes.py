@@ -9,13 +9,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.ds389_definition import SYSTEM
 from ldapdiag.remedy import is_attribute_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
 
@@ -121,6 +122,14 @@ def to_drop(
     ]
     possible = [_to_drop(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
     return EntryChanges(tuple(possible), len(changes) - len(fit))
+
+
+def set_by(chosen: EntryChanges) -> tuple[IndexDefinition, ...]:
+    """Return the index types and matching rules that changes add."""
+    return tuple(
+        IndexDefinition(attribute=one.attribute, types=frozenset(one.types), rules=tuple(one.rules))
+        for one in chosen.changes
+    )
 
 
 def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
@@ -72,6 +72,15 @@ class IndexRemedies(Protocol):
         schema: Schema,
     ) -> Remedy:
         """Add indexes and build them."""
+
+    def indexes_set(
+        self,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
+    ) -> tuple[IndexDefinition, ...]:
+        """Return what the commands of add_indexes write: the new types, of slapd whole lines."""
 
     def add_indexes_ldif(
         self,

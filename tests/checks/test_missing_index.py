@@ -28,6 +28,7 @@ def test_a_filter_that_scans_names_its_attribute_and_type(audit: Audit) -> None:
         "backend": "userRoot",
         "attribute": "displayName",
         "types": ["eq"],
+        "sets": [{"attribute": "displayName", "types": ["eq"], "rules": []}],
         "base": "dc=example,dc=com",
         "searches": 20,
         "etime_seconds": 0,

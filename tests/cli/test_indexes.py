@@ -233,3 +233,24 @@ def test_the_help_reads_well():
     assert ran.code == 0
     assert "Nothing is changed." in ran.text
     assert max(map(len, ran.text.splitlines())) <= 100
+
+    @pytest.mark.parametrize("form", ["--script", "--ldif"])
+    def test_without_configuration_or_log_nothing_can_be_planned(self, access, dse, form, tmp_path):
+        for evidence, lacking in ((access, "index configuration"), (dse, "access log")):
+            written = tmp_path / "written"
+            for options in ([], ["--output", written]):
+                ran = indexes(evidence, form, *options)
+                assert (ran.code, ran.out) == (2, b"")
+                reason = f"ldapdiag: no {lacking}: nothing can be planned; name it, too (see ldapdiag indexes --help)"
+                assert reason in ran.complaints
+                assert not written.exists()
+
+    @pytest.mark.parametrize("form", ["--script", "--ldif"])
+    def test_a_server_without_configuration_is_a_comment_beside_the_others(self, access, dse, form, tmp_path):
+        other = tmp_path / "log" / "slapd-ds2"
+        other.mkdir()
+        (other / "access").write_bytes((QUICK + SCAN).replace(b"10.10.1.168", b"10.10.1.169"))
+        ran = indexes(access, other / "access", dse, form)
+        assert ran.code == 1
+        assert "# slapd-ds2: no index configuration: nothing can be planned" in ran.text.splitlines()
+        assert "displayName" in ran.text

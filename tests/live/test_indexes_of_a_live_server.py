@@ -149,7 +149,7 @@ def test_the_commands_name_the_target_and_its_database(site, report) -> None:
         (remedy, *_) = one["remedies"]
         assert (one["server"], remedy["target"], remedy["kind"]) == ("ldap", "ldap", "shell")
         assert one["observed"]["backend"] == ("userroot" if is_389(site.server) else "{1}mdb")
-        wanted = ("ldap://ldap", "userroot") if is_389(site.server) else ("dn: olcDatabase={1}mdb,cn=config\n",)
+        wanted = ("ldaps://ldap", "userroot") if is_389(site.server) else ("dn: olcDatabase={1}mdb,cn=config\n",)
         assert [word for word in (*wanted, attribute) if word not in remedy["text"]] == []
         assert f"-b {one['observed']['base']} " in remedy["verify"]
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
+from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
@@ -21,10 +23,13 @@ HOUR = 3600
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return the index plan of each server, and the searches it removes, keeps or ignores."""
     coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
-    return [_plan(one, coverages[one.server]) for one in diagnosis.facts.every(IndexPlan)]
+    return [
+        _plan(one, coverages[one.server], diagnosis.facts.of(UnusedIndexes, one.server))
+        for one in diagnosis.facts.every(IndexPlan)
+    ]
 
 
-def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
+def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None) -> dict[str, Any]:
     return {
         "server": plan.server,
         "configured": coverage.indexes is not None,
@@ -36,11 +41,15 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
         "exact": plan.exact,
         "cost": plan.cost,
         "cost_at_least": plan.lower_bound,
-        "plan": [_row(row) for row in plan.indexes],
+        "plan": [_row(row, plan, coverage) for row in plan.indexes],
         "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "no_index_helps": _searches(plan.remaining),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
+        "not_used": [
+            {"backend": one.backend.name, "attribute": one.attribute, "types": list(one.types)}
+            for one in (usage.unused if usage else ())
+        ],
     }
 
 
@@ -73,11 +82,12 @@ def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
     }
 
 
-def _row(row: PlannedIndexes) -> dict[str, Any]:
+def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
     return {
         "attribute": row.attribute,
         "types": list(row.types),
         "backend": row.backend.name if row.backend else None,
+        "sets": [indexes_as_data(one) for one in set_with(row, plan, coverage)],
         "sure": any(one.certain for one in row.resolved),
         **_saving(row),
         "searches": row.search_count,

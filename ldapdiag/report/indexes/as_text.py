@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.indexes import Backend
     from ldapdiag.finding import Finding
 
 IN_THE_PLAN = frozenset(
@@ -106,7 +107,7 @@ class IndexScreen:
         if coverage.indexes is None:
             saves = f"possible: {saves}"
         self.page.labelled("PLAN", f"{saves}; {_how_good(plan)}", "bold red", "bold")
-        self.table(plan.indexes, AccountNames({asker.account for row in plan.indexes for asker in row.requesters}))
+        self.table(plan.indexes, coverage)
         if coverage.indexes is None:
             self.page.indented(
                 "The index configuration is not in the evidence, so the cause is open: no index, not built yet, or "
@@ -135,13 +136,19 @@ class IndexScreen:
         """Return the findings of a check."""
         return [finding for name, finding in self.diagnosis.found if name == check]
 
-    def judged(self, row: PlannedIndexes) -> list[str]:
+    def judged(self, server: str, row: PlannedIndexes) -> list[str]:
         """Return severity and confidence of the finding on a row."""
-        found = (one for one in self.found("missing-index") if one.observed["attribute"] == row.attribute)
+        backend = row.backend.name if row.backend else None
+        found = (
+            one
+            for one in self.found("missing-index")
+            if (one.server, one.observed["backend"], one.observed["attribute"]) == (server, backend, row.attribute)
+        )
         return [f"{one.severity}, {one.confidence}" for one in found][:1]
 
-    def table(self, rows: Sequence[PlannedIndexes], names: AccountNames) -> None:
+    def table(self, rows: Sequence[PlannedIndexes], coverage: IndexCoverage) -> None:
         """Print the indexes to add, with their filters, accounts and clients."""
+        names = AccountNames({asker.account for row in rows for asker in row.requesters})
         columns = [
             ("saves", [duration(row.saved) for row in rows]),
             ("searches", [number(row.search_count) for row in rows]),
@@ -150,13 +157,13 @@ class IndexScreen:
         table = NumberTable(self.page, columns, [row.saved for row in rows])
         table.header("attribute")
         for place, row in enumerate(rows):
-            table.row(place, row.attribute)
+            table.row(place, f"{row.attribute}{_place(row.backend, coverage)}")
             shapes = list(dict.fromkeys(one.group.shape for one in row.resolved))
             who = [f"{names(asker.account)} ({asker.client})" for asker in row.requesters]
             parts = [
                 *_some(shapes, 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
-                *self.judged(row),
+                *self.judged(coverage.server, row),
                 _then(row),
             ]
             for line in packed(parts, self.page.room - table.deeper):
@@ -178,7 +185,7 @@ class IndexScreen:
             self.page.packed("harmless", [f"{many} noted as unindexed, {_each(etime, count)}: {why}", *shapes], "bold")
         usage = self.diagnosis.facts.of(UnusedIndexes, plan.server)
         if usage is not None and usage.unused:
-            unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
+            unused = [f"{one.attribute} {','.join(one.types)}{_place(one.backend, coverage)}" for one in usage.unused]
             spanned = span(int(coverage.seconds * SECOND))
             keep = [] if coverage.seconds >= MONTH else ["keep them until a month of logs confirms this"]
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
@@ -206,6 +213,12 @@ class IndexScreen:
         for check, finding in self.diagnosis.found:
             if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
                 print_finding(self.page, finding, check, verbose=self.verbose)
+
+
+def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
+    """Return the database that a line is about, of a server with several."""
+    several = coverage.indexes is not None and len(coverage.indexes.configuration.backends) > 1
+    return f" of {backend.name}" if backend is not None and several else ""
 
 
 def _how_good(plan: IndexPlan) -> str:

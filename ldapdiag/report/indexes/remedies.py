@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
 
 NOTHING = "nothing to change"
+NO_CONFIGURATION = "no index configuration: nothing can be planned"
+NO_LOG = "no access log: nothing can be planned"
+ADD = "name it, too (see ldapdiag indexes --help)"
 FIRST = "#!/bin/sh\nset -e\n"
 HEAD = """# Adds the indexes of one database after the other, builds them, waits for the build, and checks the answers.
 # Stops at the first failure and prints the state that it leaves. LDAP_PASSWORD_FILE may name a file with the password.
@@ -54,9 +59,13 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
 
 
 def as_script(diagnosis: Diagnosis) -> str:
-    """Return a shell script; advice that is no command becomes a comment, an empty plan a comment alone."""
+    """Return a shell script; advice that is no command becomes a comment, an empty plan a comment alone.
+
+    Raises LdapdiagError if no server can have a plan.
+    """
     remedies = list(of_plans(diagnosis))
-    advice = [
+    advice = [*_not_planned(diagnosis)]
+    advice += [
         f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
     ]
     shell = [one for one in remedies if one.kind is RemedyKind.SHELL]
@@ -84,15 +93,29 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
 
 
 def as_ldif(diagnosis: Diagnosis) -> str:
-    """Return LDIF; with nothing to do, a comment."""
+    """Return LDIF; with nothing to do, a comment. Raises LdapdiagError if no server can have a plan."""
+    unplanned = _not_planned(diagnosis)
     changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if changes:
-        return "\n".join([UNWATCHED, *(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)])
+        return "\n".join([UNWATCHED, *unplanned, *(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)])
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
     planned = {plan.server for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
     indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.server in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
-    return "".join(advice or why or [f"# {NOTHING}\n"])
+    return "".join([*unplanned, *(advice or why or [f"# {NOTHING}\n"])])
+
+
+def _not_planned(diagnosis: Diagnosis) -> list[str]:
+    """Return a comment for each server without index configuration. Raises LdapdiagError if there is no other."""
+    coverages = list(diagnosis.facts.every(IndexCoverage))
+    lacking = [one.server for one in coverages if one.indexes is None]
+    if len(lacking) == len(coverages):
+        raise LdapdiagError(f"{NO_CONFIGURATION if lacking or not _is_configured(diagnosis) else NO_LOG}; {ADD}")
+    return [f"# {neutral(server)}: {NO_CONFIGURATION}\n" for server in lacking]
+
+
+def _is_configured(diagnosis: Diagnosis) -> bool:
+    return any(isinstance(fact, IndexConfiguration) for fact in diagnosis.bundle.facts)
 
 
 def _comments(remedy: Remedy) -> str:

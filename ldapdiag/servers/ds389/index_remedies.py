@@ -26,6 +26,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,
     removes_all,
+    set_by,
     to_add,
     to_build,
     to_drop,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.server_address import ServerAddress
@@ -101,6 +102,13 @@ def add_indexes(
         needs=Needs.REINDEX,
     )
     return advice_if_missing(remedy, _missing(backend))
+
+
+def indexes_set(
+    backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> tuple[IndexDefinition, ...]:
+    """Return the index types that the commands of add_indexes add."""
+    return set_by(to_add(changes, backend, configuration, schema))
 
 
 def add_indexes_ldif(

@@ -11,7 +11,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
-from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, suffixes_of, to_add, to_build
+from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, set_by, suffixes_of, to_add, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
@@ -58,6 +58,16 @@ def add_indexes(
 ) -> Remedy:
     """Add indexes and build them."""
     return _remedies(server, backend, configuration, schema).add(changes)
+
+
+def indexes_set(
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
+    schema: Schema,
+) -> tuple[IndexDefinition, ...]:
+    """Return the index types that the commands of add_indexes add."""
+    return set_by(to_add(changes, backend, schema))
 
 
 def add_indexes_ldif(

@@ -46,6 +46,8 @@ class LineChanges:
     """Index types that the lines contain only after the change."""
     removed: tuple[Change, ...] = ()
     """Index types that they contain only before it."""
+    written: tuple[IndexDefinition, ...] = ()
+    """The indexes of the added lines; `written` of each is the line that its own replaces."""
 
     @property
     def reversed(self) -> LineChanges:
@@ -161,14 +163,15 @@ def _changes(
         for one in backend.definitions
         if line_as_written(one) in removed_lines and one.attribute.lower() not in owned
     ]
-    added_lines = [line(one) for one in (*beside, *wanted.values()) if one.types]
+    written = {line(one): one for one in (*beside, *wanted.values()) if one.types}
     done = dict.fromkeys(fit)
     return LineChanges(
-        removed_lines=tuple(one for one in removed_lines if one not in added_lines),
-        added_lines=tuple(one for one in added_lines if one not in removed_lines),
+        removed_lines=tuple(one for one in removed_lines if one not in written),
+        added_lines=tuple(one for one in written if one not in removed_lines),
         listed=", ".join(f"{one.attribute} {one.type}" for one in done),
         attributes=tuple(dict.fromkeys(one.attribute for one in done)),
         left_out=left_out,
         added=tuple(added),
         removed=tuple(removed),
+        written=tuple(one for text, one in written.items() if text not in removed_lines),
     )

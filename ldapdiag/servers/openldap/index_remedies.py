@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.openldap.index_changes import LineChanges
@@ -107,6 +107,16 @@ def add_indexes(
         needs=Needs.REINDEX,
     )
     return advice_if_missing(remedy, _missing(backend, procedure))
+
+
+def indexes_set(
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
+    schema: Schema,
+) -> tuple[IndexDefinition, ...]:
+    """Return the indexes that the commands of add_indexes set: whole lines, those of attributes beside them too."""
+    return with_types(changes, backend, schema).written
 
 
 def add_indexes_ldif(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
-from ldapdiag.servers.dsconfig_indexes import IndexTool, to_build
+from ldapdiag.servers.dsconfig_indexes import IndexTool, set_by, to_add, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ping.remedies import dsconfig
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
@@ -61,6 +61,16 @@ def add_indexes(
     """Add indexes and build them."""
     del configuration  # the same in every version
     return _remedies(server, backend, schema).add(changes)
+
+
+def indexes_set(
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
+    schema: Schema,
+) -> tuple[IndexDefinition, ...]:
+    """Return the index types that the commands of add_indexes add."""
+    return set_by(to_add(changes, backend, schema))
 
 
 def add_indexes_ldif(
