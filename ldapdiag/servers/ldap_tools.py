@@ -48,20 +48,6 @@ def as_root(tool: str, server: ServerAddress) -> str:
     return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else variable(URI)}"
 
 
-def dsconf(server: ServerAddress, *words: str) -> str:
-    """Return a dsconf command of 389-ds; see takes_dsconf."""
-    session = server.session
-    password = f" -y {shlex.quote(session.password_file)}" if session is not None and session.password_file else ""
-    start_tls = " -Z" if _start_tls(server) else ""
-    named = f"dsconf -D {quoted(bind_dn(server))}{password}{start_tls} {uri(server)}"
-    return " ".join([f"{_tls(server)}{named}", *words])
-
-
-def takes_dsconf(server: ServerAddress) -> bool:
-    """Return whether dsconf can reach the server: it has no options for SASL, and none for a local socket."""
-    return server.session is None or not (server.session.mechanism or server.session.is_local)
-
-
 def modify(server: ServerAddress, *ldif: str, manager: str = "") -> str:
     """Return an ldapmodify command with its LDIF."""
     return here_document(as_manager("ldapmodify", server, manager), *ldif)
@@ -114,11 +100,6 @@ def port(server: ServerAddress) -> int:
 def variable(name: str) -> str:
     """Return a word that ends a command while a variable is empty: the tools would take an empty URL for a default."""
     return f'"${{{name}:?}}"'
-
-
-def bind_dn(server: ServerAddress) -> str:
-    """Return the DN to bind with: that of the session of the evidence, else the manager's."""
-    return (server.session.dn if server.session is not None else "") or manager_of(server)
 
 
 def manager_of(server: ServerAddress, manager: str = "") -> str:
