@@ -156,13 +156,15 @@ def test_hostile_names_never_reach_a_command(audit: Audit, filter_: str, tmp_pat
     for base in BASES:
         audit.asks(filter_, UNINDEXED, base=base)
     audit.asks("(displayName=joe)", UNINDEXED, base=BASES[0])
+    (tmp_path / "password").write_text("secret")
     for tool in ("ldapsearch", "ldapmodify", "dsconf", "grep"):
         (tmp_path / tool).write_text(STUB)
         (tmp_path / tool).chmod(0o755)
     remedies = [one for found in audit.diagnosis().findings for one in found.remedies if one.kind != "advice"]
     assert remedies
     for text in (text for one in remedies for text in (one.text, one.undo, one.verify) if one.kind != "ldif"):
-        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LDAP_URI": "ldap://ds1"}
+        password = {"LDAP_PASSWORD_FILE": str(tmp_path / "password"), "TMPDIR": str(tmp_path)}
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LDAP_URI": "ldap://ds1", **password}
         subprocess.run(["sh", "-c", text], cwd=tmp_path, env=environment, input=b"", check=False)
     assert not (tmp_path / "pwned").exists()
     assert "changetype: delete" not in (tmp_path / "said").read_text().splitlines()

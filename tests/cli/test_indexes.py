@@ -61,7 +61,10 @@ def indexes(*arguments: str | Path, **more):
     return ldapdiag("indexes", *arguments, **more)
 
 
-CHANGE = 'change() { ldapmodify -x -H "${LDAP_URI:?}" -D "cn=Directory Manager" -y "$password_copy" "$@"; }'
+TOOLS = '-x -H "${LDAP_URI:?}" -D "cn=Directory Manager" -y "$password_copy"'
+SEARCH = f"search() {{ ldapsearch {TOOLS} -LLL -o ldif-wrap=no "
+BUILD = "task userRoot displayName; } | apply"
+CHECK = "check_answers dc=example,dc=com displayName '(displayName=@)'"
 
 
 WANTED_ADDRESS = (
@@ -83,9 +86,17 @@ class TestText:
             "            63.0 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain · then 0.40 ms each",
         ]
-        place = lines.index(CHANGE)
-        assert "" in lines[place - 5 : place]
-        assert WANTED_ADDRESS in lines[place - 5 : place]
+        place = lines.index("(")
+        assert lines[place - 2 : place] == ["", WANTED_ADDRESS]
+        assert lines[place + 1].startswith(SEARCH)
+        commands = lines[place : lines.index(")") + 1]
+        assert [line for line in commands if line in {BUILD, "wait_for_build", CHECK, "answers_right"}] == [
+            BUILD,
+            "wait_for_build",
+            CHECK,
+            "answers_right",
+        ]
+        assert lines.count(")") == 1
 
     def test_of_a_tidy_server_is_short_and_ends_with_zero(self, access, dse):
         access.write_bytes(QUICK)
@@ -96,7 +107,7 @@ class TestText:
             "",
             "PLAN        no index to add",
         ]
-        assert "ldapmodify" not in ran.text
+        assert "| apply" not in ran.text
 
     def test_without_the_configuration_the_cause_is_undecided(self, access):
         ran = indexes(access)
@@ -110,7 +121,7 @@ class TestText:
         ]
         said = " ".join(ran.text.split())
         assert "The index configuration is not in the evidence, so the cause is open: no index, not" in said
-        assert "ldapmodify" not in ran.text
+        assert "| apply" not in ran.text
 
 
 class TestExitCode:
@@ -175,7 +186,8 @@ class TestRemediesAlone:
         text = indexes(access, dse, "--script").text
         assert text.startswith("#!/bin/sh\n")
         assert without_comments(text)[0] == "set -e"
-        assert CHANGE in without_comments(text)
+        assert without_comments(text)[1].startswith("LDAP_URI=${LDAP_URI:-} ")
+        assert without_comments(text).count(BUILD) == without_comments(text).count(CHECK) == 1
         assert subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=True).stderr == ""
 
     def test_as_ldif(self, access, dse):

@@ -35,6 +35,9 @@ HEAD = """# Adds the indexes of one database after the other, builds them, waits
 """
 UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
 NOT_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
+DONE_APART = (
+    "say 'Done. Every index is built; the lines above say which answers are right, and which are not checked.'\n"
+)
 UNWATCHED = "# Nothing here waits for the end of a build or checks the answers of an index: --script does.\n"
 DONE = """case $unchecked in
 0) say 'Done. Every index is built, and its answers are right.' ;;
@@ -71,13 +74,17 @@ def as_script(diagnosis: Diagnosis) -> str:
     shell = [one for one in remedies if one.kind is RemedyKind.SHELL]
     if not shell:
         return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
-    libraries = [one for one in LIBRARIES if any(one in remedy.text for remedy in shell)]
-    checked = all(is_block(one.text) and FUNCTIONS in one.text for one in shell)
+    libraries = [one for one in LIBRARIES if any(is_block(remedy.text) and one in remedy.text for remedy in shell)]
     addresses = addresses_of(shell)
     steps = [_step(one, addresses, libraries) for one in shell]
-    return "\n".join(
-        [f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, "", *steps, DONE if checked else NOT_CHECKED]
-    )
+    return "\n".join([f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, "", *steps, _end(shell)])
+
+
+def _end(shell: list[Remedy]) -> str:
+    """Return the command that prints what has been done: all of it, because a failure ends the script before."""
+    if any(FUNCTIONS not in one.text for one in shell):
+        return NOT_CHECKED
+    return DONE if all(is_block(one.text) for one in shell) else DONE_APART
 
 
 def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> str:

@@ -50,6 +50,7 @@ delay=1 shown=
 while :; do
 code=0
 entry=$(search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base 2>/dev/null) || code=$?
+[ -n "$entry" ] || [ "$code" -ne 0 ] || code=32
 case $code in
 0) ;;
 32) say "The build has no entry: the server was restarted, or refused it." >&2; return 1 ;;
