@@ -95,6 +95,11 @@ nsIndexType: eq
 createTimestamp: 20261120050000Z
 creatorsName: cn=ldbm database,cn=plugins,cn=config
 
+dn: cn=attribute uniqueness,cn=plugins,cn=config
+nsslapd-pluginInitfunc: NSUniqueAttr_Init
+nsslapd-pluginEnabled: on
+uniqueness-attribute-name: title
+
 dn: cn=config,cn=ldbm database,cn=plugins,cn=config
 nsslapd-idlistscanlimit: 4000
 

@@ -125,7 +125,7 @@ def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes)
     """Return what is wrong with an index for substrings of the members of groups."""
     types = tuple(sorted(definition.types & SUBSTRING_KINDS))
     internal_searches, schema = indexing.configuration.internal_searches, indexing.schema
-    grouping = {schema.primary(one).lower() for one, by in internal_searches.items() if by == GROUPING}
+    grouping = {schema.primary(one.attribute).lower() for one in internal_searches if one.by == GROUPING}
     if not types or not (is_membership(name, schema) or name in grouping):
         return None
     if name in GROUPS:

@@ -5,6 +5,7 @@ from ldapdiag_checks import (
     index_drift,
     index_not_built,
     missing_index,
+    missing_server_index,
     scan_limit_exceeded,
     substring_too_short,
     unindexable_filter,
@@ -16,6 +17,7 @@ from ldapdiag_checks import (
 CATALOGUE = (
     wrong_answers_possible.judge,
     missing_index.judge,
+    missing_server_index.judge,
     index_not_built.judge,
     scan_limit_exceeded.judge,
     unindexable_filter.judge,

@@ -12,6 +12,7 @@ from indexes_389 import BACKEND, DATABASES, LIST, index, plugin
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_indexes
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.opendj.index_remedies import drop_indexes
@@ -168,7 +169,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
 def test_hostile_names_reach_no_command(name, monkeypatch) -> None:
     monkeypatch.setattr(harmful_index, "drop_indexes", lambda server, *about: (drop_indexes(server, *about),))
     told = of_family(Family.OPENDJ, name, "substring")
-    relying = replace(told.configuration, internal_searches={name.lower(): "MemberOf"})
+    relying = replace(told.configuration, internal_searches=(InternalSearch(attribute=name.lower(), by="MemberOf"),))
     (one,) = judge(replace(told, configuration=relying))
     assert isinstance(one, Finding)
     (remedy,) = one.remedies

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from internal_searches import searched_by
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.sources.live.ssh.remote import script
@@ -143,7 +144,7 @@ def test_of_a_dse_ldif_only_settings_are_printed(tmp_path, awk) -> None:
     (backend,) = indexes.backends
     assert (backend.name, backend.suffixes, indexes.whole) == ("userRoot", ("dc=example,dc=com",), True)
     assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"eq", "sub"}}
-    assert indexes.internal_searches == {"uid": "attribute uniqueness"}
+    assert searched_by(indexes.internal_searches) == {"uid": "attribute uniqueness"}
     assert configuration.complete
     assert configuration.replication_accounts == ("cn=replicationmanager,cn=config",)
     assert dict(configuration.idle_exemptions) == {"uid=a,dc=example,dc=com": -1}
@@ -208,7 +209,7 @@ def test_of_a_slapd_conf_only_first_words_are_printed(tmp_path, awk) -> None:
     (backend,) = indexes.backends
     assert {one.attribute for one in backend.definitions} == {"sn"}, "slapd would refuse the other lines"
     assert indexes.substring_keys.any_len == 3
-    assert indexes.internal_searches == {
+    assert searched_by(indexes.internal_searches) == {
         "member": "refint",
         "manager": "refint",
         "uid": "unique",
@@ -249,7 +250,7 @@ def test_of_a_slapd_d_only_settings_are_printed(tmp_path, awk) -> None:
     (backend,) = indexes.backends
     assert (backend.name, backend.suffixes, indexes.whole) == ("{1}mdb", ("dc=example,dc=com",), True)
     assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"eq", "sub"}, "mail": {"eq", "sub"}}
-    assert indexes.internal_searches.keys() == {"member", "entryuuid", "entrycsn"}
+    assert searched_by(indexes.internal_searches).keys() == {"member", "entryuuid", "entrycsn"}
     assert "dn: olcOverlay={1}chain,olcDatabase={1}mdb,cn=config\n" in text
 
 

@@ -145,7 +145,7 @@ def merged_indexes(excerpts: Sequence[IndexConfiguration]) -> IndexConfiguration
             backends=_merged_backends(first.backends, other.backends),
             templates=first.templates or other.templates,
             virtual_attributes={**other.virtual_attributes, **first.virtual_attributes},
-            internal_searches={**other.internal_searches, **first.internal_searches},
+            internal_searches=tuple(dict.fromkeys((*first.internal_searches, *other.internal_searches))),
             **{
                 field.name: getattr(other, field.name)
                 for field in fields(IndexConfiguration)

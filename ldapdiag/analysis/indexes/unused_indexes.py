@@ -138,6 +138,6 @@ def _used(searched: Iterable[Assertion], indexes: ServerIndexes, family: Family 
 
 def _is_needed(name: str, definition: IndexDefinition, indexes: ServerIndexes) -> bool:
     """Return whether the server itself needs an index, whatever the clients search for."""
-    internal = {indexes.schema.primary(attribute).lower() for attribute in indexes.configuration.internal_searches}
+    internal = {indexes.schema.primary(each.attribute).lower() for each in indexes.configuration.internal_searches}
     product = product_of(indexes.configuration.identity.family)
     return definition.system or name in internal or (product is not None and name in product.never_dropped)

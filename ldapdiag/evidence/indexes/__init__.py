@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
+from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.evidence.origin import Origin
 
 
@@ -125,5 +126,5 @@ class IndexConfiguration:
     """389-ds' default indexes, those of a new backend."""
     virtual_attributes: Mapping[str, str] = field(default_factory=dict)
     """Attributes, in lower case, whose values are computed (nsRole, class of service), and what computes them."""
-    internal_searches: Mapping[str, str] = field(default_factory=dict)
-    """Attributes, in lower case, that the server itself searches for, and its plug-in; often not in the access log."""
+    internal_searches: tuple[InternalSearch, ...] = ()
+    """What the server itself searches for."""

@@ -154,7 +154,7 @@ class Ds389Indexes:
             paged_lookthrough_limit=self._limit("nsslapd-pagedlookthroughlimit"),
             templates=tuple(self.templates.values()),
             virtual_attributes=dict(self.searches.virtual_attributes),
-            internal_searches=self.searches.by_attribute(),
+            internal_searches=self.searches.searches,
         )
 
     def _take_version(self, entry: Entry) -> None:

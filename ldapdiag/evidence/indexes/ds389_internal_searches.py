@@ -19,13 +19,15 @@ roles, sync, posix-winsync), ldap/servers/slapd/sasl_map.c, ldapi.c; and the fil
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes.ds389_definition import ATTRIBUTE_TYPE
+from ldapdiag.evidence.indexes.internal_search import InternalSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
@@ -33,30 +35,44 @@ if TYPE_CHECKING:
 CONFIG = "cn=config"
 INITFUNC, ENABLED = "nsslapd-pluginInitfunc", "nsslapd-pluginEnabled"
 
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting whose values are attributes that a plug-in searches for."""
+
+    by: str
+    scope: str = ""
+    """The setting with the DNs below which it searches."""
+    ordered: bool = False
+    frequent: bool = False
+
+
+REFERINT, UNIQUENESS, MEMBER_OF = "referential integrity", "attribute uniqueness", "MemberOf"
+DNA, LINKED, AUTO_MEMBER = "distributed numeric assignment", "linked attributes", "automatic membership"
 NAMING = {
-    "referint-membership-attr": "referential integrity",
-    "uniqueness-attribute-name": "attribute uniqueness",
-    "memberOfGroupAttr": "MemberOf",
-    "memberOfAttr": "MemberOf",
-    "dnaType": "distributed numeric assignment",
-    "linkType": "linked attributes",
-    "managedType": "linked attributes",
-    "autoMemberGroupingAttr": "automatic membership",
+    "referint-membership-attr": Setting(REFERINT, "nsslapd-pluginContainerScope", frequent=True),
+    "uniqueness-attribute-name": Setting(UNIQUENESS, "uniqueness-subtrees", frequent=True),
+    "memberOfGroupAttr": Setting(MEMBER_OF, "memberOfEntryScope", frequent=True),
+    "memberOfAttr": Setting(MEMBER_OF),
+    "dnaType": Setting(DNA, "dnaScope", ordered=True, frequent=True),
+    "linkType": Setting(LINKED),
+    "managedType": Setting(LINKED),
+    "autoMemberGroupingAttr": Setting(AUTO_MEMBER),
 }
-"""Settings whose values are attributes that are searched for, and the plug-in that searches."""
 FILTERING = {
     "nsSaslMapFilterTemplate": "SASL mapping",
-    "autoMemberFilter": "automatic membership",
-    "dnaFilter": "distributed numeric assignment",
+    "autoMemberFilter": AUTO_MEMBER,
+    "dnaFilter": DNA,
 }
 """Settings that are filters."""
 ARGUMENTS = {
-    "nsuniqueattr_init": (range(1), "attribute uniqueness"),
-    "referint_postop_init": (range(3, 20), "referential integrity"),
+    "nsuniqueattr_init": (range(1), range(1, 20), UNIQUENESS),
+    "referint_postop_init": (range(3, 20), range(0), REFERINT),
 }
-"""Plug-ins that have numbered arguments in old versions, and which of these are attributes."""
+"""Plug-ins that have numbered arguments in old versions: which of these are attributes, and which DNs of a scope."""
 REPLICATION = ("replication", ("nsUniqueId", "nscpEntryDN", "nsTombstoneCSN", "nsds5ReplConflict"))
 """nsTombstoneCSN finds the deleted entries to be purged; without its index each purge reads the whole database."""
+CHANGELOG = "cn=changelog"
 ALWAYS = {
     "replication_multimaster_plugin_init": REPLICATION,
     "replication_multisupplier_plugin_init": REPLICATION,
@@ -69,6 +85,8 @@ ALWAYS = {
     "posix_winsync_plugin_init": ("POSIX attributes of Windows synchronization", ("uid", "uniqueMember", "memberUid")),
 }
 """Plug-ins that search for fixed attributes."""
+OF_CHANGELOG = {"changeNumber": True, "targetUniqueId": False}
+"""Attributes of the retro changelog that its readers and its trimming search for, and whether by range."""
 WINDOWS = "nsdswindowsreplicationagreement"
 WINDOWS_ATTRIBUTES = ("ntUniqueId", "ntUserDomainId", "member", "uniqueMember")
 AUTOBIND = ("nsslapd-ldapiuidnumbertype", "nsslapd-ldapigidnumbertype")
@@ -78,11 +96,14 @@ COS_CLASS, COS_ATTRIBUTE = "cosSuperDefinition", "cosAttribute"
 COS_FILTER = f"(objectClass={COS_CLASS})"
 
 ARGUMENT = "nsslapd-pluginarg"
+DELAY = "referint-update-delay"
 PLUGIN_ATTRIBUTES = (
     "objectClass",
+    DELAY,
     INITFUNC,
     ENABLED,
     *NAMING,
+    *filter(None, (setting.scope for setting in NAMING.values())),
     *FILTERING,
     *(f"{ARGUMENT}{number}" for number in range(20)),
 )
@@ -99,7 +120,9 @@ PLUGIN_FILTER = (
 )
 """Matches only the plug-ins that search: the arguments of others may be secret."""
 
-MOST_FOUND = 1000
+MOST_FOUND, MOST_BASES = 1000, 100
+OFF = "-1"
+"""The delay of referential integrity that turns it off."""
 
 
 class Ds389InternalSearches:
@@ -108,8 +131,8 @@ class Ds389InternalSearches:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.virtual_attributes: dict[str, str] = dict(ROLES)
-        self.found: dict[tuple[str, str, str], None] = {}
-        """(DN normalised for comparison, attribute, plug-in); those of disabled plug-ins are removed at the end."""
+        self.found: dict[tuple[str, InternalSearch], None] = {}
+        """With the DN of the setting, normalised for comparison; those of disabled plug-ins are removed at the end."""
         self.disabled: set[str] = set()
         """The DNs of disabled plug-ins."""
 
@@ -124,43 +147,74 @@ class Ds389InternalSearches:
             if len(self.disabled) < MOST_FOUND:
                 self.disabled.add(entry.key)
             return
-        for attribute, by in _searched(entry):
-            if ATTRIBUTE_TYPE.fullmatch(attribute) is None:
+        for search in _searched(entry):
+            if ATTRIBUTE_TYPE.fullmatch(search.attribute) is None:
                 continue
             if len(self.found) >= MOST_FOUND:
                 self.document.note(f"Only the first {MOST_FOUND:,} attributes that plug-ins search for were kept.")
                 return
-            self.found[entry.key, attribute.lower(), by] = None
+            self.found[entry.key, search] = None
 
-    def by_attribute(self) -> Mapping[str, str]:
-        """Return the attributes searched for, in lower case, and the plug-ins that search for each."""
-        plugins: dict[str, dict[str, None]] = {}
-        for dn, attribute, by in self.found:
-            if not any(dn.endswith(f",{plugin}") for plugin in self.disabled):
-                plugins.setdefault(attribute, {})[by] = None
-        return {attribute: ", ".join(by) for attribute, by in plugins.items()}
+    @property
+    def searches(self) -> tuple[InternalSearch, ...]:
+        """Return the searches of plug-ins that are enabled."""
+        enabled = (
+            search for dn, search in self.found if not any(dn.endswith(f",{plugin}") for plugin in self.disabled)
+        )
+        return tuple(dict.fromkeys(enabled))
 
     def _compute(self, attribute: str) -> None:
         if ATTRIBUTE_TYPE.fullmatch(attribute) and len(self.virtual_attributes) < MOST_FOUND:
             self.virtual_attributes.setdefault(attribute.lower(), "class of service")
 
 
-def _searched(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that an entry makes the server search for, and the plug-in that searches."""
-    for name, by in NAMING.items():
+def _searched(entry: Entry) -> Iterator[InternalSearch]:
+    """Yield the searches that an entry makes the server send."""
+    for name, setting in NAMING.items():
         for value in entry.values(name):
-            yield value.partition(":")[0].strip(), by  # autoMemberGroupingAttr: member:dn
+            attribute = value.partition(":")[0].strip()  # autoMemberGroupingAttr: member:dn
+            yield InternalSearch(
+                attribute=attribute,
+                by=setting.by,
+                bases=entry.values(setting.scope)[:MOST_BASES] if setting.scope else (),
+                ordered=setting.ordered,
+                frequent=setting.frequent and entry.first(DELAY).strip() != OFF,
+            )
     for name, by in FILTERING.items():
         for value in entry.values(name):
             tree = parse(value)
-            yield from ((leaf.attribute, by) for leaf in (assertions(tree) if tree else ()))
+            for leaf in assertions(tree) if tree else ():
+                yield InternalSearch(attribute=leaf.name, by=by)
     init = entry.first(INITFUNC).lower()
-    numbers, by = ARGUMENTS.get(init, (range(0), ""))
-    for number in numbers:
-        yield entry.first(f"{ARGUMENT}{number}").rpartition("=")[2].strip(), by  # also attribute=uid
-    by, attributes = ALWAYS.get(init, ("", ()))
-    yield from ((attribute, by) for attribute in attributes)
+    yield from _of_arguments(entry, init)
+    yield from _of_fixed_attributes(init)
     if WINDOWS in map(str.lower, entry.values("objectClass")):
-        yield from ((attribute, "Windows synchronization") for attribute in WINDOWS_ATTRIBUTES)
+        for attribute in WINDOWS_ATTRIBUTES:
+            identifies = attribute.startswith("nt")
+            yield InternalSearch(attribute=attribute, by="Windows synchronization", frequent=identifies)
     if entry.key == CONFIG and entry.first("nsslapd-ldapimaptoentries").lower() == "on":
-        yield from ((entry.first(name), "autobind") for name in AUTOBIND)
+        for name in AUTOBIND:
+            yield InternalSearch(attribute=entry.first(name), by="autobind", frequent=True)
+
+
+def _of_arguments(entry: Entry, init: str) -> Iterator[InternalSearch]:
+    numbers, scopes, by = ARGUMENTS.get(init, (range(0), range(0), ""))
+    arguments = {number: entry.first(f"{ARGUMENT}{number}") for number in (*numbers, *scopes)}
+    bases = tuple(arguments[number] for number in scopes if "=" in arguments[number])
+    for number in numbers:
+        attribute = arguments[number].rpartition("=")[2].strip()  # also attribute=uid
+        scoped = not arguments[number].lower().startswith("attribute=")  # else the others are settings, too
+        yield InternalSearch(attribute=attribute, by=by, bases=bases if scoped else (), frequent=scoped)
+
+
+def _of_fixed_attributes(init: str) -> Iterator[InternalSearch]:
+    by, attributes = ALWAYS.get(init, ("", ()))
+    for attribute in attributes:
+        of_changelog = attribute in OF_CHANGELOG
+        yield InternalSearch(
+            attribute=attribute,
+            by=by,
+            bases=(CHANGELOG,) if of_changelog else (),
+            ordered=OF_CHANGELOG.get(attribute, False),
+            frequent=of_changelog,
+        )

@@ -120,7 +120,7 @@ class OpendsIndexes:
             backends=tuple(one.finished() for one in kept),
             whole=self.closed and all(one.listed or one.entry for one in kept),
             virtual_attributes=self.searches.virtual_attributes,
-            internal_searches=self.searches.by_attribute,
+            internal_searches=tuple(self.searches.found),
         )
 
     def _take_backend(self, entry: Entry, classes: set[str]) -> None:

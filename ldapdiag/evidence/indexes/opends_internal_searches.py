@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.indexes.internal_search import InternalSearch
+
 if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry
 
@@ -27,6 +29,7 @@ SEARCHERS = {
 """Classes of entries that make the server search, the setting that names the attributes, and what searches."""
 GROUPS = {"member": "static groups", "uniquemember": "static groups"}
 """Searched for when an entry is renamed or deleted, and when groups are loaded."""
+BASE, MATCH_BASE = "ds-cfg-base-dn", "ds-cfg-match-base-dn"
 VIRTUAL, VIRTUAL_TYPE = "virtual-attribute", "ds-cfg-attribute-type"
 MOST = 1000
 
@@ -35,17 +38,25 @@ class OpendsInternalSearches:
     """Collects the attributes that the server searches for internally, and those it computes."""
 
     def __init__(self) -> None:
-        self.by_attribute: dict[str, str] = dict(GROUPS)
-        """What searches, by attribute in lower case."""
+        self.found: dict[InternalSearch, None] = dict.fromkeys(
+            InternalSearch(attribute=attribute, by=by) for attribute, by in GROUPS.items()
+        )
         self.virtual_attributes: dict[str, str] = {}
 
     def take(self, entry: Entry) -> None:
         """Read the entry of an enabled plug-in, mapper or virtual attribute."""
-        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.by_attribute) >= MOST:
+        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.found) >= MOST:
             return
         for name in map(str.lower, entry.values("objectClass")):
             if name in SEARCHERS:
                 setting, what_for = SEARCHERS[name]
-                self.by_attribute |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
+                for attribute in entry.values(setting):
+                    search = InternalSearch(
+                        attribute=attribute,
+                        by=what_for,
+                        bases=entry.values(BASE) or entry.values(MATCH_BASE),
+                        frequent=True,
+                    )
+                    self.found[search] = None
             elif name.endswith(VIRTUAL) and VIRTUAL_TYPE in entry and len(self.virtual_attributes) < MOST:
                 self.virtual_attributes[entry.first(VIRTUAL_TYPE).lower()] = "a virtual attribute"

@@ -39,6 +39,7 @@ OWN_SEARCHES = (
     "olcUniqueAttribute",
     "olcUniqueURI",
     "olcConstraintAttribute",
+    "olcAccessLogDB",
     "olcAccessLogPurge",
     "olcDynListAttrSet",
     "olcDlAttrSet",
@@ -90,7 +91,7 @@ class OpenldapIndexes:
                 monitored=MONITOR in self.kinds if self.kinds & ALWAYS_LISTED else None,
                 substring_keys=self.substring_keys,
                 virtual_attributes=self.searches.computed,
-                internal_searches=self.searches.by_attribute,
+                internal_searches=self.searches.searches({key: one.suffixes for key, one in self.backends.items()}),
             )
 
     def _globals(self, entry: Entry) -> None:
@@ -99,6 +100,8 @@ class OpenldapIndexes:
         self.substring_keys = SubstringKeys(**dict(zip(SubstringKeys.__dataclass_fields__, lengths, strict=True)))
 
     def _settings(self, entry: Entry) -> None:
+        database = DATABASE.search(entry.key)
+        self.searches.database = database[0] if database else ""
         for overlay in entry.values(OVERLAY):
             self.searches.overlay(overlay)
         for name in (*OWN_SEARCHES, AUTHZ_REGEXP, SYNCREPL):

@@ -97,12 +97,13 @@ class IndexDirectives:
             file="slapd.conf",
             substring_keys=self.substring_keys,
             virtual_attributes=self.searches.computed,
-            internal_searches=self.searches.by_attribute,
+            internal_searches=self.searches.searches({each.name: tuple(each.suffixes) for each in self.databases}),
         )
 
     def _database(self, kind: str) -> None:
         self.numbered += kind not in UNNUMBERED
         self.current = None
+        self.searches.database = f"{{{self.numbered}}}{kind}"
         if kind in DATABASES and len(self.databases) < MOST_DATABASES:
             self.current = _Database(name=f"{{{self.numbered}}}{kind}", kind=kind)
             self.databases.append(self.current)

@@ -11,12 +11,15 @@ Sources: the slapo-*(5) pages, slapd.conf(5), servers/slapd/syncrepl.c; 2.5.13.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from ldapdiag.evidence.filter_tree import assertions, parse
+from ldapdiag.evidence.indexes.internal_search import InternalSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 COMPUTED = {"hassubordinates": "slapd", "subschemasubentry": "slapd"}
 """Operational attributes that slapd computes for each answer. (So is entryDN, which it finds without an index.)"""
@@ -29,7 +32,7 @@ OVERLAYS: Mapping[str, tuple[str, ...]] = {
 
 ATTRIBUTE = re.compile(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
 URL = re.compile(
-    r"(?P<ignored>ignore\s+)?ldap:///[^?\s\"]*\?(?P<attributes>[^?\s\"]*)(?:\?[^?\s\"]*(?:\?(?P<filter>[^\s\"]*))?)?"
+    r"(?P<ignored>ignore\s+)?ldap:///(?P<base>[^?\s\"]*)\?(?P<attributes>[^?\s\"]*)(?:\?[^?\s\"]*(?:\?(?P<filter>[^\s\"]*))?)?"
 )
 LIST_MEMBER = re.compile(r"(?P<member>[\w.-]+)\+(?P<member_of>[\w.-]+)(?P<static>@[\w.-]+)?\*?", re.ASCII)
 ORDER = re.compile(r"\{\d{1,9}\}", re.ASCII)
@@ -43,9 +46,22 @@ class SlapdInternalSearches:
     """Collects the attributes that slapd searches for and those it computes, in lower case, with the overlay."""
 
     def __init__(self) -> None:
-        self.by_attribute: dict[str, str] = {}
-        """What searches, by attribute in lower case."""
+        self.found: dict[tuple[str, InternalSearch], None] = {}
+        """With the database of the overlay or setting; empty: not known, or of all."""
+        self.database = ""
+        """The database of what is read next."""
+        self.log_suffixes: dict[str, str] = {}
+        """The suffix of the access log's own database, by the database that is logged."""
         self.computed: dict[str, str] = dict(COMPUTED)
+
+    def searches(self, suffixes_of: Mapping[str, tuple[str, ...]]) -> tuple[InternalSearch, ...]:
+        """Return the searches, each below its own base or the suffixes of its database."""
+        only = next(iter(suffixes_of.values())) if len(suffixes_of) == 1 else ()
+        placed = (
+            search if search.bases else replace(search, bases=suffixes_of.get(database, only))
+            for database, search in self.found
+        )
+        return tuple(dict.fromkeys(one if one.bases else replace(one, frequent=False) for one in placed))
 
     def overlay(self, name: str) -> None:
         """Read the name of an overlay: `syncprov`, `{0}syncprov`."""
@@ -69,23 +85,28 @@ class SlapdInternalSearches:
         """Read `strict ldap:///ou=people,dc=x?uid,mail?sub ldap:///?employeeNumber`."""
         for url in URL.finditer(value):
             if not url["ignored"]:
-                self._add("unique", url["attributes"].split(","))
+                self._add("unique", url["attributes"].split(","), url["base"])
 
     def constraint(self, value: str) -> None:
         """Read `manager uri ldap:///ou=people,dc=x?uid?one`."""
         for url in URL.finditer(value):
-            self._add("constraint", url["attributes"].split(","))
+            self._add("constraint", url["attributes"].split(","), url["base"])
 
     def authz_regexp(self, value: str) -> None:
         """Read `uid=([^,]*),cn=gssapi,cn=auth ldap:///dc=x??sub?(uid=$1)`."""
         for url in URL.finditer(value):
             if tree := parse(url["filter"] or ""):
-                self._add("authz-regexp", (one.attribute for one in assertions(tree)))
+                self._add("authz-regexp", (one.name for one in assertions(tree)), url["base"])
 
     def access_log_purge(self, value: str) -> None:
         """Read the purge setting of the access log, which needs an index in the log's own database."""
         if value:
-            self._add("accesslog", ("reqStart",))
+            self._add("accesslog", ("reqStart",), self.log_suffixes.get(self.database, ""))
+
+    def access_log_database(self, value: str) -> None:
+        """Read the suffix of the access log's own database."""
+        if len(self.log_suffixes) < MOST:
+            self.log_suffixes[self.database] = value.strip('"')
 
     def syncrepl(self, value: str) -> None:
         """Read the setting of a consumer, which finds entries by UUID, and stale ones by CSN."""
@@ -112,11 +133,13 @@ class SlapdInternalSearches:
             if ATTRIBUTE.fullmatch(name) and len(self.computed) < MOST:
                 self.computed[name.lower()] = "collect"
 
-    def _add(self, overlay: str, attributes: Iterator[str] | list[str] | tuple[str, ...]) -> None:
+    def _add(self, overlay: str, attributes: Iterable[str], base: str = "") -> None:
+        bases = (unquote(base),) if base and "$" not in base else ()
         for attribute in attributes:
-            name = attribute.strip('"').lower()
-            if ATTRIBUTE.fullmatch(name) and len(self.by_attribute) < MOST:
-                self.by_attribute.setdefault(name, overlay)
+            name = attribute.strip('"')
+            if ATTRIBUTE.fullmatch(name) and len(self.found) < MOST:
+                search = InternalSearch(attribute=name, by=overlay, bases=bases, frequent=True)
+                self.found[self.database, search] = None
 
 
 SETTINGS: Mapping[str, Callable[[SlapdInternalSearches, str], None]] = {
@@ -130,6 +153,8 @@ SETTINGS: Mapping[str, Callable[[SlapdInternalSearches, str], None]] = {
     "olcconstraintattribute": SlapdInternalSearches.constraint,
     "authz-regexp": SlapdInternalSearches.authz_regexp,
     "olcauthzregexp": SlapdInternalSearches.authz_regexp,
+    "logdb": SlapdInternalSearches.access_log_database,
+    "olcaccesslogdb": SlapdInternalSearches.access_log_database,
     "logpurge": SlapdInternalSearches.access_log_purge,
     "olcaccesslogpurge": SlapdInternalSearches.access_log_purge,
     "syncrepl": SlapdInternalSearches.syncrepl,

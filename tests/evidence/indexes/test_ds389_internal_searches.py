@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indexes_389 import index, plugin, read
+from internal_searches import searched_by
 from ldapdiag.evidence.indexes import ds389_internal_searches as searchers
 from reading import facts_of
 
@@ -58,22 +59,22 @@ SEARCHING = [
 class TestWhatTheServerSearchesFor:
     @pytest.mark.parametrize(("text", "by", "attributes"), SEARCHING)
     def test_is_relied_upon(self, text: str, by: str, attributes: str) -> None:
-        assert read(text + index()).internal_searches == dict.fromkeys(attributes.split(), by)
+        assert searched_by(read(text + index()).internal_searches) == dict.fromkeys(attributes.split(), by)
 
     def test_may_be_relied_upon_for_more_than_one_reason(self) -> None:
         text = plugin("NSUniqueAttr_Init", "uniqueness-attribute-name: uid") + sasl("(uid=\\1)")
-        assert read(text + index()).internal_searches == {"uid": "attribute uniqueness, SASL mapping"}
+        assert searched_by(read(text + index()).internal_searches) == {"uid": "attribute uniqueness, SASL mapping"}
 
     @pytest.mark.parametrize("order", [1, -1])
     def test_is_not_relied_upon_while_the_plug_in_is_off(self, order: int) -> None:
         off = plugin("dna_init", name="dna", on=False)
         definition = "dn: cn=ids,cn=dna,cn=plugins,cn=config\ndnaType: uidNumber\n\n"
         uniqueness = plugin("NSUniqueAttr_Init", "uniqueness-attribute-name: mail", name="other", on=False)
-        assert read("".join([off, definition, uniqueness][::order]) + index()).internal_searches == {}
+        assert searched_by(read("".join([off, definition, uniqueness][::order]) + index()).internal_searches) == {}
 
     def test_what_is_no_attribute_type_is_left_out(self) -> None:
         text = plugin("NSUniqueAttr_Init", "uniqueness-attribute-name: u;id", "uniqueness-attribute-name: `x`")
-        assert read(text + index()).internal_searches == {}
+        assert searched_by(read(text + index()).internal_searches) == {}
 
     def test_class_of_service_and_roles_are_computed(self) -> None:
         values = "cosAttribute: postalCode override\ncosAttribute: ;x"
@@ -92,5 +93,5 @@ class TestWhatTheServerSearchesFor:
         monkeypatch.setattr(searchers, "MOST_FOUND", 3)
         lines = (f"uniqueness-attribute-name: a{number}" for number in range(9))
         found = read(plugin("NSUniqueAttr_Init", *lines) + index())
-        assert len(found.internal_searches) == 3
+        assert len(searched_by(found.internal_searches)) == 3
         assert "Only the first 3 attributes" in found.origin.notes[0]

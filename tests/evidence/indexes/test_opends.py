@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from internal_searches import searched_by
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
@@ -146,9 +147,9 @@ class TestRest:
         found = configuration_of(
             f"{PING}\n{plugin}\n{virtual}\n{plugin.replace('true', 'false').replace('uid', 'mail')}"
         )
-        assert found.internal_searches["uid"] == "uniqueness"
-        assert "member" in found.internal_searches
-        assert "mail" not in found.internal_searches
+        assert searched_by(found.internal_searches)["uid"] == "uniqueness"
+        assert "member" in searched_by(found.internal_searches)
+        assert "mail" not in searched_by(found.internal_searches)
         assert set(found.virtual_attributes) == {"status"}
 
     @pytest.mark.parametrize("name", ["backendstat-list-indexes.offline.txt", "verify-index.txt"])

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from internal_searches import searched_by
 from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
 from ldapdiag.evidence.indexes.entry_count import EntryCount
 from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
@@ -240,7 +241,7 @@ class TestOwnSearches:
         ],
     )
     def test_what_a_setting_makes_slapd_search_for(self, setting: tuple[str, str], attributes: dict[str, str]) -> None:
-        assert own(setting).by_attribute == attributes
+        assert searched_by(own(setting).searches({})) == attributes
 
     def test_what_it_computes(self) -> None:
         found = own(
@@ -258,13 +259,13 @@ class TestOwnSearches:
             DATABASE + "olcDbIndex: cn eq\n\ndn: olcOverlay={0}syncprov,olcDatabase={1}mdb,cn=config\n"
             "olcOverlay: {0}syncprov\n\n"
         )
-        assert found.internal_searches == {"entrycsn": "syncprov", "entryuuid": "syncprov"}
-        assert indexes_of("database mdb\ndirectory /x\noverlay dds\n").internal_searches == {
+        assert searched_by(found.internal_searches) == {"entrycsn": "syncprov", "entryuuid": "syncprov"}
+        assert searched_by(indexes_of("database mdb\ndirectory /x\noverlay dds\n").internal_searches) == {
             "entryexpiretimestamp": "dds"
         }
 
     @given(st.sampled_from(["unique_uri", "olcAuthzRegexp", "dynlist-attrset", "collectinfo"]), st.text(max_size=100))
     def test_no_value_crashes_it(self, name: str, value: str) -> None:
         found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
-        for attribute in (*found.by_attribute, *found.computed):
+        for attribute in (*searched_by(found.searches({})), *found.computed):
             assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()

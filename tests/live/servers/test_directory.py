@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from internal_searches import searched_by
 from lab.directory_servers import DSE
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
@@ -152,7 +153,7 @@ class TestOn389:
         (limit,) = added.scan_limits
         assert (added.types, added.initial, added.system) == ({"eq", "sub"}, 2, False)
         assert (limit.limit, limit.types, limit.flags, limit.values) == (0, {"eq"}, {"AND"}, ("nobody",))
-        assert "attribute uniqueness" in found.internal_searches["uid"]
+        assert "attribute uniqueness" in searched_by(found.internal_searches)["uid"]
         assert found.virtual_attributes == {"nsrole": "roles", "postalcode": "class of service"}
 
     def test_the_schema_is_read(self, ds):

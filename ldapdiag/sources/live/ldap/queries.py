@@ -190,6 +190,7 @@ JAVA_SETTINGS = (
     *opends.NAMES,
     *opends.PING_SETTINGS,
     *(setting for setting, _ in searchers.SEARCHERS.values()),
+    searchers.MATCH_BASE,
     searchers.VIRTUAL_TYPE,
 )
 JAVA_CLASSES = (*opends.INDEX_CLASSES, opends.COMPOSITE, *searchers.SEARCHERS)

@@ -14,6 +14,7 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     nsslapd-pagedlookthroughlimit nsslapd-backend-implement nsslapd-plugininitfunc nsslapd-pluginenabled
     referint-membership-attr uniqueness-attribute-name memberofgroupattr memberofattr dnatype linktype managedtype
     automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
+    nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
     nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype"
 
 ns_slapd() {
@@ -129,7 +130,7 @@ OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout 
     olcupdatedn"
 OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
-    olcaccesslogpurge olcdynlistattrset olcdlattrset olccollectinfo"
+    olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo"
 MOST_OVERLAYS=200
 
 # find_openldap PID: set openldap_config to its configuration, a folder or a file; return whether it is readable.
@@ -236,6 +237,7 @@ slapd_conf_settings() {
             TYPES = "(pres|eq|approx|sub|substr|subinitial|subany|subfinal|nosubtypes|notags|nolang)"
             TYPES = "^" TYPES "(," TYPES ")*$"
             PATTERN["refint_attributes"] = PATTERN["unique_attributes"] = "^[A-Za-z0-9][A-Za-z0-9._;-]*$"
+            PATTERN["logdb"] = "^\"?[A-Za-z0-9=, .-]+\"?$"
             PATTERN["logpurge"] = "^[0-9+:]+$"
             PATTERN["dynlist-attrset"] = "^[A-Za-z0-9_.:+@*-]+$"
             PATTERN["collectinfo"] = "^[A-Za-z0-9_.;,=-]+$"
@@ -290,7 +292,7 @@ OPENDJ_SETTINGS="ds-cfg-idle-time-limit ds-cfg-use-tcp-keep-alive ds-cfg-listen-
 OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-cfg-substring-index-entry-limit
     ds-cfg-substring-length ds-cfg-index-extensible-matching-rule ds-cfg-index-filter-pattern ds-cfg-backend-id
     ds-cfg-workflow-element-id ds-cfg-base-dn ds-cfg-prime-index ds-cfg-cache-mode ds-cfg-background-prime
-    ds-cfg-type ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
+    ds-cfg-type ds-cfg-match-base-dn ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
 
 # java_instance PID: the configuration file of a directory server in Java; nothing for any other program.
 java_instance() {

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from internal_searches import searched_by
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration, ds389_internal_searches
 from ldapdiag.evidence.origin import Origin
@@ -120,4 +121,4 @@ def test_a_slapd_conf_keeps_all_its_indexes(tmp_path, awk) -> None:
     }
     assert replace(excerpt, backends=()) == replace(whole, backends=())
     assert len(expected.definitions) == 10
-    assert whole.internal_searches.keys() >= {"member", "uid", "employeenumber", "entrydn", "reqstart"}
+    assert searched_by(whole.internal_searches).keys() >= {"member", "uid", "employeenumber", "entrydn", "reqstart"}
