@@ -76,7 +76,7 @@ def test_attribute_uniqueness_of_389_ds(laboratory, tmp_path):
         (one,) = judged("dse.ldif")
         assert isinstance(one, Finding)
         assert (one.observed["attribute"], one.observed["types"]) == ("title", ["eq"])
-        paste(host, one.remedies[0].text)
+        paste(host, f"LDAP_URI=ldap://127.0.0.1\n{one.remedies[0].text}")
         wait_for(lambda: "nsTaskExitCode: 0" in server.search("cn=index,cn=tasks,cn=config"), "the build does not end")
         assert "notes=" not in internal("second")
         (one,) = judged("dse.ldif")
