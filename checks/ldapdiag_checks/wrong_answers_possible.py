@@ -10,7 +10,9 @@ from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.answer_proof import prove_answers
-from ldapdiag.servers.index_remedies import build_indexes
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.ds389.number_order import RULE
+from ldapdiag.servers.index_remedies import add_indexes, build_indexes
 from ldapdiag.wording import counted
 
 TITLES = {
@@ -19,6 +21,7 @@ TITLES = {
     BuildState.RECREATED: "is a default index that a start of the server has added again, without entries",
     BuildState.INTERRUPTED: "was built in part only, and the server uses it",
     BuildState.CHANGED: "was changed and not built since",
+    BuildState.TEXT_ORDER: "sorts numbers as text, so that ranges miss entries",
 }
 CONFIDENCES = {
     BuildState.WRONG: Confidence.CERTAIN,
@@ -26,7 +29,17 @@ CONFIDENCES = {
     BuildState.RECREATED: Confidence.LIKELY,
     BuildState.INTERRUPTED: Confidence.LIKELY,
     BuildState.CHANGED: Confidence.POSSIBLE,
+    BuildState.TEXT_ORDER: Confidence.LIKELY,
 }
+EFFECT = {
+    False: "Searches that use it may return too few entries, or none, without an error or a note.\n"
+    "Do not restart the server, and do not trust empty answers, before it is built.",
+    True: "Ranges (>= and <=) are read from the keys that are in the range as text, in which 10 is before 9. They "
+    "return too few entries, without an error or a note, unless so many keys are read that the server examines every "
+    "entry.\n"
+    "Equality is right.",
+}
+"""What such an index does to searches; by whether only ranges are affected."""
 MOST_NAMED = 10
 
 
@@ -53,12 +66,14 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     ## Severity
     - critical: the index lacks entries, certainly or likely.
     - high: an index with a matching rule (nsMatchingRule) was changed: its keys have another form then.
+    - high: an index of 389-ds sorts numbers as text, and searches for ranges in the log used it (without a note).
     - medium: another index was changed.
 
     ## Why it matters
     Such a search returns too few entries, or none, with success, without a note and within a millisecond. Accounts,
-    group members and access rules are missing, and no log shows it. An integer attribute without an ordering rule
-    (uidNumber) is another matter: its ranges are right, but slow.
+    group members and access rules are missing, and no log shows it. Ranges of an integer attribute without an
+    ordering rule (uidNumber by default) are right where the server notes them as unindexed, and slow; without a note
+    they are read in the order of text.
 
     ## What to do
     Prove it with the printed searches, then build the index. Do not restart the server before the build is finished.
@@ -79,6 +94,8 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
 
 def _severity(one: IndexHistory) -> Severity:
+    if one.state is BuildState.TEXT_ORDER:
+        return Severity.HIGH
     if one.state is BuildState.CHANGED:
         return Severity.HIGH if one.definition.rules else Severity.MEDIUM
     return Severity.CRITICAL
@@ -86,25 +103,22 @@ def _severity(one: IndexHistory) -> Severity:
 
 def _confidence(one: IndexHistory) -> Confidence:
     """Return how sure it is; without an errors log a default index may have been built since."""
+    if one.state is BuildState.TEXT_ORDER and one.answer is not None and one.answer.missing:
+        return Confidence.CERTAIN
     unlogged = one.state is BuildState.RECREATED and not one.logged
     return Confidence.POSSIBLE if unlogged else CONFIDENCES[one.state]
 
 
 def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -> Finding:
     attribute, backend = one.definition.attribute, one.backend
-    remedies: tuple[Remedy, ...] = (
-        *prove_answers(indexing.address, backend, one.definition, indexing.configuration),
-        *build_indexes(indexing.address, backend, (attribute,), indexing.configuration, indexing.schema),
-    )
+    remedies = _remedies(one, indexing)
     return Finding(
         subject=f"{attribute} of {backend.name} at {builds.server}",
         key=f"{builds.server}|{backend.name}|{attribute.lower()}",
         severity=_severity(one),
         confidence=_confidence(one),
         title=f"the index {attribute} of {backend.name} at {builds.server} {TITLES[one.state]}",
-        detail=f"{one.why[:1].upper()}{one.why[1:]}.\n"
-        "Searches that use it may return too few entries, or none, without an error or a note.\n"
-        "Do not restart the server, and do not trust empty answers, before it is built.",
+        detail=f"{one.why[:1].upper()}{one.why[1:]}.\n{EFFECT[one.state is BuildState.TEXT_ORDER]}",
         observed={
             "server": builds.server,
             "backend": backend.name,
@@ -121,6 +135,19 @@ def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -
         hosts=(builds.host,),
         remedies=remedies,
         origins=builds.origins,
+    )
+
+
+def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
+    """Return the searches that prove it, and the commands that build the index, if need be with an ordering rule."""
+    address, backend, attribute = indexing.address, one.backend, one.definition.attribute
+    configuration, schema = indexing.configuration, indexing.schema
+    if one.state is BuildState.TEXT_ORDER:
+        rule = Change(attribute, "eq", RULE)
+        return add_indexes(address, backend, (rule,), configuration, schema, None)
+    return (
+        *prove_answers(address, backend, one.definition, configuration),
+        *build_indexes(address, backend, (attribute,), configuration, schema),
     )
 
 

@@ -63,6 +63,13 @@ SampleInterval = Annotated[
         help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
     ),
 ]
+ProbeAnswers = Annotated[
+    bool,
+    typer.Option(
+        "--probe-answers",
+        help="Search entries of each ldap:// target by their values, to test that its indexes answer right.",
+    ),
+]
 
 
 OptionsFactory = Callable[[], "CollectionOptions"]
@@ -82,6 +89,7 @@ def collection_options(  # noqa: PLR0913  one parameter per option
     sudo: Sudo = False,
     timeout: Timeout = 10,
     apart: SampleInterval = 4.0,
+    probe_answers: ProbeAnswers = False,
 ) -> CollectionOptions:
     """Return the collection options. Raises UsageError for options that exclude each other."""
     from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late
@@ -96,7 +104,13 @@ def collection_options(  # noqa: PLR0913  one parameter per option
         ca_file=ca_file,
         insecure=insecure,
     )
-    return CollectionOptions(bind=bind, sudo=sudo, timeout_seconds=timeout, sample_interval_seconds=apart)
+    return CollectionOptions(
+        bind=bind,
+        sudo=sudo,
+        timeout_seconds=timeout,
+        sample_interval_seconds=apart,
+        probe_answers=probe_answers,
+    )
 
 
 def with_collection_options(command: Callable[..., None]) -> Callable[..., None]:

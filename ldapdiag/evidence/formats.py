@@ -45,6 +45,7 @@ MODULES = (
     "indexes.dsconf_list",
     "indexes.dsconfig_list",
     "indexes.index_status",
+    "indexes.probed_answers",
     "server_log_formats.ds389_errors",
     "server_log_formats.slapd",
     "server_log_formats.access",

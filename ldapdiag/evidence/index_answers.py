@@ -31,5 +31,3 @@ class IndexAnswers:
 
     origin: Origin
     indexes: tuple[ProbedIndex, ...]
-    unread: tuple[str, ...] = ()
-    """Attributes that were not probed, each with the reason."""

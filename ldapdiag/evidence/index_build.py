@@ -24,3 +24,5 @@ class IndexBuild:
     finished: datetime | None = None
     failed: bool = False
     """It failed, or the server started again before it had finished: the index lacks entries."""
+    restarted: bool = False
+    """The server started after that in the same log, and uses the index as it is."""

@@ -111,13 +111,18 @@ def check_answers(suffix: str, attribute: str, types: Iterable[str], rules: Iter
         return "skip_check 'an index whose attribute has no valid name'"
     if attribute.partition(";")[0].lower() in SECRETS:
         return f"skip_check '{attribute}: its values are secret'"
-    assertions = dict.fromkeys(one for type_ in types for one in ASSERTIONS.get(type_, ()))
-    assertions |= dict.fromkeys(one for rule in rules for one in _by_rule(rule))
+    assertions = assertions_of(types, rules)
     if not assertions:
         return f"skip_check '{attribute}: no search is known that uses this index'"
     return " ".join(
         ["check_answers", shlex.quote(suffix), shlex.quote(attribute), *(f"'({attribute}{one})'" for one in assertions)]
     )
+
+
+def assertions_of(types: Iterable[str], rules: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return what follows the attribute in the filters that use its indexes; VALUE stands for a value."""
+    found = dict.fromkeys(one for type_ in types for one in ASSERTIONS.get(type_, ()))
+    return tuple(found | dict.fromkeys(one for rule in rules for one in _by_rule(rule)))
 
 
 def _by_rule(rule: str) -> tuple[str, ...]:

@@ -50,6 +50,8 @@ class CollectionOptions:
     It holds for the whole step, whatever the target sends and however it sends it."""
     sample_interval_seconds: float = 4.0
     """Time between the two snapshots of a server."""
+    probe_answers: bool = False
+    """Compare the answers of the indexes of LDAP targets with entries, which searches the data of users."""
     logs: bool = False
     """Collect the access logs of the directory servers on the hosts, too."""
     ldap_ports: frozenset[int] = frozenset()

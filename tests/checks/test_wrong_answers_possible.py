@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import facts
+from audits import Audit
 from incidents import diagnosed_facts
 from indexes_389 import DATABASES, LIST, index
 from ldapdiag.evidence.family import Family, ServerIdentity
@@ -207,3 +208,27 @@ def test_slapd_is_judged_by_a_probe_only() -> None:
 def test_opendj_uses_an_index_only_when_it_is_built() -> None:
     (one,) = slapd(family=Family.OPENDJ)
     assert isinstance(one, Clear)
+
+
+def ranges(notes: bytes, filter_: str = "(uidNumber>=5000)") -> list[Verdict]:
+    audit = Audit()
+    audit.has("uidNumber", "eq")
+    audit.asks(filter_, notes)
+    told = diagnosed_facts(audit.facts()).judged
+    return [one.verdict for one in told if one.check == "wrong-answers-possible" and isinstance(one.verdict, Finding)]
+
+
+def test_a_range_of_numbers_without_a_note_was_read_in_the_order_of_text() -> None:
+    (one,) = ranges(b"")
+    assert isinstance(one, Finding)
+    assert (one.observed["state"], one.severity, one.confidence) == ("text-order", Severity.HIGH, Confidence.LIKELY)
+    assert "integerOrderingMatch" in one.remedies[0].text
+
+
+def test_a_range_of_numbers_with_a_note_is_right_and_slow() -> None:
+    assert ranges(b"A") == []
+
+
+@pytest.mark.parametrize("filter_", ["(uidNumber=5000)", "(&(uid=joe)(uidNumber>=5000))", "(cn>=b)"])
+def test_other_searches_do_not_depend_on_the_order_of_numbers(filter_: str) -> None:
+    assert ranges(b"", filter_) == []

@@ -8,19 +8,22 @@ the builds and starts in the errors log, and the answers of the index itself (`-
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
+from ldapdiag.analysis.indexes.range_searches import count_ranges, misses_numbers
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.server_starts import ErrorsLogs, Starts, errors_logs, shown, starts_of
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.processes import ProcessTable
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.index_answers import ProbedIndex
@@ -28,8 +31,10 @@ if TYPE_CHECKING:
 OF_THE_DATABASE = "cn=ldbm database,cn=plugins,cn=config"
 """The creator of the default indexes that 389-ds adds to a database by itself."""
 AT_ONCE = timedelta(minutes=2)
-"""Indexes added within this time of their database are as empty as it was."""
+"""Indexes added within this time of their database are as empty as it was: 389-ds updates them with each entry."""
+SAME_CHANGE = timedelta(seconds=5)
 USED_WHEN_BUILT = frozenset({Family.OPENDJ, Family.PING})
+RANGE_FILTERS = (">=@)", "<=@)")
 ENOUGH_SAMPLES = 3
 """Entries that an index must find to outweigh what its history suggests."""
 
@@ -51,12 +56,15 @@ class BuildState(StrEnum):
     INTERRUPTED = "interrupted"
     CHANGED = "changed"
     """Its entry was changed after the last build; which attribute of the entry is not known."""
+    TEXT_ORDER = "text-order"
+    """It sorts numbers as text, and searches for ranges use it (389-ds)."""
     UNKNOWN = "unknown"
 
 
-DOUBTFUL = frozenset(
+INCOMPLETE = frozenset(
     {BuildState.WRONG, BuildState.NEVER_BUILT, BuildState.RECREATED, BuildState.INTERRUPTED, BuildState.CHANGED}
 )
+DOUBTFUL = INCOMPLETE | {BuildState.TEXT_ORDER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,21 +120,23 @@ def trace_builds(
     server: Instance,
     processes: tuple[ProcessTable, ...],
     answers: tuple[IndexAnswers, ...],
+    traffic: Traffic | None,
 ) -> BuildHistory:
     """Find out for each index of a server whether it was built."""
     logs, starts = errors_logs(server), starts_of(server, facts_of(processes, server.host))
     probes = facts_of(answers, server.name)
     probed = {(one.backend.lower(), one.attribute.lower()): one for probe in probes for one in probe.indexes}
-    histories = [
-        _history(backend, definition, indexes.configuration.identity.family, logs, starts, probed)
+    family = indexes.configuration.identity.family
+    histories = (
+        _history(backend, definition, family, logs, starts, probed)
         for backend in indexes.configuration.backends
         for definition in backend.definitions
         if definition.types and not definition.system
-    ]
+    )
     return BuildHistory(
         server=server.name,
         host=server.host,
-        indexes=tuple(histories),
+        indexes=tuple(_in_order(one, indexes, traffic) for one in histories),
         origins=tuple(sorted({*indexes.origins, *server.origins_of(*server.logs, *probes)})),
     )
 
@@ -153,10 +163,26 @@ def _history(
     return IndexHistory(backend=backend, definition=definition, state=state, why=why, logged=logged, answer=answer)
 
 
+def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:
+    """Return a history with what the order of the keys does to ranges of numbers."""
+    answer, definition = history.answer, history.definition
+    if not misses_numbers(definition, indexes):
+        return history
+    wrong = answer.filters if answer is not None else ()
+    if history.state is BuildState.WRONG and wrong and all(one.endswith(RANGE_FILTERS) for one in wrong):
+        return replace(history, state=BuildState.TEXT_ORDER)
+    count = count_ranges(history.backend, definition, indexes, traffic)
+    if not count or history.state in INCOMPLETE:
+        return history
+    why = f"its keys are sorted as text, and {counted(count, 'search', 'searches')} for a range used it"
+    return replace(history, state=BuildState.TEXT_ORDER, why=why)
+
+
 def _by_answer(answer: ProbedIndex, state: BuildState, why: str) -> tuple[BuildState, str]:
     """Return what a probe shows: one wrong answer proves, several right ones outweigh the history."""
     if answer.missing:
-        return BuildState.WRONG, f"{answer.missing} of {answer.samples} entries are not found by their own value"
+        by = f" ({', '.join(answer.filters)})" if answer.filters else ""
+        return BuildState.WRONG, f"{answer.missing} of {answer.samples} entries are not found by their own value{by}"
     outweighs = answer.samples >= ENOUGH_SAMPLES or (state is BuildState.UNKNOWN and answer.samples > 0)
     return (BuildState.RIGHT, f"it finds all {answer.samples} entries of a probe") if outweighs else (state, why)
 
@@ -168,7 +194,7 @@ def _by_times(
     build = logs.build_of(backend.name, definition.attribute)
     if build is not None and build.finished is None:
         began = f"a build that began at {shown(build.started)}"
-        if used := starts.since(build.started):
+        if used := starts.since(build.started) or ("the server started then" if build.restarted else ""):
             return BuildState.INTERRUPTED, f"{began} did not finish, and {used}"
         return BuildState.UNUSED, f"{began} {'failed' if build.failed else 'has not finished'}"
     at = changed(definition)
@@ -176,7 +202,7 @@ def _by_times(
         return BuildState.UNKNOWN, "its entry has no time stamp"
     if build is not None and build.started >= at:
         return BuildState.BUILT, f"built at {shown(build.started)}"
-    if _is_of(backend, at):
+    if build is None and _is_of(backend, at):
         return BuildState.BUILT, "as old as its database"
     return _unbuilt(backend, definition, at, logs, starts)
 
@@ -206,7 +232,7 @@ def _unbuilt(
 def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) -> bool:
     """Return whether an index had been built, or its database was empty, before its entry was changed."""
     created, modified = definition.created, definition.modified
-    if created is None or modified is None or modified <= created + AT_ONCE:
+    if created is None or modified is None or modified <= created + SAME_CHANGE:
         return False
     build = logs.build_of(backend.name, definition.attribute)
     return _is_of(backend, created) or (build is not None and build.started >= created)

@@ -119,7 +119,7 @@ def _read_message(summary: LogSummary, builds: IndexBuilds, line: str, stamp: re
     time = _time(stamp)
     for at in _beginnings(line, stamp.end()):
         if STARTING.match(line, at):
-            builds.interrupt()
+            builds.restart()
             summary.start_times.extend([time] if time else [])
         if _message_at(summary, line, at) or (time and builds.message_at(line, at, time)):
             return

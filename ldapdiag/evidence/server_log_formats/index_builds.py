@@ -50,13 +50,19 @@ class IndexBuilds:
         elif imported := IMPORTED.match(line, at):
             self._imported(imported[1].lower(), time)
         elif FAILED.match(line, at):
-            self.interrupt()
+            self._failed()
         else:
             return False
         return True
 
-    def interrupt(self) -> None:
-        """End the running builds as failed: the log has an error, or the server started."""
+    def restart(self) -> None:
+        """End the running builds as failed at a start of the server, which then uses what they have built."""
+        self._failed()
+        for key, build in self.last.items():
+            if build.failed:
+                self.last[key] = replace(build, restarted=True)
+
+    def _failed(self) -> None:
         for key in self.running:
             self.last[key] = replace(self.last[key], failed=True)
         self.running.clear()

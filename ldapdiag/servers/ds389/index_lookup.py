@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.ds389.matching_rules import rule_index
+from ldapdiag.servers.ds389.number_order import INTEGER, sorts_as_text
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 
@@ -28,11 +29,9 @@ INDEX_TYPES = {
     AssertionKind.PRESENCE: "pres",
 }
 
-INTEGER = "1.3.6.1.4.1.1466.115.121.1.27"
 BINARY = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (5, 23, 28, 40))
 WITHOUT_SUBSTRINGS = BINARY | {INTEGER}
 """Syntaxes without substring keys; tested with one attribute of each syntax of 2.3.1."""
-SORTED_AS_NUMBERS = frozenset({"integerorderingmatch", "2.5.13.15"})
 
 RULE = "rule"
 """Keys by a matching rule; a limit for another type does not apply to them."""
@@ -268,17 +267,8 @@ def _common(amount: Amount, assertion: Assertion, definition: IndexDefinition | 
 
 
 def _is_sorted_as_text(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> bool:
-    """Return whether a range of numbers is read from an index whose keys are sorted as text (10 before 9).
-
-    Keys have the order of the attribute's own ordering rule, if the schema names one. Measured with 2.3.1:
-    (shadowMax>=990) of the values 0 to 3019 returns 10 entries instead of 2030; a range whose keys, in the order of
-    text, are more than the scan limit is a scan, and right.
-    """
-    schema, name = database.schema, assertion.attribute
-    has_order = schema.whole and schema.ordering(name)  # 389-ds gives uidNumber none; the standard schema does
-    if assertion.kind not in RANGES or schema.syntax(name) != INTEGER or has_order:
-        return False
-    return definition is None or not {rule.lower() for rule in definition.rules} & SORTED_AS_NUMBERS
+    """Return whether a range of numbers is read from an index whose keys are sorted as text."""
+    return assertion.kind in RANGES and sorts_as_text(assertion.attribute, definition, database.schema)
 
 
 def _leaf(assertion: Assertion, index_use: IndexUse, cause: Cause, change: Change | None = None, why: str = "") -> Leaf:

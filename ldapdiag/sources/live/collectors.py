@@ -65,7 +65,13 @@ class DirectoryCollector:
         """The server's address; the loopback address for a local socket."""
         self._session = _session(target, options.bind)
         query = partial(query_directory, target.address, target.label, options.bind, folder=target.name)
-        self._query = partial(query, timeout_seconds=options.timeout_seconds, stop=stop, budget=budget)
+        self._query = partial(
+            query,
+            timeout_seconds=options.timeout_seconds,
+            stop=stop,
+            budget=budget,
+            probes_answers=options.probe_answers,
+        )
 
     def collect(self) -> Iterator[Input | Gap]:
         """Yield the answers of the server."""

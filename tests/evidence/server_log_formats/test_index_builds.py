@@ -47,7 +47,7 @@ def test_a_build_of_several_indexes_finishes_at_once() -> None:
 @pytest.mark.parametrize("end", [START, "task_index_thread - Index failed (error -1)"])
 def test_a_build_that_a_crash_or_a_shutdown_ended(end: str) -> None:
     read = log(indexing("uid"), end, "later - a line")
-    assert read.index_builds == (IndexBuild(**UID, started=at(0), failed=True),)
+    assert read.index_builds == (IndexBuild(**UID, started=at(0), failed=True, restarted=end == START),)
     assert read.start_times == ((at(1),) if end == START else ())
 
 

@@ -69,6 +69,10 @@ class TimeLimit:
     def __post_init__(self) -> None:
         self.deadline = time.monotonic() + self.seconds
 
+    def restart(self) -> None:
+        """Begin another step, with a limit of its own."""
+        self.deadline = time.monotonic() + self.seconds
+
     def tick(self) -> float:
         """Return how many seconds to wait until the next check. Raises QueryFailed at the limit or when stopped."""
         if self.stop.is_set():

@@ -13,10 +13,12 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.evidence import ldif_format
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.host_formats import failed_probe
+from ldapdiag.evidence.indexes import IndexConfiguration, probed_answers
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
@@ -24,6 +26,7 @@ from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.collection_options import StartTls
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ldap import queries
+from ldapdiag.sources.live.ldap.answer_probe import AnswerProbe
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTrust, connect, secure
 from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage
 from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
 WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3"
 TLS_PORTS = frozenset({636, 3269})
-FAILED_PROBE = "ldap-probe.txt"
+FAILED_PROBE, ANSWERS = "ldap-probe.txt", "index-answers.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class DirectoryAnswers:
     """The server's address, also of a connection that failed; None for a local socket, and without an address."""
 
 
-def query_directory(
+def query_directory(  # noqa: PLR0913  what is queried, as whom, and the limits
     address: LdapAddress,
     label: str,
     bind: BindOptions,
@@ -65,13 +68,16 @@ def query_directory(
     timeout_seconds: int,
     stop: threading.Event,
     budget: Budget | None = None,
+    probes_answers: bool = False,
 ) -> DirectoryAnswers:
     """Send a directory server all queries for its product; `stop` ends the session early.
 
-    `label` names the server in messages. The size of the answers counts against `budget`, which may be shared.
+    `probes_answers`: compare the answers of its indexes with entries, too. `label` names the server in messages.
+    The size of the answers counts against `budget`, which may be shared.
     Never raises for a fault of the server: each failure is a gap, and the answers before it are kept.
     """
-    session = _Session(address, label, bind, TimeLimit(timeout_seconds, stop), budget or Budget(RUN_BYTES))
+    limit, budget = TimeLimit(timeout_seconds, stop), budget or Budget(RUN_BYTES)
+    session = _Session(address, label, bind, limit, budget, probes_answers=probes_answers)
     try:
         session.run()
     except QueryFailed as failure:
@@ -93,7 +99,14 @@ class _Session:
     """One connection, its queries and their results."""
 
     def __init__(
-        self, address: LdapAddress, label: str, bind: BindOptions, time_limit: TimeLimit, budget: Budget
+        self,
+        address: LdapAddress,
+        label: str,
+        bind: BindOptions,
+        time_limit: TimeLimit,
+        budget: Budget,
+        *,
+        probes_answers: bool,
     ) -> None:
         self.address = address
         self.label = label
@@ -112,6 +125,9 @@ class _Session:
         self.account = bind.dn
         self.sock: socket.socket | None = None
         self.connection: LdapConnection | None = None
+        self.probes_answers = probes_answers
+        self.probed: tuple[str, Span] | None = None
+        """Text and time of the probe of the indexes."""
 
     def add_gap(self, reason: str, how: str | None = None) -> None:
         self.gaps.append(Gap(target=self.label, reason=reason, how=how))
@@ -137,6 +153,26 @@ class _Session:
             base = queries.base_of(query, root)
             if base is not None:
                 self._search(connection, query, base)
+        if self.probes_answers:
+            self._probe_answers(connection)
+
+    def _probe_answers(self, connection: LdapConnection) -> None:
+        """Compare the answers of the indexes with the entries, in a time of its own."""
+        text = b"".join(self.files[one].ldif() for one in (queries.CONFIG, queries.INDEXES) if one in self.files)
+        read = ldif_format.read(Document(path=queries.INDEXES, source=lines_of([text])))
+        self.time_limit.restart()
+        probe, start = AnswerProbe(connection), datetime.now(UTC)
+        try:
+            for fact in read:
+                if isinstance(fact, IndexConfiguration):
+                    probe.run(fact)
+        except QueryFailed as failure:
+            self.add_gap(f"the probe of the answers of its indexes: {failure.reason}", "allow more time: --timeout")
+        if probe.indexes:
+            span = Span(start=start, end=datetime.now(UTC))
+            self.probed = probed_answers.as_text(probe.indexes), span
+        else:
+            self.add_gap("no index could be probed: its index configuration is not visible", queries.AS_MANAGER)
 
     def close(self) -> None:
         """Unbind and close, in any state of the session."""
@@ -149,6 +185,9 @@ class _Session:
         pieces = [self._piece(file, folder) for file, buffer in self.files.items() if buffer.entries]
         if self.outcome is not None:
             pieces.append(self._failed_probe(self.outcome, folder))
+        if self.probed is not None:
+            text, taken = self.probed
+            pieces.append(self._own_piece(ANSWERS, text, taken, f"a probe of the indexes of {self.label}", folder))
         return DirectoryAnswers(pieces=tuple(pieces), gaps=tuple(self.gaps), peer=self.peer)
 
     @property
@@ -236,13 +275,18 @@ class _Session:
     def _failed_probe(self, outcome: ProbeOutcome, folder: str) -> Input:
         seconds = (self.ended - self.started).total_seconds()
         text = failed_probe.as_text(self.label, self.peer or "", self.address.port or 0, outcome, max(0.0, seconds))
+        taken = Span(start=self.started, end=self.ended)
+        return self._own_piece(FAILED_PROBE, text, taken, f"an LDAP connection to {self.label}", folder)
+
+    def _own_piece(self, file: str, text: str, taken: Span, asked: str, folder: str) -> Input:
+        """Return a file that is no answer of the server, but a result of this session."""
         return Input(
-            path=f"{folder.rpartition('/')[2]}/{FAILED_PROBE}",
+            path=f"{folder.rpartition('/')[2]}/{file}",
             folder=folder,
-            label=f"{self.label} ({FAILED_PROBE})",
+            label=f"{self.label} ({file})",
             source=partial(BytesIO, text.encode()),
-            taken=Span(start=self.started, end=self.ended),
-            asked=f"an LDAP connection to {self.label}",
+            taken=taken,
+            asked=asked,
         )
 
     def _piece(self, file: str, folder: str) -> Input:

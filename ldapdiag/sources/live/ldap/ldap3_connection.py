@@ -218,6 +218,8 @@ class LdapConnection:
                 search_scope=query.scope.value,
                 dereference_aliases=ldap3.DEREF_NEVER,
                 attributes=list(dict.fromkeys(query.attributes)),
+                size_limit=query.size_limit,
+                time_limit=query.time_limit,
             )
         except LDAPSessionTerminatedByServerError:
             raise QueryFailed("the server ended the session at this search", READ_SOCKETS) from None

@@ -51,6 +51,10 @@ class Query:
     """The answer grows with the connections, and may be hidden although the counters are visible."""
     required: bool = True
     """An empty answer is a gap. False: it is a fact, too (no replication is configured)."""
+    size_limit: int = 0
+    """Entries; 0: the server's limit."""
+    time_limit: int = 0
+    """Seconds; 0: the server's limit."""
     how: str = ""
     """Advice when the account may not see the answer."""
 

@@ -1,0 +1,195 @@
+"""The probe of `--probe-answers`: whether each index finds entries by the values that they have. Read-only.
+
+Entries spread over each database are read first, without an index: `(!(!(entryUUID>=…)))` makes a server test entries
+in the order of their numbers, and stops at the first match. Each of their values is then searched below its own entry,
+where only that entry can match and the index must yield it; if it does not, the same search of the entry alone shows
+whether the entry matches. Each search ends after one entry or some seconds; values are neither written nor kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.index_answers import ProbedIndex
+from ldapdiag.evidence.ldif import SECRETS, entries
+from ldapdiag.sources.live.ldap.entries import EntryBuffer
+from ldapdiag.sources.live.ldap.probe_filters import any_of, filled, is_usable, patterns_of
+from ldapdiag.sources.live.ldap.queries import Query, Scope
+from ldapdiag.sources.live.ldap.result_codes import LIMITS, SUCCESS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+    from ldapdiag.evidence.ldif import Entry
+    from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
+
+KEYS = ("entryUUID", "nsUniqueId")
+"""Attributes that every entry of a server has, with a value of its own; the first word is 32 bits in hexadecimal."""
+SUBORDINATES = ("numSubordinates", "hasSubordinates")
+WORD = 1 << 32
+STEPS = tuple(range(3, 32, 4))
+"""Powers of two from the first entry on; servers number the entries of one load in sequence."""
+HALVINGS = 6
+MOST_SAMPLES = 8
+"""Entries that are compared for one attribute."""
+MOST_SEARCHES = 4000
+SECONDS_PER_SEARCH = 5
+SERVERS_OWN = ("cn=config", "cn=monitor", "cn=schema", "cn=changelog", "cn=accesslog", "cn=subschema")
+
+
+@dataclass(slots=True)
+class AnswerProbe:
+    """The probe of one server over an open connection; `indexes` grows while it runs."""
+
+    connection: LdapConnection
+    searches: int = 0
+    indexes: list[ProbedIndex] = field(default_factory=list)
+
+    def run(self, configuration: IndexConfiguration) -> None:
+        """Probe every index that the server does not need itself. Raises QueryFailed, as a search does."""
+        for backend in configuration.backends:
+            definitions = [one for one in backend.definitions if is_probed(one)]
+            for suffix in backend.suffixes:
+                if definitions and not suffix.lower().replace(" ", "").startswith(SERVERS_OWN):
+                    self._probe(backend, suffix, definitions)
+
+    def _probe(self, backend: Backend, suffix: str, definitions: Sequence[IndexDefinition]) -> None:
+        samples = self._samples(suffix, [one.attribute for one in definitions])
+        for definition in definitions:
+            having = [one for one in samples.values() if is_leaf(one) and is_usable(one, definition.attribute)]
+            found = self._compare(definition, oldest_and_newest(having))
+            self.indexes.append(
+                ProbedIndex(
+                    backend=backend.name,
+                    attribute=definition.attribute,
+                    samples=len(found),
+                    missing=sum(map(bool, found)),
+                    filters=tuple(dict.fromkeys(one for filters in found for one in filters)),
+                )
+            )
+
+    def _compare(self, definition: IndexDefinition, samples: Iterable[Entry]) -> list[tuple[str, ...]]:
+        """Return, for each entry that could be compared, the filters that did not find it."""
+        compared = []
+        for sample in samples:
+            results = {one: self._finds(sample, definition.attribute, one) for one in patterns_of(definition)}
+            if any(found is not None for found in results.values()):
+                compared.append(tuple(one for one, found in results.items() if found is False))
+        return compared
+
+    def _finds(self, sample: Entry, attribute: str, pattern: str) -> bool | None:
+        """Return whether the index finds an entry; None: the entry does not match, or the server refuses."""
+        text = filled(pattern, sample, attribute)
+        if not text:
+            return None
+        found = self._count(sample.dn, text, Scope.SUBTREE)
+        if found is None:
+            return None
+        return bool(found) or (False if self._count(sample.dn, text, Scope.BASE) else None)
+
+    def _count(self, base: str, text: str, scope: Scope) -> int | None:
+        """Return the number of entries found, 0 or 1; None if the server refuses.
+
+        Without a size limit: 389-ds also ends the list of a range there (2.3.1), and the entry would be missing.
+        """
+        buffer = EntryBuffer()
+        code = self._search(base, text, scope, ("objectClass",), buffer, size_limit=0)
+        return len(buffer.pending) if code == SUCCESS or (code in LIMITS and buffer.pending) else None
+
+    def _samples(self, suffix: str, attributes: Sequence[str]) -> dict[str, Entry]:
+        """Return entries spread over a database, by DN, in the order in which the server keeps them."""
+        wanted = (*attributes, *KEYS, *SUBORDINATES)
+        first = self._first(suffix, "(objectClass=*)", wanted)
+        samples = {first.dn: first} if first else {}
+        key = next((one for one in KEYS if first and first.first(one)), None)
+        if first and key:
+            samples |= {one.dn: one for one in self._spread(suffix, first, key, wanted)}
+        leaves = [one for one in samples.values() if is_leaf(one)]
+        missing = [one for one in attributes if not any(is_usable(leaf, one) for leaf in leaves)]
+        while missing and (found := self._first(suffix, any_of(missing), wanted)):
+            samples[found.dn] = found
+            left = [one for one in missing if not is_usable(found, one)]
+            missing = left if len(left) < len(missing) else []
+        return samples
+
+    def _spread(self, suffix: str, first: Entry, key: str, wanted: Sequence[str]) -> Iterator[Entry]:
+        """Yield entries that are further and further from the first one, and then some near the last one."""
+        start, low, high = word_of(first, key), word_of(first, key), WORD
+        for step in STEPS:
+            if (at := start + (1 << step)) >= WORD:
+                break
+            found = self._first(suffix, from_word(key, at, first), wanted)
+            if found is None:
+                high = at
+                break
+            low = max(low, at)
+            yield found
+        for _ in range(HALVINGS):
+            found = self._first(suffix, from_word(key, (low + high) // 2, first), wanted)
+            if found is None:
+                high = (low + high) // 2
+            else:
+                low = max((low + high) // 2, word_of(found, key))
+                yield found
+
+    def _first(self, suffix: str, text: str, attributes: Sequence[str]) -> Entry | None:
+        """Return the first entry that matches when every entry is tested."""
+        buffer = EntryBuffer()
+        self._search(suffix, f"(!(!{text}))", Scope.SUBTREE, tuple(attributes), buffer)
+        buffer.commit()
+        return next(entries(Document(path="", source=lines_of([buffer.ldif()]))), None)
+
+    def _search(
+        self,
+        base: str,
+        text: str,
+        scope: Scope,
+        attributes: tuple[str, ...],
+        buffer: EntryBuffer,
+        *,
+        size_limit: int = 1,
+    ) -> int | None:
+        """Search; return the result code, None when enough searches were sent."""
+        if self.searches >= MOST_SEARCHES:
+            return None
+        self.searches += 1
+        query = Query(
+            file="", base=base, attributes=attributes, scope=scope, filter=text, size_limit=size_limit,
+            time_limit=SECONDS_PER_SEARCH,
+        )  # fmt: skip
+        code: int = self.connection.search(query, base, buffer)["result"]
+        return code
+
+
+def oldest_and_newest(samples: Sequence[Entry]) -> Sequence[Entry]:
+    """Return at most MOST_SAMPLES entries, half of them from either end."""
+    half = MOST_SAMPLES // 2
+    return samples if len(samples) <= MOST_SAMPLES else [*samples[:half], *samples[-half:]]
+
+
+def is_probed(definition: IndexDefinition) -> bool:
+    """Return whether the answers of an index can be compared: none of secrets, of options, or of the server itself."""
+    name = definition.attribute.lower()
+    return not definition.system and bool(patterns_of(definition)) and ";" not in name and name not in SECRETS
+
+
+def is_leaf(entry: Entry) -> bool:
+    """Return whether an entry has none below it, so that a search of its subtree can only find itself."""
+    return entry.first("numSubordinates") in {"", "0"} and entry.first("hasSubordinates").upper() != "TRUE"
+
+
+def word_of(entry: Entry, key: str) -> int:
+    """Return the first 32 bits of an entry's own value; 0 if it is not in hexadecimal."""
+    try:
+        return int(entry.first(key).partition("-")[0][:8], 16)
+    except ValueError:
+        return 0
+
+
+def from_word(key: str, word: int, like: Entry) -> str:
+    """Return the filter for entries whose own value is not below a word; the rest is written as in another value."""
+    rest = "".join("-" if one == "-" else "0" for one in like.first(key)[8:])
+    return f"({key}>={word:08x}{rest})"

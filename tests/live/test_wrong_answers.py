@@ -1,0 +1,160 @@
+"""Indexes that lack entries, on real servers: what searches return, and what ldapdiag reports of it.
+
+The truth is the server's own: a search of an entry alone, and the same search below the suffix.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lab.directory_servers import DSE, INSTANCE, SUFFIX
+from lab.host import wait_for
+from lab.odd_directory import entries
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from conftest import Desk
+    from lab.directory_servers import Server
+
+ENTRIES = 6000
+MANAGERS = {"dirsrv@.service": "cn=Directory Manager", "slapd.service": "cn=config"}
+ERRORS = "/var/log/dirsrv/slapd-live/errors"
+IX = "cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
+NEW, RULED, DEFAULT, HALF = "employeeNumber", "uidNumber", "gidNumber", "title"
+WRONG = "wrong-answers-possible"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    server: Server
+    desk: Desk
+    folder: Path
+
+    def verdicts(self, *arguments: str) -> dict[str, dict[str, Any]]:
+        """Return what `ldapdiag indexes` finds, by attribute in lower case."""
+        code, out, err = self.desk.run("indexes", *arguments, "--format", "json")
+        assert out, (code, err)
+        report = json.loads(out)
+        assert code == (1 if {"critical", "high"} & {one["severity"] for one in report["findings"]} else 0)
+        return {one["observed"]["attribute"].lower(): one for one in report["findings"] if one["check"] == WRONG}
+
+    def offline(self) -> dict[str, dict[str, Any]]:
+        """Judge copies of dse.ldif and of the errors log."""
+        for path in (DSE, ERRORS):
+            (self.folder / path.rpartition("/")[2]).write_text(self.server.host.run(["cat", path]))
+        return self.verdicts(str(self.folder))
+
+    def probed(self) -> dict[str, dict[str, Any]]:
+        """Judge the live server by its answers."""
+        return self.verdicts("ldap://ldap", "--probe-answers", "-D", MANAGERS[self.server.unit], *self.desk.bind[2:])
+
+    def found(self, filter_: str, base: str = SUFFIX, scope: str = "sub") -> int:
+        return self.server.search(base, "-s", scope, filter_, "1.1").count("dn: ")
+
+    def entry_with(self, filter_: str) -> str:
+        """Return an entry that matches, found without an index."""
+        return self.server.search(SUFFIX, f"(!(!{filter_}))", "1.1").split("dn: ")[1].strip()
+
+    def answers_wrong(self, filter_: str, of: str = "") -> bool:
+        """Return whether the server does not find an entry that matches, the first one or that of another filter."""
+        dn = self.entry_with(of or filter_)
+        assert self.found(filter_, dn, "base") == 1
+        return self.found(filter_, dn) == 0
+
+
+@pytest.fixture(scope="module")
+def ds389(laboratory, desk_of, tmp_path_factory) -> Iterator[Site]:
+    with Topology(apps=0) as topology:
+        server = laboratory.ds389(topology.ldap)
+        server.stop()
+        server.host.run("cat > /run/load.ldif; chmod 644 /run/load.ldif", stdin="\n".join(entries(ENTRIES)))
+        server.host.run(["ns-slapd", "ldif2db", "-D", INSTANCE, "-n", "userRoot", "-i", "/run/load.ldif"])
+        server.start()
+        yield Site(server, desk_of(topology, "ldap"), tmp_path_factory.mktemp("ds1"))
+
+
+def define(server: Server, attribute: str) -> None:
+    server.modify(
+        f"dn: cn={attribute},{IX}\nchangetype: add\nobjectClass: nsIndex\ncn: {attribute}\n"
+        "nsSystemIndex: false\nnsIndexType: eq\n"
+    )
+
+
+def crash_during_a_build(server: Server, attribute: str) -> None:
+    """Build an index and kill the server before the build is done; again, if the build was faster."""
+    for attempt in range(5):
+        logged = server.host.run(f"grep -c 'Indexing attribute: {attribute}' {ERRORS} || true").strip()
+        server.modify(
+            f"dn: cn=t{attempt},cn=index,cn=tasks,cn=config\nchangetype: add\nobjectClass: extensibleObject\n"
+            f"cn: t{attempt}\nnsInstance: userroot\nnsIndexAttribute: {attribute}\n"
+        )
+        begun = f"$(grep -c 'Indexing attribute: {attribute}' {ERRORS})"
+        server.host.run(f"while [ {begun} = {logged} ]; do :; done; kill -9 {server.pid}")
+        server.process.end()
+        server.start()
+        if server.host.run(["cat", ERRORS]).rpartition(f"Indexing attribute: {attribute}")[2].count("Finished") == 0:
+            return
+    pytest.fail("every build was done before the server could be killed")
+
+
+def states(found: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
+    return {name: (one["observed"]["state"], one["confidence"], one["severity"]) for name, one in found.items()}
+
+
+def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
+    """An index that is added, an interrupted build, a default index that is deleted, and a rule without a build."""
+    server = ds389.server
+    assert states(ds389.offline()) == {}
+    assert ds389.answers_wrong("(uidNumber<=10)", of="(employeeNumber=9)"), "a range, in the order of text"
+    unordered = ("text-order", "certain", "high")
+    assert states(ds389.probed()) == {"uidnumber": unordered, "gidnumber": unordered}
+    define(server, NEW)
+    define(server, HALF)
+    server.modify(f"dn: cn={DEFAULT},{IX}\nchangetype: delete\n")
+    assert not ds389.answers_wrong(f"({NEW}=100)")
+    assert states(ds389.offline()) == {}
+    assert states(ds389.probed()) == {"uidnumber": unordered}
+
+    rule = "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n"
+    server.modify(f"dn: cn={RULED},{IX}\nchangetype: modify\n{rule}")
+    crash_during_a_build(server, HALF)
+    late = ENTRIES - 20
+    assert ds389.answers_wrong(f"({NEW}=100)")
+    assert ds389.answers_wrong(f"({RULED}=5)")
+    assert ds389.answers_wrong(f"({DEFAULT}=3)")
+    assert ds389.answers_wrong(f"(title=t{late % 20})", of=f"(employeeNumber={late})")
+    # The server writes an index that it has added at a start into dse.ldif with the next change.
+    server.modify("dn: cn=config\nchangetype: modify\nreplace: nsslapd-idletimeout\nnsslapd-idletimeout: 0\n")
+    assert states(ds389.offline()) == {
+        NEW.lower(): ("never-built", "likely", "critical"),
+        HALF.lower(): ("interrupted", "likely", "critical"),
+        DEFAULT.lower(): ("recreated", "likely", "critical"),
+        RULED.lower(): ("changed", "possible", "high"),
+    }
+    proved = ds389.probed()
+    assert states(proved) == dict.fromkeys(
+        map(str.lower, (NEW, HALF, DEFAULT, RULED)), ("wrong", "certain", "critical")
+    )
+
+    server.modify(build(*proved))
+    wait_for(lambda: "nsTaskExitCode: 0" in server.search(f"cn=all,{TASKS}"), "the build does not end")
+    assert not ds389.answers_wrong(f"({NEW}=100)")
+    assert states(ds389.offline()) == {}
+    assert states(ds389.probed()) == {"gidnumber": unordered}
+    server.restart()
+    assert states(ds389.offline()) == {}
+
+
+TASKS = "cn=index,cn=tasks,cn=config"
+
+
+def build(*attributes: str) -> str:
+    names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
+    return f"dn: cn=all,{TASKS}\nchangetype: add\nobjectClass: extensibleObject\ncn: all\nnsInstance: userroot\n{names}"
