@@ -9,6 +9,8 @@ from ldapdiag.remedy import Remedy, RemedyKind
 from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import preceded
+from ldapdiag.servers.openldap.offline_build import STOPPED
+from ldapdiag.servers.openldap.online_build import WATCH
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.product_interfaces import IndexRemedies
     from ldapdiag.servers.server_address import ServerAddress
 
-LIBRARIES = (FUNCTIONS, BUILDING)
+LIBRARIES = (FUNCTIONS, BUILDING, WATCH, STOPPED)
 """Functions of the shell that blocks of commands share, of every product."""
 
 

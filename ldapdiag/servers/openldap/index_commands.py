@@ -10,6 +10,7 @@ All end with searches that prove the indexes right.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -17,13 +18,21 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import is_attribute_description, is_distinguished_name, ldif_line
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
 from ldapdiag.servers.ldap_tools import as_root
-from ldapdiag.servers.openldap.offline_build import FOLDER, in_subshell, offline, rebuilt, slapindex
-from ldapdiag.servers.openldap.online_build import online, unwatched
-from ldapdiag.servers.openldap.remedies import modify
-from ldapdiag.servers.openldap.slapd_conf import PLACE, RESTARTED, checked, edited
+from ldapdiag.servers.openldap.offline_build import (
+    BY_FILE,
+    NO_BUILD,
+    STOPPED,
+    build_function,
+    offline,
+    printing,
+    rebuilt,
+)
+from ldapdiag.servers.openldap.online_build import WATCH, online, unwatched
+from ldapdiag.servers.openldap.slapd_conf import CONVERTED, checked, edited
+from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
@@ -55,42 +64,51 @@ def procedure_of(lines: LineChanges, backend: Backend, configuration: IndexConfi
 
 
 def changing(
-    server: ServerAddress, lines: LineChanges, backend: Backend, configuration: IndexConfiguration, schema: Schema
-) -> str:
-    """Return the commands that change lines and build what they add; empty if no line changes."""
-    entry, suffix, search = entry_of(backend), suffix_of(backend), _search(server)
+    server: ServerAddress, title: str, lines: LineChanges, backend: Backend, configuration: IndexConfiguration,
+    schema: Schema,
+) -> str:  # fmt: skip
+    """Return the block that changes lines and builds what they add; empty if no line changes."""
+    entry, suffix = entry_of(backend), suffix_of(backend)
     procedure = procedure_of(lines, backend, configuration)
     if not (lines.removed_lines or lines.added_lines) or (entry is None and procedure is not Procedure.FILE):
         return ""
     answers = _answers(suffix, (*lines.added, *lines.removed))
+    built = _named(lines.added)
     if procedure is Procedure.FILE:
-        built = _named(lines.added)
-        act = rebuilt(slapindex(suffix, built, PLACE)) if built else RESTARTED
-        return edited(lines, suffix, checked(lines, suffix, schema, [search, *act, *answers]))
+        build = build_function(suffix, built, BY_FILE) if built else NO_BUILD
+        steps = [*checked(lines, suffix, schema), *rebuilt(answers)]
+        return edited(lines, suffix, _block(server, title, [build], steps, STOPPED, CONVERTED))
     ldif = modification(entry or "", lines)
     if procedure is Procedure.OFFLINE:
-        build = [slapindex(suffix, _named(lines.added))] if lines.added else []
-        return offline(search, ldif, modification(entry or "", lines.reversed), build, answers)
+        build = build_function(suffix, built) if built else NO_BUILD
+        former = modification(entry or "", lines.reversed)
+        commands = [printing("before", former), printing("after", ldif), build]
+        return _block(server, title, commands, offline(answers), STOPPED)
     if procedure is Procedure.UNWATCHED:
-        return unwatched(search, modify(server, *ldif), answers)
-    return online(search, suffix, [modify(server, *ldif)], answers, builds=bool(lines.added_lines))
+        return _block(server, title, [_change(server)], unwatched(ldif, answers))
+    writing = online(suffix, [ldif], answers, builds=bool(lines.added_lines))
+    return _block(server, title, [_change(server)], writing, WATCH)
 
 
 def building(
-    server: ServerAddress, lines: LineChanges, backend: Backend, configuration: IndexConfiguration, schema: Schema
-) -> str:
-    """Return the commands that build the indexes of configured lines; all of the database if there is no line."""
-    entry, suffix, search = entry_of(backend), suffix_of(backend), _search(server)
+    server: ServerAddress, title: str, lines: LineChanges, backend: Backend, configuration: IndexConfiguration,
+    schema: Schema,
+) -> str:  # fmt: skip
+    """Return the block that builds the indexes of configured lines; all of the database if there is no line."""
+    entry, suffix = entry_of(backend), suffix_of(backend)
     answers = _answers(suffix, lines.added)
     procedure = procedure_of(lines, backend, configuration)
+    if procedure is Procedure.ONLINE and entry is not None and lines.removed_lines:
+        # Lines that one change removes and adds are not built again.
+        halves = (replace(lines, added_lines=()), replace(lines, removed_lines=()))
+        writes = [modification(entry, half) for half in halves]
+        return _block(server, title, [_change(server)], online(suffix, writes, answers, builds=True), WATCH)
     if procedure is Procedure.FILE:
-        act = [search, *rebuilt(slapindex(suffix, lines.attributes, PLACE)), *answers]
-        return checked(replace(lines, added=()), suffix, schema, act)
-    if procedure is not Procedure.ONLINE or entry is None or not lines.removed_lines:
-        return in_subshell([search, FOLDER, *rebuilt(slapindex(suffix, lines.attributes)), *answers])
-    # Lines that one change removes and adds are not built again.
-    halves = (replace(lines, added_lines=()), replace(lines, removed_lines=()))
-    return online(search, suffix, [modify(server, *modification(entry, half)) for half in halves], answers, builds=True)
+        steps = [*checked(replace(lines, added=()), suffix, schema), *rebuilt(answers)]
+        build = build_function(suffix, lines.attributes, BY_FILE)
+        return _block(server, title, [build], steps, STOPPED, CONVERTED)
+    steps = ["only_slapd", *rebuilt(answers)]
+    return _block(server, title, [build_function(suffix, lines.attributes)], steps, STOPPED)
 
 
 def modification(entry: str, lines: LineChanges) -> list[str]:
@@ -118,8 +136,15 @@ def suffix_of(backend: Backend) -> str:
     return next((one for one in backend.suffixes if is_distinguished_name(one)), "")
 
 
-def _search(server: ServerAddress) -> str:
-    return search_function(as_root("ldapsearch", server))
+def _block(server: ServerAddress, title: str, commands: Sequence[str], steps: Iterable[str], *libraries: str) -> str:
+    """Return a block that announces itself by a title, and searches as root."""
+    named = [f"step={shlex.quote(title)}", *steps]
+    search = search_function(from_file(as_root("ldapsearch", server)))
+    return block("\n".join([search, *commands]), "\n".join(named), FUNCTIONS, *libraries)
+
+
+def _change(server: ServerAddress) -> str:
+    return f'change() {{ {from_file(as_root("ldapmodify", server))} "$@"; }}'
 
 
 def _named(changes: Iterable[Change]) -> tuple[str, ...]:
@@ -134,5 +159,5 @@ def _answers(suffix: str, changes: Iterable[Change]) -> list[str]:
             types.setdefault(change.attribute, []).append(change.type)
     checks = [check_answers(suffix, attribute, each) for attribute, each in types.items()]
     if not (suffix and checks):
-        return ["echo 'not checked: the suffix of the database or the attributes are not known'"]
-    return [FUNCTIONS, *checks, "answers_right"]
+        return ["skip_check 'the suffix of the database or the attributes are not in the evidence'"]
+    return [*checks, "answers_right"]

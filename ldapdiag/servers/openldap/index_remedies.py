@@ -88,10 +88,11 @@ def add_indexes(
 ) -> Remedy:
     """Add indexes and build them; `schema` has the supertypes whose lines were used before."""
     wanted = with_types(changes, backend, schema)
-    text = changing(server, wanted, backend, configuration, schema)
+    title = f"Index {wanted.listed}"
+    text = changing(server, title, wanted, backend, configuration, schema)
     procedure = procedure_of(wanted, backend, configuration)
     remedy = Remedy(
-        title=f"Index {wanted.listed}" if text else INDEX_BY_HAND,
+        title=title if text else INDEX_BY_HAND,
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
@@ -101,7 +102,7 @@ def add_indexes(
             f"{wanted.left_out_sentence}"
         ).strip(),
         risk=f"{_risk(procedure, backend, wanted.added)}{EACH_SERVER}",
-        undo=changing(server, wanted.reversed, backend, configuration, schema),
+        undo=changing(server, f"Undo: {title}", wanted.reversed, backend, configuration, schema),
         verify=_shown(server, backend, configuration),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
@@ -146,12 +147,13 @@ def build_indexes(
     procedure = procedure_of(lines, backend, configuration)
     if procedure is Procedure.ONLINE and not (lines.removed_lines and entry_of(backend)):
         procedure = Procedure.OFFLINE
+    title = f"Build the indexes of {lines.listed}" if lines.listed else "Build every index"
     remedy = Remedy(
-        title=f"Build the indexes of {lines.listed}" if lines.listed else "Build every index",
+        title=title,
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=building(server, lines, backend, configuration, schema),
+        text=building(server, title, lines, backend, configuration, schema),
         changes=(
             f"The indexes are complete again. {_building(procedure, backend)}"
             f"{TWO_CHANGES if procedure is Procedure.ONLINE else ''}"
@@ -174,10 +176,11 @@ def drop_indexes(
 ) -> Remedy:
     """Remove indexes; never one that slapd itself needs."""
     wanted = without_types(changes, backend, schema)
-    text = changing(server, wanted, backend, configuration, schema)
+    title = f"Drop the index of {wanted.listed}"
+    text = changing(server, title, wanted, backend, configuration, schema)
     procedure = procedure_of(wanted, backend, configuration)
     remedy = Remedy(
-        title=f"Drop the index of {wanted.listed}" if text else "Drop no index",
+        title=title if text else "Drop no index",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
@@ -188,7 +191,7 @@ def drop_indexes(
             f"{_interruption(procedure, backend, wanted)}"
             "Index configuration is not replicated, unless cn=config is: repeat this on each replica."
         ),
-        undo=changing(server, wanted.reversed, backend, configuration, schema),
+        undo=changing(server, f"Undo: {title}", wanted.reversed, backend, configuration, schema),
         verify=_shown(server, backend, configuration),
         family=Family.OPENLDAP,
         needs=Needs.RESTART if procedure in {Procedure.FILE, Procedure.OFFLINE} else Needs.NONE,

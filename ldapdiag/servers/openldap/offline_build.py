@@ -1,9 +1,9 @@
-"""Shell text that changes index lines in cn=config and builds indexes while slapd is stopped. Tested with 2.5.13.
+"""A block of commands that changes index lines and builds indexes while slapd is stopped. Tested with 2.5.13.
 
-slapmodify tries the change before slapd is stopped. If a command fails or is interrupted, the former lines are
-restored before slapd starts: with a new line and an incomplete index it would silently miss entries. The tools run as
-the account of slapd, which owns the files. Without -q, slapindex waits for the disk after each entry (3,900 instead of
-200,000 entries per second).
+slapmodify tries the change of cn=config before slapd is stopped. If a command fails or is interrupted, the former lines
+are restored before slapd starts: with a new line and an incomplete index it would silently miss entries. The tools run
+as the account of slapd, which owns the files. Without -q, slapindex waits for the disk after each entry (3,900 instead
+of 200,000 entries per second).
 """
 
 from __future__ import annotations
@@ -14,74 +14,83 @@ from typing import TYPE_CHECKING
 from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-ONLY_SLAPD = [
-    'refuse() { echo "$1; nothing was changed" >&2; exit 1; }',
-    '[ "$(ps -o pid= -C slapd | wc -l)" -eq 1 ] || refuse "this host does not run exactly one slapd"',
-    "user=$(ps -o user:32= -C slapd)",
-    '[ -n "$user" ] || refuse "cannot find the account that slapd runs as"',
-]
-STOP = [
-    "systemctl stop slapd",
-    "[ -z \"$(ps -o pid= -C slapd)\" ] || refuse 'slapd still runs after systemctl stop slapd'",
-]
-# The argument of -F, else the compiled-in path: none is passed.
-FOLDER = r"folder=$(ps -ww -o args= -C slapd | sed -n 's/.* -F *\([^ ]*\).*/\1/p')"
-CHANGE = r"""modify() { runuser -u "$user" -- slapmodify -n 0 ${folder:+-F "$folder"} "$@"; }
-leave() {
-[ -z "$changed" ] || { echo 'failed: the former index lines are restored' >&2; before | modify; } || {
-echo 'slapd is not started: it would miss entries. Restore the former lines with slapmodify, then start it' >&2
+# The arguments of -F and -f; without them slapd and the tools use the same compiled-in paths.
+STOPPED = r"""refuse() { say "$1" >&2; exit 1; }
+only_slapd() {
+[ "$(ps -o pid= -C slapd | wc -l)" -eq 1 ] || refuse 'this host does not run exactly one slapd'
+user=$(ps -o user:32= -C slapd)
+[ -n "$user" ] || refuse 'the account that slapd runs as cannot be found'
+folder=$(argument F)
+file=$(argument f)
+}
+argument() { ps -ww -o args= -C slapd | sed -n "s/.* -$1 *\\([^ ]*\\).*/\\1/p"; }
+stop() {
+systemctl stop slapd
+[ -z "$(ps -o pid= -C slapd)" ] || refuse 'slapd still runs after systemctl stop slapd'
+}
+start_slapd() {
+systemctl start slapd
+for second in 1 2 3 4 5 6 7 8 9 10; do search -b '' -s base 1.1 >/dev/null 2>&1 && break; sleep 1; done
+}
+modify() { runuser -u "$user" -- slapmodify -n 0 ${folder:+-F "$folder"} "$@"; }
+restore() {
+[ -z "$changed" ] || { say 'failed: the former index lines are restored' >&2; before | modify; } || {
+say 'slapd is not started: it would miss entries. Restore the former lines with slapmodify, then start it' >&2
 exit 1
 }
 systemctl start slapd
 }
+can_change() { after | modify -u >/dev/null || refuse 'slapmodify cannot make this change'; }
+change_stopped() (
 changed=
-after | modify -u > /dev/null || refuse 'slapmodify cannot make this change'
-trap leave EXIT
-trap 'exit 1' HUP INT TERM"""
-WRITE = """trap '' HUP INT TERM
+trap restore EXIT
+trap 'exit 1' HUP INT TERM
+stop
+trap '' HUP INT TERM
 after | modify
 changed=yes
-trap 'exit 1' HUP INT TERM"""
-STARTED = [
-    "trap - EXIT HUP INT TERM",
-    "systemctl start slapd",
-    "for second in 1 2 3 4 5 6 7 8 9 10; do search -b '' -s base 1.1 > /dev/null 2>&1 && break; sleep 1; done",
-]
-"""slapd runs again, and answers."""
+trap 'exit 1' HUP INT TERM
+build
+trap - EXIT
+start_slapd
+)
+build_stopped() (
+trap 'systemctl start slapd' EXIT
+trap 'exit 1' HUP INT TERM
+stop
+build || refuse 'slapindex failed: run it again, else searches may miss entries'
+trap - EXIT
+start_slapd
+)"""
+"""They need `search` (ldapsearch with its connection options) and `build`."""
+ABOVE = "state='slapd was stopped; the lines above report whether it runs, and with which index lines'"
+UNPROVEN = "state='slapd runs again; the check of the answers has not passed'"
+NO_BUILD = "build() { :; }"
+CN_CONFIG, BY_FILE = '${folder:+-F "$folder"}', '${file:+-f "$file"}'
+"""The options of the tools for the configuration of slapd."""
 
 
-def offline(search: str, ldif: Sequence[str], undo: Sequence[str], build: Sequence[str], checks: Iterable[str]) -> str:
-    """Return text that stops slapd, applies LDIF to cn=config, runs `build`, starts slapd and checks.
+def offline(checks: Iterable[str]) -> Iterator[str]:
+    """Yield the steps that stop slapd, change cn=config, build, start slapd and check.
 
-    `undo` is the LDIF that reverts `ldif`, applied if `build` fails; `search` defines the function of this name.
+    They need STOPPED, `build`, and the functions `before` and `after`, which print LDIF (`printing`).
     """
-    former, changed = (
-        "\n".join([f"{name}() {{", here_document("cat", *lines), "}"])
-        for name, lines in (("before", undo), ("after", ldif))
-    )
-    return in_subshell([search, FOLDER, former, changed, CHANGE, *STOP, WRITE, *build, *STARTED, *checks])
+    yield from ("only_slapd", "can_change", ABOVE, "change_stopped", UNPROVEN, *checks)
 
 
-def rebuilt(build: str) -> list[str]:
-    """Return the commands that stop slapd, build the indexes of lines that it has already, and start it."""
-    return [
-        "failed() { echo 'slapindex failed: run it again, else searches may miss entries' >&2; exit 1; }",
-        "trap 'systemctl start slapd' EXIT",
-        "trap failed HUP INT TERM",
-        *STOP,
-        f"{build} || failed",
-        *STARTED,
-    ]
+def rebuilt(checks: Iterable[str]) -> Iterator[str]:
+    """Yield the steps that stop slapd, build the indexes of lines that it has already, start it and check."""
+    yield from (ABOVE, "build_stopped", UNPROVEN, *checks)
 
 
-def in_subshell(act: Iterable[str]) -> str:
-    """Return commands in a subshell that ends at the first failure, and does nothing unless exactly one slapd runs."""
-    return "\n".join(["(", "set -e", *ONLY_SLAPD, *act, ")"])
+def printing(name: str, ldif: Sequence[str]) -> str:
+    """Return a function that prints LDIF."""
+    return "\n".join([f"{name}() {{", here_document("cat", *ldif), "}"])
 
 
-def slapindex(suffix: str, attributes: Iterable[str], place: str = '${folder:+-F "$folder"}') -> str:
-    """Return the command that builds indexes as the account of slapd; `place` is the option of its configuration."""
-    named = "".join(f" {one}" for one in attributes)
-    return f'runuser -u "$user" -- slapindex -q {place} -b {shlex.quote(suffix)}{named}'
+def build_function(suffix: str, attributes: Iterable[str], place: str = CN_CONFIG) -> str:
+    """Return the function `build`, which builds the indexes of attributes as the account of slapd; of none: all."""
+    named = "".join(f" {shlex.quote(one)}" for one in attributes)
+    return f'build() {{\nrunuser -u "$user" -- slapindex -q {place} -b {shlex.quote(suffix)}{named}\n}}'

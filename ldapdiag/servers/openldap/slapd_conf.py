@@ -12,38 +12,37 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import is_attribute_description, is_attribute_type
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, UNTAGGED
-from ldapdiag.servers.openldap.offline_build import STARTED, in_subshell
 from ldapdiag.servers.openldap.online_build import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.openldap.index_changes import LineChanges
 
-# The argument of -f, else the compiled-in path. slaptest does not find a path with a space; then nothing is done.
+# slaptest does not find a path with a space; then nothing is done.
+CONVERTED = r"""index_lines() (
+converted=$(mktemp -d)
+trap 'rm -r "$converted"' EXIT
+slaptest -Q -n0 ${file:+-f "$file"} -F "$converted" || exit 1
+slapcat -n0 -F "$converted" -o ldif-wrap=no -a "$1" | grep -i '^olcDbIndex: ' || :
+)"""
+"""A function that reads the index lines of the database that a filter selects, one attribute per line."""
 FILE = r"file=$(ps -ww -o args= -C slapd | sed -n 's/.* -f *\([^ ]*\).*/\1/p')"
-READ = [
-    "folder=$(mktemp -d)",
-    "trap 'rm -r \"$folder\"' EXIT",
-    'slaptest -Q -n0 ${file:+-f "$file"} -F "$folder" || refuse "slaptest rejects slapd.conf"',
-]
-CLEAN = ['rm -r "$folder"', "trap - EXIT"]
-PLACE = '${file:+-f "$file"}'
-RESTARTED = ["systemctl stop slapd", *STARTED]
 SHOW = "printf '%s\\n' \"$lines\""
 ANY = "[a-z]+"
 
 
-def checked(lines: LineChanges, suffix: str, schema: Schema, act: Iterable[str]) -> str:
-    """Return commands that do nothing unless slapd.conf has the expected lines.
+def checked(lines: LineChanges, suffix: str, schema: Schema) -> Iterator[str]:
+    """Yield the steps that end the block unless slapd.conf has the expected lines; they need CONVERTED.
 
     Lines of an attribute that the schema in the evidence lacks are not tested: slapd may print another name of it.
     """
-    present = [_test(one, schema, "does not contain", "||") for one in lines.added if _is_known(one, schema)]
-    absent = [_test(one, schema, "still contains", "&&") for one in lines.removed if _is_known(one, schema)]
-    return in_subshell([FILE, *READ, _read(suffix), *present, *absent, *CLEAN, *act])
+    yield "only_slapd"
+    yield f"lines=$(index_lines {_selecting(suffix)}) || refuse 'slaptest rejects slapd.conf'"
+    yield from (_test(one, schema, "does not contain", "||") for one in lines.added if _is_known(one, schema))
+    yield from (_test(one, schema, "still contains", "&&") for one in lines.removed if _is_known(one, schema))
 
 
 def edited(lines: LineChanges, suffix: str, commands: str) -> str:
@@ -61,7 +60,7 @@ def edited(lines: LineChanges, suffix: str, commands: str) -> str:
 
 def shown(suffix: str) -> str:
     """Return the commands that show the index lines of a database."""
-    return "\n".join([FILE, READ[0], READ[2].partition(" || ")[0], _read(suffix), SHOW, 'rm -r "$folder"'])
+    return "\n".join([FILE, CONVERTED, f"index_lines {_selecting(suffix)}"])
 
 
 def _commented(line: str) -> str:
@@ -69,10 +68,9 @@ def _commented(line: str) -> str:
     return " ".join(line.split()) if line.isprintable() else "(a line with non-printable characters)"
 
 
-def _read(suffix: str) -> str:
-    """Return the command that reads the index lines of one database, one attribute per line."""
-    filter_ = shlex.quote(f"(olcSuffix={escaped(suffix)})")
-    return f'lines=$(slapcat -n0 -F "$folder" -o ldif-wrap=no -a {filter_} | grep -i "^olcDbIndex: ") || true'
+def _selecting(suffix: str) -> str:
+    """Return the filter that selects a database, quoted."""
+    return shlex.quote(f"(olcSuffix={escaped(suffix)})")
 
 
 def _is_known(change: Change, schema: Schema) -> bool:

@@ -17,6 +17,7 @@ from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.openldap.index_changes import with_types, without_types
 from ldapdiag.servers.openldap.index_commands import Procedure, changing, procedure_of
 from ldapdiag.servers.openldap.index_remedies import add_indexes_ldif
+from ldapdiag.servers.shell_session import is_block
 
 SCHEMA = standard()
 PLACE = Backend(
@@ -48,17 +49,18 @@ def test_a_build_that_cannot_be_seen_is_not_begun(lines, known, procedure) -> No
 @pytest.mark.parametrize("known", [{"monitored": True}, {"monitored": False}, {"file": "slapd.conf"}])
 @pytest.mark.parametrize("lines", [ADDED, DROPPED, ADDED.reversed])
 def test_the_text_is_shell_text_and_ends_with_the_answers(lines, known) -> None:
-    text = changing(address_of(), lines, PLACE, replace(MONITORED, **known), SCHEMA)
-    assert text.splitlines()[-2:] == ["answers_right", ")"]
+    text = changing(address_of(), "Index it's", lines, PLACE, replace(MONITORED, **known), SCHEMA)
+    assert "\nanswers_right\n}\n" in text
+    assert is_block(text)
     for shell in SHELLS:
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
 
 
 def test_each_write_waits_for_the_indexer() -> None:
-    text = changing(address_of(), ADDED, PLACE, MONITORED, SCHEMA)
-    before, after = text.split("\nldapmodify ")
-    assert before.endswith("\nuntil_built")
-    assert "\nLDIF\nuntil_built\n" in after
+    text = changing(address_of(), "Index", ADDED, PLACE, MONITORED, SCHEMA)
+    steps = [line for line in text.split("steps() {")[1].splitlines() if not line.startswith("state=")]
+    write = steps.index("change <<'LDIF'")
+    assert steps[write - 1] == steps[steps.index("LDIF") + 1] == "until_built"
 
 
 def test_there_is_no_ldif_for_a_build_that_cannot_be_seen() -> None:
