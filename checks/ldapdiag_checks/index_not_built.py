@@ -55,7 +55,8 @@ def _confidence(one: UnhelpedScans) -> Confidence:
     """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
     if not one.obstacle.inferred:
         return Confidence.CERTAIN
-    return Confidence.LIKELY if len({asker.account for asker in one.requesters}) > 1 else Confidence.POSSIBLE
+    answered = {asker.account for asker in one.requesters if asker.count > asker.refused}
+    return Confidence.LIKELY if len(answered) > 1 else Confidence.POSSIBLE
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:

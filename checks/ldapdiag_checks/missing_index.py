@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.indexes.account_limits import refused_accounts
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
@@ -124,6 +125,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
             "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved))[:MOST],
             "clients": list(dict.fromkeys(asker.client for asker in row.requesters))[:MOST],
             "accounts": list(dict.fromkeys(asker.account for asker in row.requesters))[:MOST],
+            "refused_accounts": list(refused_accounts(row.requesters))[:MOST],
         },
         server=plan.server,
         hosts=(plan.host,),
@@ -143,7 +145,8 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
     for asker in row.requesters[:3]:
         yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
     if refused := sum(one.refused for one in row.resolved):
-        yield f"{refused:,} of them failed for lack of an index."
+        by = ", ".join(refused_accounts(row.requesters)[:3])
+        yield f"{refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

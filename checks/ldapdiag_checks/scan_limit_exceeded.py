@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, AccountLimit, find_account_limits
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.look_through_limits import raise_look_through_limit
 from ldapdiag.servers.search_advice import narrow_search
+from ldapdiag.wording import counted
 
 
 @check
@@ -23,11 +27,15 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     nsslapd-idlistscanlimit, 4000 before 2.4, and nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ,
     PingDirectory: index-entry-limit, 4000; slapd keeps a range instead of a list of more than 65535).
 
+    Also indexed searches that were refused (code 11, without a note of an unindexed search) because their ID list is
+    longer than the look-through limit of the account or the server (JSON: `limit` account); others get the result.
+
     - certain: the log or the server shows how many entries match.
-    - likely: otherwise.
+    - likely: otherwise; limits of accounts are not in the log.
 
     ## Severity
     - high, medium, low: as missing-index, if they take enough time.
+    - medium: refused by the limit of an account.
     - info: otherwise.
 
     ## Why it matters
@@ -36,7 +44,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
     ## What to do
     Add a selective part to the filter, or search below a smaller base. Raise the limit only where a list slightly
-    above it is needed often.
+    above it is needed often, and that of an account where its searches have an index.
 
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
@@ -48,7 +56,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         reason = f"no index configuration of {coverage.server}: its limits are unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
-    elif not found:
+    limits = find_account_limits(coverage)
+    for limit in limits:
+        yield _of_account(limit, coverage)
+    if coverage.indexes is not None and not found and not limits:
         yield Clear(subject=coverage.server, reason="no unindexed search is due to the limit of an ID list")
 
 
@@ -65,5 +76,41 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         server=one.server,
         hosts=(one.host,),
         remedies=(narrow_search(one.requesters[0].client if one.requesters else one.server, one.obstacle.text),),
+        origins=coverage.origins,
+    )
+
+
+def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
+    address = coverage.indexes.address if coverage.indexes else None
+    accounts, group = limit.accounts, limit.searches[0].group
+    known = f"\nThe largest complete result has {counted(limit.most_complete, 'entry', 'entries')}."
+    reason = "its ID list is longer than the look-through limit of the account"
+    return Finding(
+        subject=f"{limit.shape} at {coverage.server} by limited accounts",
+        severity=Severity.MEDIUM,
+        confidence=Confidence.LIKELY,
+        title=f"{limit.shape} has an index, but {counted(limit.refused, 'search', 'searches')} failed: {reason}",
+        detail=f"Refused with code 11: searches by {', '.join(accounts[:3]) or 'unknown accounts'}. Without a note "
+        "of an unindexed search, the server had a list of candidates, which is longer than a limit of the account or "
+        f"of the server. Another index does not change this.{known if limit.most_complete > 0 else ''}",
+        observed={
+            "server": coverage.server,
+            "attribute": "",
+            "shape": limit.shape,
+            "part": limit.shape,
+            "bases": sorted({search.group.base for search in limit.searches})[:MOST_LISTED],
+            "searches": limit.refused,
+            "refused": limit.refused,
+            "refused_accounts": list(accounts)[:MOST_LISTED],
+            "limit": "account",
+            "etime_seconds": round(limit.etime / SECOND, 9),
+            "share": round(limit.etime / coverage.etime, 6) if coverage.etime else 0.0,
+            "reason": reason,
+            "clients": list(dict.fromkeys(each.client for each in group.requesters if each.refused))[:MOST_LISTED],
+            "accounts": list(accounts)[:MOST_LISTED],
+        },
+        server=coverage.server,
+        hosts=(coverage.host,),
+        remedies=(raise_look_through_limit(address, coverage.family, accounts, limit.most_complete),),
         origins=coverage.origins,
     )

@@ -89,6 +89,8 @@ pub struct SearchCounts {
     pub etime: i128,
     /// Results with notes.
     pub noted: u64,
+    /// Results refused.
+    pub refused: u64,
 }
 
 impl SearchCounts {
@@ -97,6 +99,7 @@ impl SearchCounts {
         self.count += other.count;
         self.etime += other.etime;
         self.noted += other.noted;
+        self.refused += other.refused;
     }
 }
 

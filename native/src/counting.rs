@@ -16,6 +16,10 @@ const UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1);
 /// timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries.
 const LIMITS: [i64; 3] = [3, 4, 11];
 
+/// timeLimitExceeded, adminLimitExceeded, insufficientAccessRights, unwillingToPerform: what servers answer instead of
+/// examining more entries (RFC 4511, appendix A).
+const REFUSED: [i64; 4] = [3, 11, 50, 53];
+
 /// The notes of 389-ds on a search without an index for all or a part of it.
 const UNINDEXED: [&[u8]; 2] = [b"A", b"U"];
 
@@ -24,6 +28,9 @@ const PAGE: &[u8] = b"P";
 
 /// Approximate bytes of the counts of one combination of substring lengths.
 const SUBSTRING_COUNTS_BYTES: usize = 64;
+
+/// Approximate bytes of the counts of one kind of stopped results.
+const STOPPED_COUNTS_BYTES: usize = 100;
 
 /// Approximate bytes of the counts of one sort.
 const SORT_COUNTS_BYTES: usize = 100;
@@ -53,7 +60,7 @@ pub fn count_result(
     if result.err == 0 && result.notes == ANONYMOUS {
         row.most_entries = row.most_entries.max(result.entries);
     } else {
-        count_unusual(row, result, segment.texts.resolve(result.notes));
+        segment.weight += count_unusual(row, result, segment.texts.resolve(result.notes), etime);
     }
     if let Some(sorting) = pending.sorting.take() {
         segment.weight += count_sort(row, *sorting, segment.texts.resolve(result.notes), etime);
@@ -69,7 +76,8 @@ pub fn count_result(
         }
     }
     let (shape, noted) = (row.key.0, u64::from(result.notes != ANONYMOUS));
-    attribute(segment, connection, shape, account, SearchCounts { count: 1, etime: i128::from(etime), noted });
+    let refused = u64::from(result.err != 0 && REFUSED.contains(&result.err));
+    attribute(segment, connection, shape, account, SearchCounts { count: 1, etime: i128::from(etime), noted, refused });
 }
 
 fn count_in_row(row: &mut ShapeRow, result: &OperationResult, etime: i64) {
@@ -90,7 +98,8 @@ fn count_substrings(
     etime: i64,
 ) -> usize {
     let count = row.substring_lengths.len();
-    let lengths = texts.intern(lengths(filter).text());
+    let digits = lengths(filter);
+    let lengths = if is_stopped(result.err) { texts.intern(&digits.stopped()) } else { texts.intern(digits.text()) };
     row.measured(lengths, etime, u64::from(result.notes != ANONYMOUS), result.entries);
     (row.substring_lengths.len() - count) * SUBSTRING_COUNTS_BYTES
 }
@@ -104,7 +113,13 @@ fn count_sort(row: &mut ShapeRow, sorting: Sorting, notes: &[u8], etime: i64) ->
 }
 
 /// Counts a result with an error code or notes; it may not contain all entries.
-fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8]) {
+///
+/// Returns the approximate number of bytes added.
+fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8], etime: i64) -> usize {
+    let count = row.stopped.len();
+    if is_stopped(result.err) {
+        row.stop(result, etime);
+    }
     if result.err != 0 {
         row.failed(result.err);
     }
@@ -117,6 +132,12 @@ fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8]) {
     } else if result.err == 0 {
         row.most_entries = row.most_entries.max(result.entries);
     }
+    (row.stopped.len() - count) * STOPPED_COUNTS_BYTES
+}
+
+/// Returns whether a limit or a refusal stopped a search.
+fn is_stopped(err: i64) -> bool {
+    err != 0 && (LIMITS.contains(&err) || REFUSED.contains(&err))
 }
 
 /// Counts a result whose request is not in the log, as an operation of an unknown client.

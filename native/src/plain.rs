@@ -12,7 +12,9 @@ use crate::pending_requests::Pending;
 use crate::runs::Run;
 use crate::segment::Segment;
 use crate::sorting::Sorting;
-use crate::tables::{CappedTable, ClientRow, Histogram, LookupCounts, ShapeRow, SortCounts, SubstringCounts};
+use crate::tables::{
+    CappedTable, ClientRow, Histogram, LookupCounts, ShapeRow, SortCounts, StoppedCounts, SubstringCounts,
+};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -125,7 +127,7 @@ impl<'py> Converter<'py> {
     }
 
     fn cell(&self, cell: &SearchCounts) -> PyResult<Bound<'py, PyList>> {
-        self.list((cell.count, cell.etime, cell.noted))
+        self.list((cell.count, cell.etime, cell.noted, cell.refused))
     }
 
     fn list(&self, numbers: impl IntoPyObject<'py, Target = PyTuple>) -> PyResult<Bound<'py, PyList>> {
@@ -144,6 +146,10 @@ impl<'py> Converter<'py> {
         for (&lengths, &SubstringCounts { answered, etime, noted, most }) in row.substring_lengths.iter() {
             by_lengths.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
         }
+        let stopped = PyDict::new(self.py);
+        for (&(err, notes), &StoppedCounts { answered, etime, wait, entries, most }) in row.stopped.iter() {
+            stopped.set_item((err, self.text(notes)), self.list((answered, etime, wait, entries, most))?)?;
+        }
         let sorts = PyDict::new(self.py);
         for (&sorting, &SortCounts { answered, etime, unindexed, candidates, most }) in row.sorts.iter() {
             sorts.set_item(self.sorting(sorting), self.list((answered, etime, unindexed, candidates, most))?)?;
@@ -160,7 +166,7 @@ impl<'py> Converter<'py> {
             self.histogram(&row.histogram)?,
             worst,
             (row.most_entries, row.most_limited),
-            (by_lengths, row.substring_lengths.full, sorts, row.sorts.full),
+            (by_lengths, row.substring_lengths.full, sorts, row.sorts.full, stopped, row.stopped.full),
         )
             .into_bound_py_any(self.py)
     }

@@ -15,6 +15,8 @@ use memchr::memmem::find;
 use crate::fields::stripped;
 use crate::filters::is_cut;
 
+/// What comes before the lengths of a search that a limit or a refusal stopped.
+const STOPPED_LENGTHS: u8 = b'!';
 const MOST_SUBSTRINGS: usize = 32;
 /// Octets: longer substrings count as this long, since by default no server needs more for a key.
 const LONG: usize = 9;
@@ -97,6 +99,11 @@ impl Lengths {
     /// All digits; empty where the lengths are unknown.
     pub fn text(&self) -> &[u8] {
         &self.digits[..self.count]
+    }
+
+    /// All digits of a search that a limit or a refusal stopped.
+    pub fn stopped(&self) -> Vec<u8> {
+        [&[STOPPED_LENGTHS], self.text()].concat()
     }
 }
 

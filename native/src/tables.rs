@@ -5,6 +5,7 @@ use std::hash::Hash;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::connection::OperationResult;
 use crate::idle_times::IdleTimes;
 use crate::interner::{ANONYMOUS, OTHER, Symbol};
 use crate::sorting::Sorting;
@@ -106,6 +107,9 @@ const MOST_ERRORS: usize = 100;
 /// Different substring lengths in one row: more than all combinations of two substrings.
 const MOST_LENGTHS: usize = 100;
 
+/// Different combinations of code and notes in one row.
+const MOST_STOPPED: usize = 100;
+
 /// Different sorts in one row; an application has a few, but a client may ask for any.
 const MOST_SORTS: usize = 100;
 /// The candidates of a sort in memory, where sorts are counted by how they were done.
@@ -157,6 +161,21 @@ pub struct SubstringCounts {
     pub most: i64,
 }
 
+/// Results that a limit or a refusal stopped.
+#[derive(Default)]
+pub struct StoppedCounts {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Nanoseconds of waiting for a worker thread.
+    pub wait: i128,
+    /// Entries returned.
+    pub entries: i128,
+    /// Entries of the largest result.
+    pub most: i64,
+}
+
 /// Results of searches that were to be sorted in the same way.
 #[derive(Default)]
 pub struct SortCounts {
@@ -202,6 +221,8 @@ pub struct ShapeRow {
     pub has_substrings: bool,
     /// Results by the lengths of the substrings; [`ANONYMOUS`], the empty text, where they are unknown.
     pub substring_lengths: CappedTable<Symbol, SubstringCounts>,
+    /// Results that a limit or a refusal stopped, by code and notes; they are in the other counts, too.
+    pub stopped: CappedTable<(i64, Symbol), StoppedCounts>,
     /// Results by their SORT and VLV lines, candidates only as far as they are special.
     pub sorts: CappedTable<Sorting, SortCounts>,
 }
@@ -224,6 +245,7 @@ impl ShapeRow {
             worst: Worst { order: (-1, 0, 0, 0), filter: Vec::new() },
             has_substrings,
             substring_lengths: CappedTable::new(MOST_LENGTHS, ANONYMOUS),
+            stopped: CappedTable::new(MOST_STOPPED, (OTHER_RESULT, OTHER)),
             sorts: CappedTable::new(MOST_SORTS, Sorting::OTHER),
         }
     }
@@ -243,6 +265,17 @@ impl ShapeRow {
         counts.etime += i128::from(etime);
         counts.noted += noted;
         counts.most = counts.most.max(entries);
+    }
+
+    /// Counts a result that a limit or a refusal stopped.
+    pub fn stop(&mut self, result: &OperationResult, etime: i64) {
+        let place = self.stopped.place((result.err, result.notes), |_| StoppedCounts::default());
+        let counts = self.stopped.at(place);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.wait += i128::from(result.wait.unwrap_or(0));
+        counts.entries += i128::from(result.entries);
+        counts.most = counts.most.max(result.entries);
     }
 
     /// Counts a result by its SORT and VLV lines.

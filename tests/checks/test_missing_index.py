@@ -38,6 +38,7 @@ def test_a_filter_that_scans_names_its_attribute_and_type(audit: Audit) -> None:
         "shapes": ["(displayName=?)"],
         "clients": ["10.77.2.2"],
         "accounts": ["uid=foo,ou=services,dc=example"],
+        "refused_accounts": [],
     }
     assert found.observed["etime_seconds"] == pytest.approx(2.0)
     assert found.observed["saves_seconds"] == pytest.approx(2.0, rel=0.02)

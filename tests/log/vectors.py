@@ -70,6 +70,11 @@ def _of_indexes(segment: Segment) -> dict[str, Any]:
     }
     counts = {
         "of_indexes_sorts": sorts,
+        "of_indexes_stopped": {
+            _written(*key): {_written(*stop): cell for stop, cell in row.stopped.items()}
+            for key, row in segment.shapes.items()
+            if row.stopped
+        },
         "of_indexes_by_substring_lengths": lengths,
         "of_indexes_largest_complete_and_limited_result": limited,
         "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},

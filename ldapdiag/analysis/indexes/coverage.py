@@ -6,11 +6,13 @@ logic shows why; for servers without notes (slapd) it also shows whether (docs/h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.indexes.group_parts import GroupPart, parts_by_limit
 from ldapdiag.analysis.indexes.index_use import index_use_of
+from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
@@ -28,7 +30,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
@@ -116,43 +118,64 @@ def _is_outside(group: SearchGroup, simulated: SimulatedServer) -> bool:
     return audited and not simulated.databases(group.base, group.scope)
 
 
-class GroupPart(NamedTuple):
-    """The searches of a group whose substrings have similar lengths."""
-
-    piece_lengths: str
-    results: int
-    etime: int
-    """Nanoseconds."""
-    noted: int
-    """Results noted as unindexed."""
-    most_entries: int
-    """In one result; negative: not known."""
-
-
 def _covered(
     group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
 ) -> Iterator[SearchCoverage]:
     """Yield the coverage of a group, in parts if the lengths of its substrings make a difference."""
     if not databases:
         return
-    slow = _is_slow(group, group.answered, group.etime)
+    completed = divide(group).completed or group
+    slow = _is_slow(completed, completed.answered, completed.etime)
     # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.
     simulate = family not in NOTING_FAMILIES or bool(group.notes) or slow
-    for part in _parts(group, databases[0]) if simulate else [_whole(group)]:
-        yield _coverage(group, part, family, databases, simulate=simulate)
+    for part, stopped in parts_by_limit(group, databases[0] if simulate else None):
+        yield from _judged(part, stopped, family, databases, simulate=simulate)
+
+
+def _judged(
+    completed: GroupPart | None,
+    stopped: GroupPart | None,
+    family: Family | None,
+    databases: Sequence[SimulatedDatabase],
+    *,
+    simulate: bool,
+) -> Iterator[SearchCoverage]:
+    """Yield the coverage of searches by those that completed; stopped ones are judged alone if they differ.
+
+    They differ if the server notes them and the others need no index: they ask for other values.
+    """
+    found = _coverage(completed, family, databases, simulate=simulate) if completed else None
+    if stopped is None or (found and not found.is_scan and stopped.noted and family in NOTING_FAMILIES):
+        yield from (found,) if found else ()
+        found = None
+    if stopped is None:
+        return
+    refused = stopped.noted > 0 and _refused(stopped, family) > 0
+    alone = found or _coverage(stopped, family, databases, simulate=simulate, refused=refused)
+    count, etime, noted = (found.count, found.etime, found.noted) if found else (0, 0, 0)
+    yield replace(
+        alone,
+        count=count + stopped.results,
+        etime=etime + stopped.etime,
+        noted=noted + stopped.noted,
+        refused=_refused(stopped, family) if alone.is_scan else 0,
+        stopped=stopped,
+    )
 
 
 def _coverage(
-    group: SearchGroup,
     part: GroupPart,
     family: Family | None,
     databases: Sequence[SimulatedDatabase],
     *,
     simulate: bool,
+    refused: bool = False,
 ) -> SearchCoverage:
+    """Return the coverage of a part of a group; `refused`: some were refused for the entries they would examine."""
+    group = part.group
     tree = parse_shape(group.shape, part.piece_lengths)
     forecast = databases[0].forecast(tree, group.base, group.scope) if tree and simulate else None
-    slow = _is_slow(group, part.results, part.etime) and not has_short_list(forecast, databases[0])
+    slow = (refused or _is_slow(group, part.results, part.etime)) and not has_short_list(forecast, databases[0])
     index_use = index_use_of(group, family, forecast, noted=part.noted, slow=slow)
     return SearchCoverage(
         group=group,
@@ -163,46 +186,16 @@ def _coverage(
         etime=part.etime,
         most_entries=part.most_entries,
         noted=part.noted,
-        refused=_refused(group, part, family) if index_use is IndexUse.UNINDEXED else 0,
+        refused=0,
         index_use=index_use,
         forecast=forecast,
     )
 
 
-def _refused(group: SearchGroup, part: GroupPart, family: Family | None) -> int:
+def _refused(part: GroupPart, family: Family | None) -> int:
     """Return how many searches failed because there is no index; servers that note unindexed searches note these."""
-    failed = sum(group.errors.get(error, 0) for error in REFUSED)
+    failed = sum(part.group.errors.get(error, 0) for error in REFUSED)
     return min(failed, part.noted if family in NOTING_FAMILIES else part.results)
-
-
-def _whole(group: SearchGroup) -> GroupPart:
-    most = max(group.most_entries, group.most_limited)
-    return GroupPart("", group.answered, group.etime, group.unindexed, most)
-
-
-def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPart]:
-    """Return a group by the lengths of its substrings; lengths with the same simulated result are one part."""
-    if not group.by_piece_lengths:
-        return [_whole(group)]
-    parts: dict[object, GroupPart] = {}
-    results: dict[str, object] = {}
-    for lengths, (count, etime, noted, most) in sorted(group.by_piece_lengths.items(), reverse=True):
-        distinct = database.distinct_lengths(lengths)
-        if distinct not in results:
-            tree = parse_shape(group.shape, distinct)
-            forecast = database.forecast(tree, group.base, group.scope) if tree else None
-            results[distinct] = (
-                (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
-            )
-        result = results[distinct]
-        part = parts.get(result, GroupPart(lengths, 0, 0, 0, -1))
-        parts[result] = part._replace(
-            results=part.results + count,
-            etime=part.etime + etime,
-            noted=part.noted + min(noted, group.unindexed),
-            most_entries=max(part.most_entries, most),
-        )
-    return parts.values()
 
 
 def _is_slow(group: SearchGroup, count: int, etime: int) -> bool:

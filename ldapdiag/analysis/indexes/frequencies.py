@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.limit_classes import more_may_match
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 EXACT_KINDS = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE})
 """Assertions whose results are exactly the entries of the key; the keys of substrings are shorter than these."""
 STAT_TYPES = {AssertionKind.EQUALITY: "eq", AssertionKind.SUBSTRING: "sub", AssertionKind.APPROXIMATE: "approx"}
-LIMIT_ERRORS = (3, 4, 11)
-"""timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A)."""
 
 Key = tuple[str, AssertionKind, str | None]
 """Attribute by its primary name in lower case, kind of assertion, value; None: any requested value."""
@@ -51,7 +50,7 @@ class ResultCounts:
     def add(self, search: SearchGroup) -> None:
         """Count the results of a group of searches."""
         self.entries = max(self.entries, search.most_entries, search.most_limited)
-        self.limited |= search.most_limited >= 0 or any(error in search.errors for error in LIMIT_ERRORS)
+        self.limited |= more_may_match(search)
         self.answered += search.answered
         self.returned += search.entries
 

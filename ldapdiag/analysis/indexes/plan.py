@@ -200,7 +200,8 @@ def _requesters(scans: list[SearchCoverage]) -> tuple[Requester, ...]:
     # Parts of one group share its requesters.
     for group in {id(scan.group): scan.group for scan in scans}.values():
         for requester in group.requesters:
-            total = totals.setdefault((requester.client, requester.account), [0, 0, 0])
-            for column, count in enumerate((requester.count, requester.etime, requester.noted)):
+            total = totals.setdefault((requester.client, requester.account), [0, 0, 0, 0])
+            counts = (requester.count, requester.etime, requester.noted, requester.refused)
+            for column, count in enumerate(counts):
                 total[column] += count
     return ranked_requesters(totals)

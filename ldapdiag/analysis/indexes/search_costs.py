@@ -95,9 +95,9 @@ class SearchCosts:
 def measure_costs(samples: Iterable[MeasuredSearch]) -> SearchCosts:
     """Measure the costs in the searches of a log."""
     samples = list(samples)
-    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED and one.search.count]
+    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED and one.search.completed]
     fixed = float(min((one.own_time for one in indexed if one.returned <= FEW), default=0))
-    scans = [one for one in samples if one.search.is_scan and one.search.count and one.total]
+    scans = [one for one in samples if one.search.is_scan and one.search.completed and one.total]
     examined = _median(
         [
             max(0.0, scan.own_time - fixed) / total

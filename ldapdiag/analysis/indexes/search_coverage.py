@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ldapdiag.analysis.indexes.group_parts import GroupPart
 from ldapdiag.analysis.indexes.obstacles import Obstacle
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import Node
@@ -46,6 +47,7 @@ class SearchCoverage:
     """Searches of one filter shape, base and scope whose substrings have similar lengths. Times in nanoseconds."""
 
     group: SearchGroup
+    """From which the use of indexes is concluded: without those that a limit or a refusal stopped, if any completed."""
     piece_lengths: str
     """Of the pieces of the substrings (evidence/filter_tree.py); empty if there are none or they are unknown."""
     filter: Node | None
@@ -67,6 +69,8 @@ class SearchCoverage:
     """Sets of new indexes, any of which would help."""
     predicted: Mapping[frozenset[ProposedIndex], PredictedTime] = field(default_factory=dict)
     """The average time with each of these sets, waits for a worker thread included."""
+    stopped: GroupPart | None = None
+    """Those that a limit or a refusal stopped; they are in the counts."""
     certain: bool = False
     """One of the sets helps in any case; if False, only if few entries match."""
     obstacle: Obstacle | None = None
@@ -80,8 +84,15 @@ class SearchCoverage:
         return self.index_use is IndexUse.UNINDEXED
 
     @property
+    def completed(self) -> int:
+        """Return the number of results that no limit or refusal stopped."""
+        return self.count - (self.stopped.results if self.stopped else 0)
+
+    @property
     def mean(self) -> int:
-        """Return the average time."""
+        """Return the average time of those that completed, if any did: a limit ends a search early."""
+        if self.stopped and self.completed:
+            return (self.etime - self.stopped.etime) // self.completed
         return self.etime // self.count if self.count else 0
 
     @property

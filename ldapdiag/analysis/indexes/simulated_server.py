@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.frequencies import count_frequencies
+from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -64,7 +65,8 @@ class SimulatedServer:
             return set()
         return {
             (tree.attribute, tree.kind)
-            for search in self.workload.searches
+            for group in self.workload.searches
+            if (search := divide(group).completed) is not None
             if search.scope != "base" and search.answered > sum(search.notes.values()) and not search.errors
             if isinstance(tree := parse_shape(search.shape), Assertion)
         }

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, refused_accounts
 from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.wording import counted, number
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.obstacles import Obstacle
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.servers.candidates import Cause
-
-MOST_LISTED = 10
-"""The most clients, accounts and bases that a finding lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,9 @@ class UnhelpedScans:
         """Return their cost and origin; one sentence per line."""
         share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
         senders = ", ".join(f"{each.account} from {each.client}" for each in self.requesters[:3])
-        failed = f"\n{number(self.refused)} of them failed because there is no index." if self.refused else ""
+        by = ", ".join(refused_accounts(self.requesters)[:3])
+        who = f" Accounts with limits: {by}." if by else ""
+        failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
         cost = (
             f"{counted(self.count, 'search', 'searches')}, {self.seconds:.3g} s in total ({share} of the search time)."
         )
@@ -102,6 +102,8 @@ class UnhelpedScans:
             "bases": sorted({search.group.base for search in self.searches})[:MOST_LISTED],
             "searches": self.count,
             "refused": self.refused,
+            "refused_accounts": list(refused_accounts(self.requesters))[:MOST_LISTED],
+            "limit": None,
             "etime_seconds": round(self.seconds, 9),
             "share": round(self.share, 6),
             "reason": self.obstacle.reason,

@@ -64,7 +64,7 @@ def _is_worth(search: SearchCoverage, saved: dict[frozenset[ProposedIndex], int]
     One that no index helps counts by the time it takes.
     """
     slowest = search.group.slowest
-    once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count == search.group.answered
+    once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count >= search.group.answered
     if search.count == 0 or not (once or search.mean >= limits.mean):
         return False
     best = max((saved[indexes] for indexes in search.sufficient_sets), default=search.etime)

@@ -16,6 +16,7 @@ from ldapdiag.analysis.log.spellings import (
     ranked_by_text,
     text,
 )
+from ldapdiag.analysis.log.stops import StopCount, stop_counts
 from ldapdiag.evidence.log.counting import UNSEEN_SEARCH
 from ldapdiag.evidence.log.tables import OTHER, ShapeRow
 
@@ -41,6 +42,8 @@ class Requester:
     etime: int
     noted: int
     """Results with a note."""
+    refused: int = 0
+    """Results with a code that means a limit or a refusal (counting.REFUSED)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +78,12 @@ class SearchGroup:
     most_limited: int
     """The most in one result that a limit cut off or that was a page of several; -1: there was none."""
     by_piece_lengths: Mapping[str, tuple[int, int, int, int]]
-    """By the lengths of the substrings' pieces (evidence/filter_tree.py; empty: unknown): results, nanoseconds, results
-    with a note, most entries of one result."""
+    """By the lengths of the substrings' pieces (evidence/filter_tree.py; empty: unknown), after `STOPPED_LENGTHS` where
+    a limit or a refusal stopped the search: results, nanoseconds, results with a note, most entries of one result."""
     notes: Mapping[str, int]
     errors: Mapping[int, int]
+    stops: Mapping[tuple[int, str], StopCount]
+    """Results that a limit or a refusal stopped, by code and notes; they are in the other counts, too."""
     sorts: Mapping[str, SortCount]
     """Results that were to be sorted, by their keys (`-uidNumber cn`)."""
     share: float
@@ -124,7 +129,7 @@ def search_groups(segment: Segment, accounts: SpellingCounts) -> tuple[SearchGro
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (shape, client, account), counts in segment.attribution.items():
         names = (display_name(client), display_name(accounts.respelled(account)))
-        requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0])
+        requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0, 0])
         for column, count in enumerate(counts):
             requester[column] += count
     total = sum(row.etime for row in rows.values())
@@ -196,6 +201,7 @@ def _search_group(
         },
         notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
+        stops=stop_counts(row.stopped),
         sorts=sort_counts(row.sorts),
         share=row.etime / total if total else 0.0,
         median_below=below(row.histogram, 50),
@@ -217,10 +223,10 @@ def _slowest(row: ShapeRow) -> SlowestSearch:
 
 
 def ranked_requesters(counts: Mapping[tuple[str, str], list[int]]) -> tuple[Requester, ...]:
-    """Return (count, etime, noted) by client and account as requesters, the most expensive first."""
+    """Return (count, etime, noted, refused) by client and account as requesters, the most expensive first."""
     requesters = (
-        Requester(client=client, account=account, count=count, etime=etime, noted=noted)
-        for (client, account), (count, etime, noted) in counts.items()
+        Requester(client=client, account=account, count=count, etime=etime, noted=noted, refused=refused)
+        for (client, account), (count, etime, noted, refused) in counts.items()
     )
     return tuple(sorted(requesters, key=lambda each: (-each.etime, -each.count, each.account, each.client)))
 

@@ -222,14 +222,14 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
 
 
 def _search_totals(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[SearchTotals, ...]:
-    """Add up (count, etime, noted) by name; names without searches have their connections only."""
-    sums: dict[str, list[int]] = {name: [0, 0, 0] for name in connections}
+    """Add up (count, etime, noted, refused) by name; names without searches have their connections only."""
+    sums: dict[str, list[int]] = {name: [0, 0, 0, 0] for name in connections}
     for name, addends in counts:
-        total = sums.setdefault(name, [0, 0, 0])
+        total = sums.setdefault(name, [0, 0, 0, 0])
         for column, addend in enumerate(addends):
             total[column] += addend
     rows = (
         SearchTotals(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, 0))
-        for name, (count, etime, noted) in sums.items()
+        for name, (count, etime, noted, _) in sums.items()
     )
     return tuple(sorted(rows, key=lambda row: (-row.etime, -row.count, -row.connections, row.name)))

@@ -131,7 +131,7 @@ class Connection:
         self.pending: dict[int, Pending] = {}
         self.unmatched: list[OperationResult] = []
         self.unattributed: dict[tuple[bytes, Account], list[int]] = {}
-        """While the client or account is unknown: [searches, nanoseconds, searches with notes] by shape and account."""
+        """While the client or account is unknown, by shape and account: as in the attribution of a Segment."""
         self.failures: dict[tuple[bytes, int], int] = {}
         """While the client is unknown: failed BINDs by DN and result code."""
         self.idle_times: dict[int, IdleTimes] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.connection import ANONYMOUS, IN_PROGRESS, UNKNOWN, Connection
 from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH
-from ldapdiag.evidence.log.substrings import lengths
+from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS, lengths
 from ldapdiag.evidence.log.tables import OTHER
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 LIMITS = frozenset({3, 4, 11})
 """timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries."""
+REFUSED = frozenset({3, 11, 50, 53})
+"""timeLimitExceeded, adminLimitExceeded, insufficientAccessRights, unwillingToPerform: what servers answer instead of
+examining more entries (RFC 4511, appendix A)."""
+STOPPED = LIMITS | REFUSED
 UNINDEXED = frozenset({b"A", b"U"})
 """The notes of 389-ds on a search without an index for all or a part of it."""
 PAGE = b"P"
@@ -59,12 +63,15 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
     row.histogram[etime.bit_length()] += 1
     if wait is not None:
         row.wait += wait
+    refused = 0
     if err or notes or sorting is not None:
-        _count_unusual(row, err, entries, notes, etime, sorting)
+        refused = 1 if err in REFUSED else 0
+        _count_unusual(row, err, entries, notes, etime, wait, sorting)
     elif entries > row.most_entries:
         row.most_entries = entries
     if row.has_substrings:
-        row.measured(lengths(subject), 1, etime, 1 if notes else 0, entries)
+        digits = lengths(subject)
+        row.measured(STOPPED_LENGTHS + digits if err in STOPPED else digits, 1, etime, 1 if notes else 0, entries)
     if etime >= row.worst[0]:
         row.worst = max(row.worst, (etime, -time, -number, -op, subject))
     shape, client = row.key[0], connection.client
@@ -73,15 +80,18 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
     else:
         cell = segment.attribution.get((shape, client, account))  # type: ignore[arg-type]  # None is no key
     if cell is None:
-        attribute(segment, connection, shape, account, [1, etime, 1 if notes else 0])
+        attribute(segment, connection, shape, account, [1, etime, 1 if notes else 0, refused])
         return
     cell[0] += 1
     cell[1] += etime
     if notes:
         cell[2] += 1
+    cell[3] += refused
 
 
-def _count_unusual(row: ShapeRow, err: int, entries: int, notes: bytes, etime: int, sorting: Sorting | None) -> None:
+def _count_unusual(
+    row: ShapeRow, err: int, entries: int, notes: bytes, etime: int, wait: int | None, sorting: Sorting | None
+) -> None:
     """Count a result with an error code or notes, which may not contain all entries, or one that was to be sorted."""
     if sorting is not None:
         candidates, unindexed = max(sorting.candidates, 0), not UNINDEXED.isdisjoint(notes.split(b","))
@@ -90,6 +100,8 @@ def _count_unusual(row: ShapeRow, err: int, entries: int, notes: bytes, etime: i
         row.failed(err)
     if notes:
         row.noted[notes] = row.noted.get(notes, 0) + 1
+    if err in STOPPED:
+        row.stop((err, notes), [1, etime, wait or 0, entries, entries])
     if err in LIMITS or (err == 0 and PAGE in notes.split(b",")):
         row.most_limited = max(row.most_limited, entries)
     elif err == 0:
@@ -140,7 +152,7 @@ def attribute(segment: Segment, connection: Connection, shape: bytes, account: A
     if key not in connection.unattributed and len(connection.unattributed) >= segment.caps.owed:
         segment.cut_short.add("attribution")
         key = (OTHER, None)
-    cell = connection.unattributed.setdefault(key, [0, 0, 0])
+    cell = connection.unattributed.setdefault(key, [0, 0, 0, 0])
     for place, count in enumerate(counts):
         cell[place] += count
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 
-GRAMMAR_VERSION = 3
+GRAMMAR_VERSION = 4
 """The version of the Segments that scanners produce: raised with every change to them.
 
 A native scanner of another version is not used.

@@ -60,10 +60,11 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
         histogram,
         row.worst,
         (row.most_entries, row.most_limited),
-        (by_lengths, row.substring_lengths.full, sorts, row.sorts.full),
+        (by_lengths, row.substring_lengths.full, sorts, row.sorts.full, stopped, row.stopped.full),
     ) = fields
     row.histogram.update(histogram)
     row.substring_lengths.update(by_lengths)
+    row.stopped.update(stopped)
     row.sorts.update((Sorting(*sorting), cell) for sorting, cell in sorts.items())
     return row
 

@@ -116,7 +116,7 @@ class Segment:
     """
     shapes: CappedTable[ShapeKey, ShapeRow] = field(init=False)
     attribution: CappedTable[AttributionKey, list[int]] = field(init=False)
-    """[results, nanoseconds, results with notes]."""
+    """[results, nanoseconds, results with notes, results refused (counting.REFUSED)]."""
     clients: CappedTable[bytes, ClientRow] = field(init=False)
     accounts: CappedCounts[bytes] = field(init=False)
     """Connections by the account they were last bound as."""
@@ -163,7 +163,7 @@ class Segment:
         """Count searches by shape, client and account."""
         cell = self.attribution.get(key)
         if cell is None:
-            cell = self.attribution.setdefault(self.attribution.place(key), [0, 0, 0])
+            cell = self.attribution.setdefault(self.attribution.place(key), [0, 0, 0, 0])
         for place, count in enumerate(counts):
             cell[place] += count
 
@@ -202,5 +202,6 @@ class Segment:
             "noticed": self.noticed,
         }
         within = {"pieces"} if any(row.substring_lengths.full for row in self.shapes.values()) else set()
+        within |= {"stopped"} if any(row.stopped.full for row in self.shapes.values()) else set()
         within |= {"sorts"} if any(row.sorts.full for row in self.shapes.values()) else set()
         return sorted({name for name, table in tables.items() if table.full} | within | self.cut_short)

@@ -17,6 +17,8 @@ from ldapdiag.evidence.filters import CUT
 
 UNKNOWN_LENGTHS = b""
 """The lengths of a filter that was cut, or that has more substrings than are kept."""
+STOPPED_LENGTHS = b"!"
+"""What comes before the lengths of a search that a limit or a refusal stopped."""
 MOST_SUBSTRINGS = 32
 LONG = 9
 """Octets: longer substrings count as this long, since by default no server needs more for a key."""

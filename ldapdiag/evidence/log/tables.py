@@ -117,6 +117,7 @@ def shortened(text: bytes) -> bytes:
 
 OTHER_RESULT = -1
 """The code that counts all others, where there are too many different ones."""
+OTHER_STOP = (OTHER_RESULT, OTHER)
 MOST_ERRORS = 100
 """Different result codes in one row."""
 MOST_LENGTHS = 100
@@ -124,6 +125,8 @@ MOST_LENGTHS = 100
 MOST_SORTS = 100
 """Different sorts in one row; an application has a few, but a client may ask for any."""
 OTHER_SORT = Sorting(OTHER)
+MOST_STOPPED = 100
+"""Different combinations of code and notes in one row."""
 IN_MEMORY = 0
 """The candidates of a sort in memory, where sorts are counted by how they were done."""
 
@@ -158,6 +161,7 @@ class ShapeRow:
         "noted",
         "searches",
         "sorts",
+        "stopped",
         "substring_lengths",
         "wait",
         "worst",
@@ -183,7 +187,11 @@ class ShapeRow:
         self.worst = NOTHING
         self.has_substrings = has_substrings(key[0])
         self.substring_lengths: CappedTable[bytes, list[int]] = CappedTable(MOST_LENGTHS, UNKNOWN_LENGTHS)
-        """By the lengths of the filter's substrings: [results, nanoseconds, results with notes, most entries]."""
+        """By the lengths of the filter's substrings, behind `STOPPED_LENGTHS` where a limit or a refusal stopped the
+        search: [results, nanoseconds, results with notes, most entries]."""
+        self.stopped: CappedTable[tuple[int, bytes], list[int]] = CappedTable(MOST_STOPPED, OTHER_STOP)
+        """Results that a limit or a refusal stopped, by code and notes: [results, nanoseconds, waiting, entries, most
+        entries]. They are in the other counts, too."""
         self.sorts: CappedTable[Sorting, list[int]] = CappedTable(MOST_SORTS, OTHER_SORT)
         """By their SORT and VLV lines, candidates only as far as they are special: [results, nanoseconds, unindexed
         results, candidates sorted, most of them at once]."""
@@ -203,6 +211,18 @@ class ShapeRow:
         cell[1] += etime
         cell[2] += noted
         cell[3] = max(cell[3], most)
+
+    def stop(self, key: tuple[int, bytes], counts: list[int]) -> None:
+        """Count results that a limit or a refusal stopped."""
+        cell = self.stopped.get(key)
+        if cell is None:
+            cell = self.stopped.setdefault(self.stopped.place(key), [0, 0, 0, 0, 0])
+        answered, etime, wait, entries, most = counts
+        cell[0] += answered
+        cell[1] += etime
+        cell[2] += wait
+        cell[3] += entries
+        cell[4] = max(cell[4], most)
 
     def sorted(self, sorting: Sorting, answered: int, etime: int, unindexed: int, candidates: int, most: int) -> None:
         """Count results by their SORT and VLV lines."""
@@ -234,6 +254,9 @@ class ShapeRow:
             for lengths, cell in other.substring_lengths.items():
                 self.measured(lengths, *cell)
             self.substring_lengths.full |= other.substring_lengths.full
+        for (err, noted), cell in other.stopped.items():
+            self.stop((err, noted if noted in notes or not noted else OTHER), cell)
+        self.stopped.full |= other.stopped.full
         for sorting, cell in other.sorts.items():
             self.sorted(sorting, *cell)
         self.sorts.full |= other.sorts.full

@@ -233,6 +233,7 @@ def _requester(requester: Requester) -> dict[str, Any]:
         "count": requester.count,
         "etime_seconds": seconds(requester.etime),
         "noted": requester.noted,
+        **({"refused": requester.refused} if requester.refused else {}),
     }
 
 

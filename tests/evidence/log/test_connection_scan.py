@@ -173,7 +173,7 @@ def test_records_of_389_ds_after_a_close_belong_to_no_client_wherever_the_log_is
     whole, pieces = finish(lines(slice(None))), finish(merge(lines(slice(cut)), lines(slice(cut, None))))
 
     assert pieces.operations == whole.operations
-    assert pieces.attribution == whole.attribution == {(b"(a=?)", b"?", b"?"): [1, 1, 0]}
+    assert pieces.attribution == whole.attribution == {(b"(a=?)", b"?", b"?"): [1, 1, 0, 0]}
     assert [row.operations for row in pieces.clients.values()] == [row.operations for row in whole.clients.values()]
 
 

@@ -239,6 +239,10 @@ def _told(text: str) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  a kind 
         return {"operation": "AUTOBIND", "bind_dn": text[13:-1]}
     if text.startswith("TLS"):
         return {"operation": "TLS_INFO", "tls_version": text.split(maxsplit=1)[0]}
+    if text.startswith("SORT "):
+        return {"operation": "SORT", "sort_attrs": text}
+    if text.startswith("VLV "):
+        return {"operation": "VLV", "vlv_response": {"response_result": int(text.rpartition("(")[2].rstrip(")"))}}
     return {"operation": text.split(maxsplit=1)[0]}
 
 
