@@ -23,6 +23,8 @@ GROUPING = "MemberOf"
 GROUPS = frozenset({"memberof", "ismemberof"})
 """Attributes with the groups of a member, which are fewer than the members of a group."""
 UNLISTED = "ancestorid"
+OBSOLETE, SUCCESSOR = "entrydn", "entryrdn"
+"""Servers before entryrdn found entries by an index of entrydn."""
 TREE = frozenset({"parentid", "entryrdn"})
 """Indexes of 389-ds on the hierarchy of entries. objectClass, also a system index, may have a scan limit."""
 
@@ -52,9 +54,10 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     - high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service
       defines). It contains none of them, or not all, so searches miss entries; dsctl healthcheck calls it
       DSVIRTLE0001.
-    - medium: a substring index on an attribute of group members, on 389-ds and DSEE (DSMOLE0002).
+    - medium: a substring index on an attribute of group members, on 389-ds and DSEE (DSMOLE0002); on 389-ds an
+      index on entrydn beside that on entryrdn, left by an upgrade (DSBLE0008).
     - low: the same with another product, or on memberOf; on 389-ds a scan limit of parentid or entryrdn, or an
-      entry for ancestorid, which should have none.
+      entry for ancestorid, which should have none; an index on an attribute that the server's schema lacks.
 
     ## Why it matters
     To remove one member, 389-ds compares the substrings of all: minutes for a group of some thousand members, while
@@ -72,7 +75,7 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     for backend in configuration.backends:
         for definition in backend.definitions:
             seen += 1
-            harm = harm_of(definition, indexing)
+            harm = harm_of(definition, backend, indexing)
             if harm is not None:
                 found += 1
                 yield _finding(indexing, backend, definition, harm)
@@ -87,15 +90,33 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
         yield Clear(subject=indexing.server, reason=reason)
 
 
-def harm_of(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | None:
+def harm_of(definition: IndexDefinition, backend: Backend, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with the indexes of an attribute, if anything is."""
     name = indexing.schema.primary(definition.attribute.partition(";")[0]).lower()
     if indexing.configuration.identity.family in NETSCAPE:
+        if name == OBSOLETE and backend.definition({SUCCESSOR}) is not None:
+            return _obsolete(definition)
         if definition.system or name == UNLISTED:
             return _of_its_own(definition, name)
         if computed := _computed(definition, name, indexing):
             return computed
-    return _of_members(definition, name, indexing)
+    return _of_members(definition, name, indexing) or _unknown(definition, indexing)
+
+
+def _obsolete(definition: IndexDefinition) -> Harm:
+    """Return what is wrong with an index of entrydn beside one of entryrdn."""
+    reason = "it was left by an upgrade: searches may miss entries, and index tasks fail (389ds#7519)"
+    types = tuple(sorted(definition.types))
+    return Harm(types, Severity.MEDIUM, Confidence.LIKELY, "which entryrdn has replaced", reason, goes=False)
+
+
+def _unknown(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | None:
+    """Return that the server's own schema lacks an attribute, whose index is a leftover or a misspelling."""
+    base = definition.attribute.partition(";")[0]
+    if not indexing.schema_is_known or definition.system or indexing.schema.find(base) is not None:
+        return None
+    reason = "its schema defines no such attribute: the name is misspelt, or the schema that had it was removed"
+    return Harm(tuple(sorted(definition.types)), Severity.LOW, Confidence.LIKELY, "which its schema lacks", reason)
 
 
 def _of_its_own(definition: IndexDefinition, name: str) -> Harm | None:

@@ -11,7 +11,9 @@ from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.remedy import Remedy
 from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.index_remedies import raise_scan_limit
 from ldapdiag.servers.look_through_limits import raise_look_through_limit
 from ldapdiag.servers.search_advice import narrow_search
 from ldapdiag.wording import counted
@@ -43,8 +45,9 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     a list of half the database takes longer than reading the database.
 
     ## What to do
-    Add a selective part to the filter, or search below a smaller base. Raise the limit only where a list slightly
-    above it is needed often, and that of an account where its searches have an index.
+    Add a selective part to the filter, or search below a smaller base. Raise the limit of the one index (389-ds:
+    nsIndexIDListScanLimit, without a build) only where a list slightly above it is needed often, and that of an
+    account where its searches have an index.
 
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
@@ -75,8 +78,22 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         observed=one.observed,
         server=one.server,
         hosts=(one.host,),
-        remedies=(narrow_search(one.requesters[0].client if one.requesters else one.server, one.obstacle.text),),
+        remedies=(
+            narrow_search(one.requesters[0].client if one.requesters else one.server, one.obstacle.text),
+            *_limits(one, coverage),
+        ),
         origins=coverage.origins,
+    )
+
+
+def _limits(one: UnhelpedScans, coverage: IndexCoverage) -> tuple[Remedy, ...]:
+    """Return the remedy that raises the limit, where all entries that match were counted."""
+    first, indexes = one.searches[0], coverage.indexes
+    if indexes is None or not first.backends:
+        return ()
+    entries = first.group.most_entries
+    return raise_scan_limit(
+        indexes.address, first.backends[0], first.filter, entries, indexes.configuration, indexes.schema
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
@@ -67,6 +68,22 @@ def build_indexes(
     if module is None:
         return ()
     return (_ready(module.build_indexes(server, backend, attributes, configuration, schema), server),)
+
+
+def raise_scan_limit(
+    server: ServerAddress,
+    backend: Backend,
+    filter_: Node | None,
+    entries: int,
+    configuration: IndexConfiguration,
+    schema: Schema,
+) -> tuple[Remedy, ...]:
+    """Return the remedies that raise the limit of the ID lists of one index, where that takes no build."""
+    product = product_of(configuration.identity.family)
+    if product is None or product.raise_scan_limit is None or entries <= (configuration.scan_limit or 0):
+        return ()
+    remedy = product.raise_scan_limit(server, backend, filter_, entries, schema)
+    return (_ready(remedy, server),) if remedy is not None else ()
 
 
 def drop_indexes(

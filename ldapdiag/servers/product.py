@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.filter_tree import Node
+    from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.evidence.schema import Schema
+    from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Database
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.product_interfaces import IndexRemedies, ServerRemedies
+    from ldapdiag.servers.server_address import ServerAddress
 
 
 def no_limit(database: Database) -> None:
@@ -32,6 +37,8 @@ class Product:
     index_remedies: IndexRemedies | None = None
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""
+    raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None
+    """Return the remedy that raises the limit of one index, for a filter that so many entries match; None: none can."""
     longest_list: Callable[[Database], int | None] = no_limit
     """Return the length above which the server takes an ID list for all entries; None: never, or not known."""
     copy_over_test: float = 0.0

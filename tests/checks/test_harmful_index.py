@@ -128,6 +128,22 @@ def test_the_servers_own_indexes_are_told_of_and_never_touched(attribute, lines,
     assert getattr(one, "remedies", ()) == ()
 
 
+def test_an_index_that_an_upgrade_left() -> None:
+    left = index("nsSystemIndex: true", "nsIndexType: eq", attribute="entrydn")
+    tree = index("nsSystemIndex: true", "nsIndexType: subtree", attribute="entryrdn")
+    (one,) = found(of_389(left, tree)).values()
+    assert (one.severity, one.remedies) == (Severity.MEDIUM, ())
+    assert not found(of_389(left)), "a server before entryrdn needs it"
+
+
+def test_an_attribute_that_the_servers_schema_lacks() -> None:
+    told = of_389(index("nsIndexType: eq", attribute="dispalyName"), index("nsIndexType: eq"))
+    assert not found(told), "its schema was not collected"
+    (one,) = found(replace(told, schema_is_known=True)).values()
+    assert (one.observed["attribute"], one.severity) == ("dispalyName", Severity.LOW)
+    assert one.remedies
+
+
 def test_a_real_servers_indexes_do_no_harm() -> None:
     text = (CAPTURES / "389ds" / "indexes" / "userRoot-subtree.ldif").read_text()
     (configuration,) = [fact for fact in facts_of(text) if isinstance(fact, IndexConfiguration)]

@@ -41,3 +41,19 @@ def test_without_the_configuration_the_limit_is_not_known() -> None:
     audit = Audit(configured=False)
     audit.asks("(objectClass=person)", UNINDEXED, entries=6000)
     assert not_judged(audit.diagnosis(), "scan-limit-exceeded", "ldap").missing == ("index-configuration",)
+
+
+def test_where_all_entries_that_match_were_returned_the_limit_of_the_one_index_can_be_raised() -> None:
+    audit = Audit()
+    audit.has("l", "eq")
+    audit.asks("(l=berlin)", UNINDEXED, entries=4801, times=3, took=0.5)
+    (found,) = audit.found("scan-limit-exceeded").values()
+    assert "nsIndexIDListScanLimit: limit=6100 type=eq" in found.remedies[1].text
+
+
+def test_where_a_limit_cut_the_result_off_their_number_is_not_known() -> None:
+    audit = Audit()
+    audit.has("l", "eq")
+    audit.asks("(l=berlin)", UNINDEXED, entries=4801, err=4, times=3, took=0.5)
+    (found,) = audit.found("scan-limit-exceeded").values()
+    assert len(found.remedies) == 1

@@ -39,10 +39,13 @@ class ServerIndexes:
     address: ServerAddress
     configuration: IndexConfiguration
     schema: Schema
+    """Completed with the attribute types of the standards."""
     entries: Mapping[str, int]
     """Number of entries by comparable suffix."""
     explanations: tuple[IndexExplanations, ...] = ()
     statuses: tuple[IndexStatus, ...] = ()
+    schema_is_known: bool = False
+    """The server's own schema was collected, all of it."""
     origins: tuple[str, ...] = ()
 
     def backends(self, base: str, *, below: bool = True) -> tuple[Backend, ...]:
@@ -111,6 +114,7 @@ def find_server_indexes(
         address=server.address,
         configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes)), entries),
         schema=merged([*own_schemas, standard()]) or standard(),
+        schema_is_known=any(schema.whole for schema in own_schemas),
         entries=entries,
         explanations=tuple(facts_of(explanations, server.name)),
         statuses=tuple(own_statuses),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.ds389 import candidates, index_remedies, remedies
 from ldapdiag.servers.ds389.defaults import DEFAULTS
+from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
 from ldapdiag.servers.ds389.scan_limits import longest_list
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -17,4 +18,5 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     longest_list=longest_list,
+    raise_scan_limit=raise_scan_limit,
 )
