@@ -112,8 +112,19 @@ def expected_in_log(family: Family | None) -> str:
     return module.EXPECTED_IN_LOG if module else "It must be answered within milliseconds."
 
 
+def between_ldif(family: Family | None) -> str:
+    """Return what must have ended before the LDIF of another database of a server is applied; empty: nothing."""
+    module = _module(family) if family else None
+    return module.BETWEEN_LDIF if module else ""
+
+
 def without_ldif(configuration: IndexConfiguration) -> str:
     """Return why there is no LDIF that changes indexes."""
+    if configuration.monitored is False:
+        return (
+            "this server has no monitor database, so the end of a build that ldapmodify starts would not be visible: "
+            "--script builds the indexes while the server is stopped"
+        )
     if configuration.file:
         return f"the indexes are configured in {configuration.file}: --script shows how to edit it and what to run then"
     return f"{configuration.identity.family.product} takes no LDIF for its indexes: use --script"

@@ -59,6 +59,8 @@ class IndexRemedies(Protocol):
 
     EXPECTED_IN_LOG: str
     """A sentence: what the access log shows of a search that an index answers."""
+    BETWEEN_LDIF: str
+    """A sentence: what must have ended before the LDIF of another database is applied; empty: nothing."""
 
     def ldapsearch_command(self, server: ServerAddress, version: Version) -> str:
         """Return ldapsearch with the options to connect and bind as an administrator."""

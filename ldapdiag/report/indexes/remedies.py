@@ -13,11 +13,11 @@ from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.index_answers import FUNCTIONS
-from ldapdiag.servers.index_remedies import LIBRARIES, add_indexes, without_ldif
+from ldapdiag.servers.index_remedies import LIBRARIES, add_indexes, between_ldif, without_ldif
 from ldapdiag.servers.shell_session import SESSION, is_block, without_libraries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
@@ -104,12 +104,23 @@ def as_ldif(diagnosis: Diagnosis) -> str:
     unplanned = _not_planned(diagnosis)
     changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if changes:
-        return "\n".join([UNWATCHED, *unplanned, *(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)])
+        return "\n".join([UNWATCHED, *unplanned, *_ldif_parts(changes)])
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
     planned = {plan.server for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
     indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.server in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
     return "".join([*unplanned, *(advice or why or [f"# {NOTHING}\n"])])
+
+
+def _ldif_parts(changes: Iterable[Remedy]) -> Iterator[str]:
+    """Yield the LDIF of each database; as comments where the index of another one must be built before."""
+    begun = set[str]()
+    for one in changes:
+        lines = one.text.rstrip().splitlines()
+        if one.target in begun and (between := between_ldif(one.family)):
+            lines = [f"# {line}" for line in (between, *lines)]
+        begun.add(one.target)
+        yield "\n".join([_comments(one), *lines, ""])
 
 
 def _not_planned(diagnosis: Diagnosis) -> list[str]:

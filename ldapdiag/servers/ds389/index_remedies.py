@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
+BETWEEN_LDIF = ""
 
 FIRST_WITH_LMDB = (2, 1)
 """389-ds could be configured with it from then on."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
+BETWEEN_LDIF = ""
 
 TYPES = ("pres", "eq", "sub", "approx")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
+BETWEEN_LDIF = ""
 
 ORACLE = "Oracle Unified Directory"
 TASK_CLASS = "org.opends.server.tasks.RebuildTask"

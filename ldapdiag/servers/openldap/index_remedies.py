@@ -47,6 +47,11 @@ EXPECTED_IN_LOG = (
     "It must be answered within milliseconds: slapd does not log unindexed searches, but from 2.5 on its SEARCH RESULT "
     "in the log has an etime."
 )
+BETWEEN_LDIF = (
+    "Apply this part, without the number signs, only when ldapsearch -b cn=Threads,cn=Monitor -s one "
+    "'(monitoredInfo=*online_index*)' finds no entry: a change of cn=config while an index is built stops every "
+    "database of the server until the build has ended. --script waits by itself."
+)
 IN_BACKGROUND = (
     "slapd builds the index in the background, entry by entry. Until the build has ended, searches scan the database "
     "as before and find all entries. The monitor database shows the build (cn=Tasklist,cn=Threads,cn=Monitor); where "

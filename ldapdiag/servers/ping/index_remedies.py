@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EXPECTED_IN_LOG = (
     "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."
 )
+BETWEEN_LDIF = ""
 
 NOT_TESTED = "Taken from the documentation, not tested."
 WHILE_IT_BUILDS = (

@@ -138,3 +138,49 @@ def test_a_hostile_name_of_a_host_is_no_part_of_it(site) -> None:
     )
     assert done.returncode == 2
     assert not (odd / "pasted").exists()
+
+
+DATABASE = """dn: olcDatabase={{{number}}}mdb,cn=config
+olcDatabase: {{{number}}}mdb
+olcDbDirectory: /srv/{number}
+olcSuffix: {suffix}
+olcDbIndex: objectClass eq
+
+"""
+
+
+def two_databases_of_slapd(folder: Path, others: str) -> None:
+    """Write the log and the configuration of a slapd whose two databases lack the same index."""
+    suffixes = ("dc=example,dc=com", "o=other")
+    log = ["6b000aac.00000001 0x7f6ced7fe6c0 conn=1000 fd=12 ACCEPT from IP=10.77.2.2:40000 (IP=10.77.1.2:389)"]
+    for op in range(40):
+        at = f"{0x6B000AAC + 5 * op:x}.00000001 0x7f6ced7fe6c0 conn=1000 op={op}"
+        log += [f'{at} SRCH base="{suffixes[op % 2]}" scope=2 deref=0 filter="(displayName=joe)"']
+        log += [f"{at} SEARCH RESULT tag=101 err=0 qtime=0.000011 etime=4.000000 nentries=1 text="]
+    (folder / "slapd.log").write_text("\n".join([*log, ""]))
+    databases = [DATABASE.format(number=number, suffix=suffix) for number, suffix in enumerate(suffixes, 1)]
+    (folder / "config.ldif").write_text("".join([*databases, others]))
+
+
+def test_ldif_of_slapd_changes_one_database_and_has_the_other_as_comments(tmp_path) -> None:
+    """A second write to cn=config while the first index is built would stop the server."""
+    two_databases_of_slapd(tmp_path, "")
+    ldif = ldapdiag("indexes", tmp_path, "--ldif").text
+    applied = [line for line in ldif.splitlines() if line and not line.startswith("#")]
+    entries = {f"dn: olcDatabase={{{number}}}mdb,cn=config" for number in (1, 2)}
+    assert applied[0] in entries
+    assert applied[1:] == ["changetype: modify", "add: olcDbIndex", "olcDbIndex: displayName eq"]
+    _, between, other = ldif.partition("# Apply this part, without the number signs, only when ")
+    assert between
+    (second,) = entries - {applied[0]}
+    assert f"# {second}\n# changetype: modify\n# add: olcDbIndex\n" in other
+
+
+def test_without_a_monitor_database_there_is_no_ldif_of_slapd(tmp_path) -> None:
+    two_databases_of_slapd(tmp_path, "dn: olcDatabase={0}config,cn=config\nolcDatabase: {0}config\n")
+    ldif = ldapdiag("indexes", tmp_path, "--ldif").text
+    assert all(line.startswith("#") for line in ldif.splitlines() if line)
+    assert "no monitor database" in ldif
+    script = ldapdiag("indexes", tmp_path, "--script").text
+    assert script.count("change_stopped\n") == 2
+    assert script.count("change_stopped() (") == 1
