@@ -13,6 +13,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.group_parts import GroupPart, parts_by_limit
 from ldapdiag.analysis.indexes.index_use import index_use_of
 from ldapdiag.analysis.indexes.limit_classes import divide
+from ldapdiag.analysis.indexes.narrowed import by_time_alone, settled
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
@@ -92,8 +93,17 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         for databases in [simulated.databases(group.base, group.scope)]
         for coverage in _covered(group, databases, family)
     ]
-    costs = measure_costs(MeasuredSearch(search, entries_in_scope(search, databases)) for search, databases in found)
-    proposed = [propose(search, databases, family, costs) if search.is_scan else search for search, databases in found]
+    totals = [entries_in_scope(search, databases) for search, databases in found]
+    costs = measure_costs(
+        MeasuredSearch(search, total)
+        for (search, _), total in zip(found, totals, strict=True)
+        if not by_time_alone(search, family)
+    )
+    known = [settled(search, total, costs, family) for (search, _), total in zip(found, totals, strict=True)]
+    proposed = [
+        propose(search, databases, family, costs) if search.is_scan else search
+        for search, (_, databases) in zip(known, found, strict=True)
+    ]
     covered = worth_an_index(proposed, traffic.seconds)
     return IndexCoverage(
         server=server.name,

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.limit_classes import more_may_match
+from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
@@ -43,16 +43,28 @@ class ResultCounts:
     """The most in one result."""
     limited: bool = False
     """More may match: a limit cut a result off, or the search covered a part of the suffix only."""
+    complete: int = -1
+    """The most in one complete result; negative: there was none."""
     answered: int = 0
+    """Results that no limit or refusal stopped."""
     returned: int = 0
-    """Entries in all results."""
+    """Entries in these."""
+
+    @property
+    def usual(self) -> float | None:
+        """Return the average number of entries; of results that limits or pages ended, the most in a complete one."""
+        if not self.limited:
+            return self.returned / self.answered if self.answered else None
+        return self.complete if self.complete > 0 else None
 
     def add(self, search: SearchGroup) -> None:
         """Count the results of a group of searches."""
         self.entries = max(self.entries, search.most_entries, search.most_limited)
         self.limited |= more_may_match(search)
-        self.answered += search.answered
-        self.returned += search.entries
+        self.complete = max(self.complete, search.most_entries)
+        if (completed := divide(search).completed) is not None:
+            self.answered += completed.answered
+            self.returned += completed.entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +106,10 @@ class LoggedFrequencies:
         if kind not in EXACT_KINDS:
             return None
         results = self.results.get(key)
-        if results is not None and results.answered and (not results.limited or name == "objectclass"):
-            return results.entries if name == "objectclass" else results.returned / results.answered
+        if results is not None and name == "objectclass":
+            return results.entries
+        if results is not None and results.usual is not None:
+            return results.usual
         lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))
         shown = lengths is not None and value is None and lengths[1] != self.all_ids
         return sum(lengths) / 2 if lengths is not None and shown else None

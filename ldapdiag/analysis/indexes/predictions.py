@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 UNBOUNDED = float(1 << 62)
 OBJECT_CLASS = "objectclass"
+LISTED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS, Cause.TOO_SHORT, Cause.UNKNOWN_ATTRIBUTE})
+"""Causes of an assertion that has a list, or may have one."""
 LIST_OF_BOUND = 0.58
 """The root mean square of the shares of an index that are on one side of a bound anywhere in it."""
 
@@ -115,7 +117,10 @@ def _in_database(
 
 
 def _has_list(leaf: Leaf) -> bool:
-    return leaf.index_use is not IndexUse.UNINDEXED and leaf.cause not in {Cause.NOT_LOOKED_UP, Cause.UNCONFIGURED}
+    """Return whether an index has a list for an assertion; its presence list has all values, whatever their options."""
+    if leaf.assertion.kind is AssertionKind.PRESENCE and leaf.assertion.options:
+        return False
+    return leaf.index_use is not IndexUse.UNINDEXED and leaf.cause in LISTED
 
 
 def _known(assertion: Assertion, database: SimulatedDatabase, total: float) -> Estimate | None:

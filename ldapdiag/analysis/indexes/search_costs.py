@@ -9,7 +9,9 @@ A scan of N entries that returns r takes fixed + N * examined + r * returned; so
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 
 FEW, MANY = 2, 20
 """Entries returned by searches that show the fixed cost, and by those that show the cost of each entry."""
+ALL_BUT = 0.9
+"""The share of a scan's time above which the entries it returns cannot cost what others do: it tests others, too."""
 FIXED_SHARE = 0.1
 """The largest share of a scan's time that may be its fixed cost."""
 SPARSE = 200
 """One entry returned of so many examined: returning them takes no part worth mentioning."""
-DENSE = 0.5
-"""The share of a scan's time that returning must take to be measured in it."""
+LARGE, DENSE = 0.1, 0.5
+"""The share of the entries that a scan must return, and of its time that this must take, to measure it there: else the
+test of its filter may be what takes so long."""
 RETURN_OVER_TEST = 5
 """How many times the time of a test it takes to return an entry, where the log does not show it. Measured: 3 on 389-ds
 2.3.1, 9 on slapd 2.5.13."""
@@ -61,18 +66,17 @@ class SearchCosts:
         """Return the cost of each entry that a scan of `total` entries returns."""
         own = scan.own_time - self.fixed_of(scan)
         most = own / scan.returned if scan.returned else own
-        if self.most_returned is not None:
-            most = min(most, self.most_returned)
         tests = total * (self.examined or 0.0)
-        if self.examined is not None and own - tests >= DENSE * own:
+        if self.examined is not None and scan.returned >= LARGE * total and own - tests >= DENSE * own:
             each = (own - tests) / scan.returned
             return Estimate(each, each, max(each, most))
-        if self.returned is not None:
+        if self.returned is not None and self.returned.expected < ALL_BUT * most:
             return self.returned.within(0.0, most)
         least = own / (total + scan.returned) if total else 0.0
         # fixed + total * x + returned * RETURN_OVER_TEST * x = the scan's time
         expected = RETURN_OVER_TEST * own / (total + RETURN_OVER_TEST * scan.returned) if total else most
-        return Estimate(least, expected, most).within(0.0, most)
+        limit = most if self.most_returned is None else min(most, self.most_returned)
+        return Estimate(least, expected, most).within(0.0, limit)
 
     def fixed_of(self, scan: SearchCoverage) -> float:
         """Return the fixed cost of a scan: where indexed searches wait for something, a small part of its time."""
@@ -86,18 +90,19 @@ class SearchCosts:
 
     def scanned_by(self, scan: SearchCoverage) -> float:
         """Return how many entries a scan probably tests, by its time if the log shows what an entry takes."""
-        if self.returned is None or not self.returned.expected:
+        own = scan.own_time - self.fixed_of(scan)
+        returned = scan.returned * self.returned.expected if self.returned is not None else own
+        if self.returned is None or not self.returned.expected or returned >= ALL_BUT * own:
             return max(USUAL_TOTAL, USUAL_SHARE * scan.returned)
-        rest = scan.own_time - self.fixed_of(scan) - scan.returned * self.returned.expected
-        return max(0.0, rest) * RETURN_OVER_TEST / self.returned.expected
+        return (own - returned) * RETURN_OVER_TEST / self.returned.expected
 
 
-def measure_costs(samples: Iterable[MeasuredSearch]) -> SearchCosts:
+def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
     """Measure the costs in the searches of a log."""
-    samples = list(samples)
-    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED and one.search.completed]
+    samples = [one for one in searches if _is_plain(one.search)]
+    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED]
     fixed = float(min((one.own_time for one in indexed if one.returned <= FEW), default=0))
-    scans = [one for one in samples if one.search.is_scan and one.search.completed and one.total]
+    scans = [one for one in samples if one.search.is_scan and one.total]
     examined = _median(
         [
             max(0.0, scan.own_time - fixed) / total
@@ -110,18 +115,27 @@ def measure_costs(samples: Iterable[MeasuredSearch]) -> SearchCosts:
         many = [
             (rest, scan.returned)
             for scan, total in scans
-            if total is not None and (rest := scan.own_time - fixed - examined * total) >= DENSE * scan.own_time
+            if total is not None
+            and scan.returned >= LARGE * total
+            and (rest := scan.own_time - fixed - examined * total) >= DENSE * scan.own_time
         ]
     upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
     return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined)
 
 
+def _is_plain(search: SearchCoverage) -> bool:
+    """Return whether searches do nothing but find and return; a limit or a page ends a search early."""
+    return search.completed > 0 and search.group.most_limited < 0 and not search.group.sorts
+
+
 def _each(results: list[tuple[float, float]]) -> Estimate | None:
-    """Return the time of each entry, of results with their time and entries; the large ones count most."""
-    times = [time / entries for time, entries in results]
-    if not times:
+    """Return the time of each entry, of results with their time and entries: the quartiles over all entries."""
+    if not results:
         return None
-    return Estimate(min(times), sum(time for time, _ in results) / sum(entries for _, entries in results), max(times))
+    ordered = sorted((time / entries, entries) for time, entries in results)
+    reached = list(accumulate(entries for _, entries in ordered))
+    low, middle, high = (ordered[bisect_left(reached, part * reached[-1])][0] for part in (0.25, 0.5, 0.75))
+    return Estimate(low, middle, high)
 
 
 def _median(values: list[float]) -> float | None:

@@ -119,4 +119,7 @@ class SearchCoverage:
         """Return the predicted time of all these searches with indexes added; the least of the sets among them."""
         within = [time for indexes, time in self.predicted.items() if indexes <= added]
         best = min(within, key=lambda time: time.expected, default=None)
-        return best.times(self.count) if best else PredictedTime(self.etime, self.etime, self.etime)
+        if best is None:
+            return PredictedTime(self.etime, self.etime, self.etime)
+        least, expected, most = (min(time, self.etime) for time in best.times(self.count))
+        return PredictedTime(least, expected, most)

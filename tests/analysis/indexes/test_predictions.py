@@ -1,0 +1,91 @@
+"""The predicted time of searches with the indexes of a plan, of logs that are written here."""
+
+from __future__ import annotations
+
+import pytest
+
+from audits import PARTLY, UNINDEXED, Audit
+from ldapdiag.analysis.indexes.plan import IndexPlan
+
+TOTAL, TESTED, RETURNED = 20_000, 5e-6, 25e-6
+"""Entries, and the seconds for each one tested and returned."""
+
+
+def scan(returned: int) -> float:
+    return (TOTAL - returned) * TESTED + returned * RETURNED
+
+
+@pytest.fixture
+def audit() -> Audit:
+    """Return a server whose log shows how many entries it has, and what each costs."""
+    story = Audit(limit=-1)
+    story.has("uid", "eq")
+    story.has("sn", "eq")
+    story.asks("(uid=joe)", took=0.0002)
+    story.asks("(sn=x)", took=500 * RETURNED, entries=500)
+    story.asks("(objectClass=*)", UNINDEXED, times=1, took=scan(TOTAL), entries=TOTAL)
+    story.asks("(employeeNumber=5)", UNINDEXED, took=scan(1))
+    return story
+
+
+def plan_of(audit: Audit) -> IndexPlan:
+    (plan,) = audit.diagnosis().facts.every(IndexPlan)
+    return plan
+
+
+def seconds_after(audit: Audit, shape: str) -> list[float]:
+    """Return least, expected and most."""
+    plan = plan_of(audit)
+    (found,) = [one for one in plan.resolved if one.group.shape == shape]
+    return [time / 1e9 for time in found.after(plan.added).part(found.count)]
+
+
+@pytest.mark.parametrize("returned", [1, 100, 2000])
+def test_what_is_returned_still_costs(audit, returned) -> None:
+    audit.asks("(title=x)", UNINDEXED, took=scan(returned), entries=returned)
+    _, expected, most = seconds_after(audit, "(title=?)")
+    assert expected == pytest.approx(0.0002 + returned * RETURNED, rel=0.2)
+    assert most <= scan(returned)
+
+
+def test_what_an_and_leaves_is_an_interval(audit) -> None:
+    audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
+    least, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
+    assert least == pytest.approx(0.0002 + 20 * RETURNED, rel=0.2)
+    assert expected == pytest.approx(0.0002 + 20 * RETURNED + 612 * TESTED, rel=0.2)
+    assert most == pytest.approx(scan(20), rel=0.01)
+
+
+def test_what_nearly_all_entries_have_gets_no_index(audit) -> None:
+    audit.asks("(description=x)", UNINDEXED, took=scan(10_000), entries=10_000)
+    plan = plan_of(audit)
+    assert {row.attribute for row in plan.indexes} == {"employeeNumber"}
+    (kept,) = [one for one in plan.remaining if one.group.shape == "(description=?)"]
+    assert "10,000 entries" in kept.obstacle.reason
+
+
+def test_nothing_is_saved_twice(audit) -> None:
+    audit.asks("(|(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
+    plan = plan_of(audit)
+    lines = {row.attribute: row for row in plan.indexes}
+    assert {"title", "l"} <= lines.keys()
+    assert abs(sum(row.saved for row in plan.indexes) - plan.saved) <= len(lines)
+    assert lines["title"].saved == pytest.approx(lines["l"].saved, abs=10)
+    assert plan.saved < plan.before
+
+
+def test_what_a_plan_leaves_asks_for_nothing_more(audit) -> None:
+    """A list of 3,000 instead of the 632 expected: still slow, and no scan."""
+    audit.has("employeeNumber", "eq")
+    audit.has("title", "eq")
+    audit.log.__init__()
+    audit.asks("(uid=joe)", took=0.0002)
+    audit.asks("(sn=x)", took=500 * RETURNED, entries=500)
+    audit.asks("(&(title=x)(l=y))", PARTLY, took=3000 * TESTED, entries=20)
+    assert plan_of(audit).indexes == ()
+
+
+def test_one_slow_search_of_many_is_no_scan(audit) -> None:
+    audit.asks("(&(uid=x)(l=y))", PARTLY, took=0.0005, times=15)
+    audit.asks("(&(uid=x)(l=y))", PARTLY, took=2, times=1)
+    assert {row.attribute for row in plan_of(audit).indexes} == {"employeeNumber"}
