@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from conftest import Desk
     from lab.directory_servers import Server
+    from lab.host import Host
 
 ENTRIES = 6000
-MANAGERS = {"dirsrv@.service": "cn=Directory Manager", "slapd.service": "cn=config"}
+PEOPLE = 20_000
 ERRORS = "/var/log/dirsrv/slapd-live/errors"
 IX = "cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
 NEW, RULED, DEFAULT, HALF = "employeeNumber", "uidNumber", "gidNumber", "title"
@@ -36,10 +37,14 @@ class Site:
     server: Server
     desk: Desk
     folder: Path
+    way: tuple[str, ...]
+    """The target and how to bind there."""
+    at: Host | None = None
+    """Where ldapdiag runs; None: at the desk."""
 
     def verdicts(self, *arguments: str) -> dict[str, dict[str, Any]]:
         """Return what `ldapdiag indexes` finds, by attribute in lower case."""
-        code, out, err = self.desk.run("indexes", *arguments, "--format", "json")
+        code, out, err = self.desk.run("indexes", *arguments, "--format", "json", host=self.at)
         assert out, (code, err)
         report = json.loads(out)
         assert code == (1 if {"critical", "high"} & {one["severity"] for one in report["findings"]} else 0)
@@ -53,7 +58,7 @@ class Site:
 
     def probed(self) -> dict[str, dict[str, Any]]:
         """Judge the live server by its answers."""
-        return self.verdicts("ldap://ldap", "--probe-answers", "-D", MANAGERS[self.server.unit], *self.desk.bind[2:])
+        return self.verdicts(*self.way, "--probe-answers")
 
     def found(self, filter_: str, base: str = SUFFIX, scope: str = "sub") -> int:
         return self.server.search(base, "-s", scope, filter_, "1.1").count("dn: ")
@@ -77,7 +82,9 @@ def ds389(laboratory, desk_of, tmp_path_factory) -> Iterator[Site]:
         server.host.run("cat > /run/load.ldif; chmod 644 /run/load.ldif", stdin="\n".join(entries(ENTRIES)))
         server.host.run(["ns-slapd", "ldif2db", "-D", INSTANCE, "-n", "userRoot", "-i", "/run/load.ldif"])
         server.start()
-        yield Site(server, desk_of(topology, "ldap"), tmp_path_factory.mktemp("ds1"))
+        desk = desk_of(topology, "ldap")
+        way = ("ldap://ldap", "-D", "cn=Directory Manager", *desk.bind[2:])
+        yield Site(server, desk, tmp_path_factory.mktemp("ds1"), way)
 
 
 def define(server: Server, attribute: str) -> None:
@@ -158,3 +165,53 @@ TASKS = "cn=index,cn=tasks,cn=config"
 def build(*attributes: str) -> str:
     names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
     return f"dn: cn=all,{TASKS}\nchangetype: add\nobjectClass: extensibleObject\ncn: all\nnsInstance: userroot\n{names}"
+
+
+# slapd, which records nowhere whether an index was built: only a probe shows it.
+
+ADDED, EDITED = "displayName", "employeeNumber"
+
+
+@pytest.fixture(scope="module")
+def slapd(laboratory, desk_of, tmp_path_factory) -> Iterator[Site]:
+    with Topology(apps=0) as topology:
+        people = "\n".join(
+            f"dn: uid=p{number},{SUFFIX}\nobjectClass: inetOrgPerson\nuid: p{number}\ncn: person {number}\nsn: x\n"
+            f"displayName: person {number}\nemployeeNumber: {number}\n"
+            for number in range(PEOPLE)
+        )
+        server = laboratory.slapd(topology.ldap, database="index objectClass,uid eq\nindex cn eq,sub", entries=people)
+        way = (f"ldapi://{server.ldapi}", "-Y", "EXTERNAL")
+        yield Site(server, desk_of(topology, "ldap"), tmp_path_factory.mktemp("slapd"), way, topology.ldap)
+
+
+def indexer_runs(server: Server) -> bool:
+    return "mdb_online_index" in server.search("cn=Runqueue,cn=Threads,cn=Monitor", "-s", "base", "monitoredInfo")
+
+
+def add_index(line: str) -> str:
+    return f"dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\nadd: olcDbIndex\nolcDbIndex: {line}\n"
+
+
+def test_the_life_of_indexes_of_a_slapd(slapd) -> None:
+    """A restart while an index is built, and an index that is added to the configuration of a stopped server."""
+    server = slapd.server
+    assert states(slapd.probed()) == {}
+    server.modify(add_index(f"{ADDED} eq"))
+    assert indexer_runs(server), "PEOPLE are too few for this machine"
+    server.stop()
+    server.host.run("slapmodify -n0 -F /etc/ldap/slapd.d", stdin=add_index(f"{EDITED} eq"))
+    server.start()
+    last = PEOPLE - 1
+    assert slapd.answers_wrong(f"({ADDED}=person {last})")
+    assert not slapd.answers_wrong(f"({ADDED}=person 0)"), "the build began"
+    assert slapd.answers_wrong(f"({EDITED}=0)")
+    wrong = ("wrong", "certain", "critical")
+    found = slapd.probed()
+    assert states(found) == {ADDED.lower(): wrong, EDITED.lower(): wrong}
+
+    server.stop()
+    server.host.run(f"slapindex -q -F /etc/ldap/slapd.d -b {SUFFIX} {ADDED} {EDITED}")
+    server.start()
+    assert not slapd.answers_wrong(f"({ADDED}=person {last})")
+    assert states(slapd.probed()) == {}
