@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.indexes.build_history import BuildHistory, BuildState, IndexHistory
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.server_starts import shown
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import when
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
@@ -15,7 +19,7 @@ from ldapdiag.wording import counted
 
 
 @check
-def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic | None) -> Iterator[Verdict]:
     """An index that is configured but not used because it is not built.
 
     ## What it looks at
@@ -23,9 +27,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     with a list within the limits: a new index is not used before it is built (389-ds keeps it offline, OpenDJ calls
     it degraded). Also the server's own report of an index that needs rebuilding.
 
-    - certain: the server reports it.
+    - certain: the server reports it, or its errors log has no build since the index was added.
     - likely: the log shows it (possible: a single account asks); the index may have been built after the log was
       written, or the account may not see all entries.
+
+    An index that was added or built after the log began is not judged: searches before that prove nothing.
 
     ## Severity
     - high, medium, low: as missing-index, if the searches take enough time.
@@ -42,7 +48,9 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
-        yield _finding(one, coverage)
+        history = _history(one, coverage, builds)
+        since = _later_event(history, traffic) if history and traffic else ""
+        yield _not_judged(one, since) if since else _finding(one, coverage, history)
     if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
         how = IndexConfiguration.how
@@ -51,15 +59,40 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.server, reason="no unindexed search has an index that would answer it")
 
 
-def _confidence(one: UnhelpedScans) -> Confidence:
+def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory | None) -> IndexHistory | None:
+    """Return the history of the index, by any name of its attribute."""
+    backends = one.searches[0].backends
+    if builds is None or coverage.indexes is None or not backends:
+        return None
+    names = sorted(coverage.indexes.schema.names(one.attribute))
+    return next((found for name in names if (found := builds.of(backends[0], name))), None)
+
+
+def _later_event(history: IndexHistory, traffic: Traffic) -> str:
+    """Return what happened to an index since the log began, and makes its scans no proof; empty: nothing."""
+    if traffic.segment.first_time is None or history.state is BuildState.UNUSED:
+        return ""
+    first = when(traffic.segment.first_time)
+    if history.built and history.built >= first:
+        return f"it was built at {shown(history.built)}, after the log began"
+    added = history.definition.created
+    return f"it was added at {shown(added)}, after the log began" if added and added >= first else ""
+
+
+def _not_judged(one: UnhelpedScans, since: str) -> NotJudged:
+    reason = f"{one.attribute} has an index, but searches examined every entry: {since}"
+    return NotJudged(subject=one.subject, reason=reason, how="an access log from after that time")
+
+
+def _confidence(one: UnhelpedScans, history: IndexHistory | None) -> Confidence:
     """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
-    if not one.obstacle.inferred:
+    if not one.obstacle.inferred or (history is not None and history.state is BuildState.UNUSED):
         return Confidence.CERTAIN
     answered = {asker.account for asker in one.requesters if asker.count > asker.refused}
     return Confidence.LIKELY if len(answered) > 1 else Confidence.POSSIBLE
 
 
-def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory | None) -> Finding:
     reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
     remedies = (
@@ -67,18 +100,23 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         if indexing and first.backends
         else ()
     )
-    why = one.obstacle.reason
+    unused = history is not None and history.state is BuildState.UNUSED
+    why = history.why if history is not None and unused else one.obstacle.reason
     hidden = (
-        "" if reported else "\nOr the account may not see the other matching entries: then the ID list is too long."
+        "The index may have been built after this log was written.\n"
+        "Or the account may not see the other matching entries: then the ID list is too long."
+    )
+    restart = (
+        "Build it before the server starts again: it would use the index as it is, and answer with too few entries."
     )
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
-        confidence=_confidence(one),
+        confidence=_confidence(one, history),
         title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
         detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {one.seconds:.3g} s in total "
         f"({one.share:.1%} of the search time); {why}.\n"
-        f"The index may have been built after this log was written.{hidden}",
+        + (restart if unused else "The index may have been built after this log was written." if reported else hidden),
         observed={**one.observed, "reason": why},
         server=one.server,
         hosts=(one.host,),

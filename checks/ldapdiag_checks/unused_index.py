@@ -26,7 +26,8 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     own indexes and those that its plug-ins and overlays search internally, which no log shows: referential
     integrity, uniqueness, memberOf, replication, and others that the configuration names.
 
-    A log of less than a day is not judged: applications repeat their searches daily.
+    A log of less than a day is not judged: applications repeat their searches daily. For an index that was added or
+    changed since the log began, only the log since then counts (createTimestamp, modifyTimestamp).
 
     possible: the log covers less than 30 days; a job may run once a month, and internal searches are not logged by
     default.
@@ -52,15 +53,23 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return
     for one in usage.unused:
-        yield _finding(one, hours, coverage)
+        yield _finding(one, one.seconds / HOUR, coverage)
+    for one in usage.young:
+        reason = "no search used it, but it was added or changed less than a day before the end of the log"
+        yield NotJudged(subject=_subject(one, coverage), reason=reason, how="a log of a day since then")
     for name in usage.unsearched:
         yield NotJudged(subject=f"{name} at {coverage.server}", reason="no search in the log is in this database")
     if not usage.unused:
-        yield Clear(subject=coverage.server, reason=f"every index was used in {_span(hours)} of log")
+        other = "other " if usage.young else ""
+        yield Clear(subject=coverage.server, reason=f"every {other}index was used in {_span(hours)} of log")
 
 
 def _span(hours: float) -> str:
     return f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.0f} min"
+
+
+def _subject(one: UnusedIndex, coverage: IndexCoverage) -> str:
+    return f"{one.attribute} of {one.backend.name} at {coverage.server}"
 
 
 def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding:
@@ -75,7 +84,7 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding
             coverage.indexes.schema,
         )
     return Finding(
-        subject=f"{one.attribute} of {one.backend.name} at {coverage.server}",
+        subject=_subject(one, coverage),
         key=f"{coverage.server}|{one.backend.name}|{one.attribute.lower()}",
         severity=Severity.LOW if hours >= MONTH else Severity.INFO,
         confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+import facts
 from audits import Audit
 from incidents import not_judged
 from indexes_389 import plugin
@@ -79,3 +82,19 @@ def test_a_filter_that_was_cut_off_may_use_any(audit: Audit) -> None:
 def test_without_the_configuration_nothing_is_said(audit: Audit) -> None:
     audit.configured = False
     assert "no index configuration" in not_judged(audit.diagnosis(), "unused-index", "ldap").reason
+
+
+def test_an_index_younger_than_the_log_is_not_unused(audit: Audit) -> None:
+    late = facts.START + timedelta(days=1, hours=12)
+    audit.has("title", "eq", lines=(f"createTimestamp: {late:%Y%m%d%H%M%SZ}",))
+    assert "title" not in audit.found("unused-index")
+    assert "less than a day" in not_judged(audit.diagnosis(), "unused-index", "title of userRoot at ldap").reason
+
+
+def test_of_an_index_that_was_added_since_only_the_log_from_then_on_counts(audit: Audit) -> None:
+    audit.log.passes(31 * DAY)
+    added = facts.START + timedelta(days=3)
+    audit.has("title", "eq", lines=(f"createTimestamp: {added:%Y%m%d%H%M%SZ}",))
+    found = audit.found("unused-index")
+    assert found["title"].observed["log_hours"] == pytest.approx(30 * 24, abs=0.1)
+    assert found["roomNumber"].observed["log_hours"] == pytest.approx(33 * 24, abs=0.1)

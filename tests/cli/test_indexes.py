@@ -29,6 +29,7 @@ INDEX_CHECKS = {
     "index-drift",
     "index-not-built",
     "missing-index",
+    "missing-server-index",
     "scan-limit-exceeded",
     "substring-too-short",
     "unindexable-filter",

@@ -78,6 +78,8 @@ class IndexHistory:
     """A clause with the times."""
     logged: bool = True
     """False: no errors log shows whether it was built since."""
+    built: datetime | None = None
+    """When the last build of it began, as far as is known."""
     answer: ProbedIndex | None = None
     """The probe of its searches; None: there was none."""
 
@@ -160,7 +162,16 @@ def _history(
         state, why = _by_answer(answer, state, why)
     at = changed(definition)
     logged = at is not None and logs.covers(at, starts.last)
-    return IndexHistory(backend=backend, definition=definition, state=state, why=why, logged=logged, answer=answer)
+    build = logs.build_of(backend.name, definition.attribute)
+    return IndexHistory(
+        backend=backend,
+        definition=definition,
+        state=state,
+        why=why,
+        logged=logged,
+        built=build.started if build else None,
+        answer=answer,
+    )
 
 
 def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ldapdiag.analysis.indexes.build_history import changed
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
 from ldapdiag.servers.products import product_of
@@ -17,6 +19,7 @@ from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from datetime import datetime
 
     from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
     from ldapdiag.evidence.family import Family
@@ -42,6 +45,8 @@ class UnusedIndex:
     backend: Backend
     attribute: str
     types: tuple[str, ...]
+    seconds: float
+    """Of log since it was added or last changed."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -59,6 +64,8 @@ class UnusedIndexes:
     server: str
     """The server, by the name of its instance."""
     unused: tuple[UnusedIndex, ...] = ()
+    young: tuple[UnusedIndex, ...] = ()
+    """Those added or changed less than a day before the end of the log."""
     unsearched: tuple[str, ...] = ()
     """Databases that no search was sent to."""
     reason: str = ""
@@ -93,12 +100,17 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
             for assertion in assertions(filter_)
         ]
         if searched:
-            unused.extend(_unused(backend, searched, indexes, coverage.family))
+            unused.extend(_unused(backend, searched, indexes, coverage.family, traffic))
         elif backend.definitions:
             unsearched.append(backend.name)
     if unused and coverage.seconds < DAY:
         return UnusedIndexes(server=coverage.server, reason=_too_short(len(unused), coverage.seconds))
-    return UnusedIndexes(server=coverage.server, unused=tuple(unused), unsearched=tuple(unsearched))
+    return UnusedIndexes(
+        server=coverage.server,
+        unused=tuple(one for one in unused if one.seconds >= DAY),
+        young=tuple(one for one in unused if one.seconds < DAY),
+        unsearched=tuple(unsearched),
+    )
 
 
 def _too_short(unused: int, seconds: float) -> str:
@@ -108,7 +120,11 @@ def _too_short(unused: int, seconds: float) -> str:
 
 
 def _unused(
-    backend: Backend, searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None
+    backend: Backend,
+    searched: Iterable[Assertion],
+    indexes: ServerIndexes,
+    family: Family | None,
+    traffic: Traffic,
 ) -> Iterator[UnusedIndex]:
     """Yield the indexes of a database that no assertion in its searches may use."""
     used = _used(searched, indexes, family)
@@ -118,7 +134,16 @@ def _unused(
             continue
         types = tuple(sorted(type_ for type_ in definition.types if (name, type_) not in used))
         if types:
-            yield UnusedIndex(backend=backend, attribute=definition.attribute, types=types)
+            seconds = _seconds_since(changed(definition), traffic)
+            yield UnusedIndex(backend=backend, attribute=definition.attribute, types=types, seconds=seconds)
+
+
+def _seconds_since(at: datetime | None, traffic: Traffic) -> float:
+    """Return how much of a log was written since a time; None: all of it."""
+    last = traffic.segment.last_time
+    if at is None or last is None:
+        return traffic.seconds
+    return max(0.0, min(traffic.seconds, last / SECOND - at.timestamp()))
 
 
 def _used(searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None) -> set[tuple[str, str]]:
