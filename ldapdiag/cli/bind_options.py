@@ -43,10 +43,11 @@ def bind_options(  # noqa: PLR0913  one parameter per option
         raise UsageError("-W and -y exclude each other: omit one of them")
     if ca_file is not None and not ca_file.is_file():
         raise UsageError(f"cannot read --ca-file {ca_file}: no such file")
+    password, exact = _password(dn, password_file) if dn is not None else ("", False)
     return BindOptions(
         dn=dn or "",
-        password=_password(dn, password_file) if dn is not None else "",
-        password_file=str(password_file) if password_file is not None else "",
+        password=password,
+        password_file=str(password_file) if exact else "",
         mechanism=mechanisms[sasl.upper()] if sasl is not None else Mechanism.SIMPLE,
         start_tls=(StartTls.NO, StartTls.TRY, StartTls.MUST)[min(start_tls, 2)],
         ca_file=str(ca_file) if ca_file is not None else None,
@@ -54,9 +55,11 @@ def bind_options(  # noqa: PLR0913  one parameter per option
     )
 
 
-def _password(dn: str, file: Path | None) -> str:
+def _password(dn: str, file: Path | None) -> tuple[str, bool]:
+    """Return the password, and whether it is all that a file contains."""
     if file is None:
-        return str(typer.prompt(f"Password for {dn}", hide_input=True, err=True, default="", show_default=False))
+        prompt = f"Password for {dn}"
+        return str(typer.prompt(prompt, hide_input=True, err=True, default="", show_default=False)), False
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_PASSWORD_BYTES + 1)
@@ -71,4 +74,5 @@ def _password(dn: str, file: Path | None) -> str:
         raise UsageError(
             f"cannot read the password from {file}: longer than {MAX_PASSWORD_BYTES:,} bytes; check the name after -y"
         )
-    return text.removesuffix("\n").removesuffix("\r")
+    password = text.removesuffix("\n").removesuffix("\r")
+    return password, password == text

@@ -29,7 +29,10 @@ class BindOptions:
     dn: str = ""
     password: str = field(default="", repr=False)
     password_file: str = ""
-    """The file that the password was read from; empty: it was typed."""
+    """The file that contains the password and nothing else; empty: it was typed, or a newline follows it in the file.
+
+    OpenLDAP's tools send the newline at the end of the file of -y as a part of the password.
+    """
     mechanism: Mechanism = Mechanism.SIMPLE
     start_tls: StartTls = StartTls.NO
     """After a failed TRY the session continues in clear text, but never sends a password."""

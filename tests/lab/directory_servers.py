@@ -115,6 +115,7 @@ class Server:
     descriptors: int | None = None
     process: Process | None = None
     password: str = field(default=PASSWORD, repr=False)
+    port: int = 389
 
     @property
     def pid(self) -> int:
@@ -174,7 +175,8 @@ class Server:
     def _listens(self) -> bool:
         assert not self.process.poll(), f"{self.argv[0]} failed: {self.log.read_text()}"
         running = self.host.attempt(["test", "-s", self.pid_file]).returncode == 0
-        return running and any(row[0] == "LISTEN" and row[3].endswith(":389") for row in self.host.sockets(389))
+        ends = (row[3] for row in self.host.sockets(self.port) if row[0] == "LISTEN")
+        return running and any(end.endswith(f":{self.port}") for end in ends)
 
 
 def make_389(folder: Path) -> Path:
@@ -195,14 +197,16 @@ def make_389(folder: Path) -> Path:
 
 def ds389(
     host: Host, made: Path, *, settings: Mapping[str, str] | None = None, descriptors: int | None = None,
-    certificate: Certificate | None = None,
+    certificate: Certificate | None = None, port: int = 389,
 ) -> Server:  # fmt: skip
     """Start a 389 Directory Server in a host.
 
     `settings` are attributes of cn=config, `descriptors` is its `ulimit -n`; a certificate opens port 636 and StartTLS.
     """
     host.run(f"tar -C / -xf {shlex.quote(str(made))}; {PLACES_389}")
-    chosen = {"nsslapd-idletimeout": "0", "nsslapd-accesslog-logbuffering": "off"} | dict(settings or {})
+    chosen = {"nsslapd-port": str(port), "nsslapd-idletimeout": "0", "nsslapd-accesslog-logbuffering": "off"} | dict(
+        settings or {}
+    )
     if certificate:
         chosen |= {"nsslapd-security": "on"}
         host.run(
@@ -217,6 +221,7 @@ def ds389(
     return Server(
         host=host, argv=argv, administrator="cn=Directory Manager", ldapi="%2Frun%2Fslapd-live.socket",
         log=made.with_name(f"389-{host.pid}.log"), pid_file=PID_389, unit="dirsrv@.service", descriptors=descriptors,
+        port=port,
     ).start()  # fmt: skip
 
 
@@ -234,6 +239,8 @@ def slapd(
     further: Mapping[str, tuple[str, str]] | None = None,
     monitor: bool = True,
     user: str = "",
+    port: int = 389,
+    tls_port: int = 636,
 ) -> Server:
     """Start OpenLDAP's slapd in a host; its log, at this level, goes to a file in this folder.
 
@@ -264,7 +271,7 @@ def slapd(
         host.run(f"rm -r /etc/ldap/slapd.d; mv /run/slapd/slapd.conf {SLAPD_FILE}")
     else:
         host.run("slaptest -f /run/slapd/slapd.conf -F /etc/ldap/slapd.d; rm /run/slapd/slapd.conf")
-    urls = "ldap:/// ldapi:///" + (" ldaps:///" if certificate else "")
+    urls = f"ldap://:{port}/ ldapi:///" + (f" ldaps://:{tls_port}/" if certificate else "")
     place = ["-f", SLAPD_FILE] if by_file else ["-F", "/etc/ldap/slapd.d"]
     account = ["-u", user] if user else []
     if user:
@@ -272,7 +279,7 @@ def slapd(
     return Server(
         host=host, argv=["slapd", *place, "-h", urls, "-d", level, *account],
         administrator=f"cn=admin,{SUFFIX}", ldapi="%2Frun%2Fslapd%2Fldapi", log=folder / f"slapd-{host.pid}.log",
-        pid_file=PID_SLAPD, unit="slapd.service", descriptors=descriptors,
+        pid_file=PID_SLAPD, unit="slapd.service", descriptors=descriptors, port=port,
     ).start()  # fmt: skip
 
 
