@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SHARES = 5
 """Rows of a share shown without -v."""
 
+LONG = 40
+"""Lines of commands that are shown without -v."""
+
 STYLES = {
     Severity.CRITICAL: "bold red",
     Severity.HIGH: "red",
@@ -75,6 +78,11 @@ def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> N
     if number > 1 and not verbose:
         return
     page.indented(remedy.changes, deeper=3)
+    lines = remedy.text.count("\n") + 1
+    if lines > LONG and not verbose:
+        page.indented(f"risk: {remedy.risk}", deeper=3)
+        page.indented(f"commands: {lines} lines (-v shows them; ldapdiag indexes --script writes a plan)", deeper=3)
+        return
     print_commands(page, "", remedy.text)
     if verbose:
         page.indented(f"risk: {remedy.risk}", deeper=3)
