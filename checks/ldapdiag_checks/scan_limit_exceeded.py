@@ -46,8 +46,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
     ## What to do
     Add a selective part to the filter, or search below a smaller base. Raise the limit of the one index (389-ds:
-    nsIndexIDListScanLimit, without a build) only where a list slightly above it is needed often, and that of an
-    account where its searches have an index.
+    nsIndexIDListScanLimit, without a build; slapd: idlexp, with a build while it is stopped) only where a list slightly
+    above it is needed often, and that of an account where its searches have an index.
 
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.

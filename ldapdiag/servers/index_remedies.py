@@ -78,7 +78,7 @@ def raise_scan_limit(
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> tuple[Remedy, ...]:
-    """Return the remedies that raise the limit of the ID lists of one index, where that takes no build."""
+    """Return the remedies that raise the limit of the ID lists of one index."""
     product = product_of(configuration.identity.family)
     if product is None or product.raise_scan_limit is None or entries <= (configuration.scan_limit or 0):
         return ()

@@ -72,22 +72,22 @@ def changing(
     procedure = procedure_of(lines, backend, configuration)
     if not (lines.removed_lines or lines.added_lines) or (entry is None and procedure is not Procedure.FILE):
         return ""
-    answers = _answers(suffix, (*lines.added, *lines.removed))
+    answers = answers_of(suffix, (*lines.added, *lines.removed))
     built = _named(lines.added)
     if procedure is Procedure.FILE:
         build = build_function(suffix, built, BY_FILE) if built else NO_BUILD
         steps = [*checked(lines, suffix, schema), *rebuilt(answers)]
-        return edited(lines, suffix, _block(server, title, [build], steps, STOPPED, CONVERTED))
+        return edited(lines, suffix, block_of(server, title, [build], steps, STOPPED, CONVERTED))
     ldif = modification(entry or "", lines)
     if procedure is Procedure.OFFLINE:
         build = build_function(suffix, built) if built else NO_BUILD
         former = modification(entry or "", lines.reversed)
         commands = [printing("before", former), printing("after", ldif), build]
-        return _block(server, title, commands, offline(answers), STOPPED)
+        return block_of(server, title, commands, offline(answers), STOPPED)
     if procedure is Procedure.UNWATCHED:
-        return _block(server, title, [_change(server)], unwatched(ldif, answers))
+        return block_of(server, title, [_change(server)], unwatched(ldif, answers))
     writing = online(suffix, [ldif], answers, builds=bool(lines.added_lines))
-    return _block(server, title, [_change(server)], writing, WATCH)
+    return block_of(server, title, [_change(server)], writing, WATCH)
 
 
 def building(
@@ -96,19 +96,19 @@ def building(
 ) -> str:  # fmt: skip
     """Return the block that builds the indexes of configured lines; all of the database if there is no line."""
     entry, suffix = entry_of(backend), suffix_of(backend)
-    answers = _answers(suffix, lines.added)
+    answers = answers_of(suffix, lines.added)
     procedure = procedure_of(lines, backend, configuration)
     if procedure is Procedure.ONLINE and entry is not None and lines.removed_lines:
         # Lines that one change removes and adds are not built again.
         halves = (replace(lines, added_lines=()), replace(lines, removed_lines=()))
         writes = [modification(entry, half) for half in halves]
-        return _block(server, title, [_change(server)], online(suffix, writes, answers, builds=True), WATCH)
+        return block_of(server, title, [_change(server)], online(suffix, writes, answers, builds=True), WATCH)
     if procedure is Procedure.FILE:
         steps = [*checked(replace(lines, added=()), suffix, schema), *rebuilt(answers)]
         build = build_function(suffix, lines.attributes, BY_FILE)
-        return _block(server, title, [build], steps, STOPPED, CONVERTED)
+        return block_of(server, title, [build], steps, STOPPED, CONVERTED)
     steps = ["only_slapd", *rebuilt(answers)]
-    return _block(server, title, [build_function(suffix, lines.attributes)], steps, STOPPED)
+    return block_of(server, title, [build_function(suffix, lines.attributes)], steps, STOPPED)
 
 
 def modification(entry: str, lines: LineChanges) -> list[str]:
@@ -136,7 +136,7 @@ def suffix_of(backend: Backend) -> str:
     return next((one for one in backend.suffixes if is_distinguished_name(one)), "")
 
 
-def _block(server: ServerAddress, title: str, commands: Sequence[str], steps: Iterable[str], *libraries: str) -> str:
+def block_of(server: ServerAddress, title: str, commands: Sequence[str], steps: Iterable[str], *libraries: str) -> str:
     """Return a block that announces itself by a title, and searches as root."""
     named = [f"step={shlex.quote(title)}", *steps]
     search = search_function(from_file(as_root("ldapsearch", server)))
@@ -151,7 +151,7 @@ def _named(changes: Iterable[Change]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(change.attribute for change in changes))
 
 
-def _answers(suffix: str, changes: Iterable[Change]) -> list[str]:
+def answers_of(suffix: str, changes: Iterable[Change]) -> list[str]:
     """Return the commands that prove that searches by these indexes are right, or were they are not any more."""
     types: dict[str, list[str]] = {}
     for change in changes:

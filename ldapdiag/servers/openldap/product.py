@@ -5,6 +5,7 @@ from __future__ import annotations
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.openldap import candidates, index_remedies, remedies
 from ldapdiag.servers.openldap.defaults import DEFAULTS
+from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
 
@@ -15,6 +16,7 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
+    raise_scan_limit=raise_scan_limit,
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
 )
