@@ -247,7 +247,7 @@ class TestEveryServer:
     def test_the_causes_in_json_are_reasons_not_to_use_an_index(self, corpus: Path, case: str) -> None:
         for diagnosis in (audited(corpus, case), bare(corpus, case)):
             (told,) = plans(diagnosis)
-            rows = [*told["no_index_helps"], *told["not_worth_an_index"], *told["harmless"]]
+            rows = [*told["no_index_helps"], *told["not_built"], *told["not_worth_an_index"], *told["harmless"]]
             assert rows
             assert {"indexed", "not-looked-up"}.isdisjoint({row["cause"] for row in rows})
 

@@ -15,7 +15,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.candidates import Cause, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,12 +85,22 @@ class IndexPlan:
     resolved: tuple[SearchCoverage, ...]
     """The scans that the plan makes indexed."""
     remaining: tuple[SearchCoverage, ...]
-    """The scans that no index helps."""
+    """The scans that no new index helps."""
     below_threshold: tuple[SearchCoverage, ...]
     """The scans that an index would help, but that take too little time to be worth one."""
 
     added: frozenset[ProposedIndex]
     """All the indexes to add, one by one."""
+
+    @property
+    def unbuilt(self) -> tuple[SearchCoverage, ...]:
+        """Return the scans that a configured index would help if it were built."""
+        return tuple(scan for scan in self.remaining if _waits_for_build(scan))
+
+    @property
+    def unhelped(self) -> tuple[SearchCoverage, ...]:
+        """Return the scans that no index helps."""
+        return tuple(scan for scan in self.remaining if not _waits_for_build(scan))
 
     @property
     def before(self) -> int:
@@ -106,6 +116,10 @@ class IndexPlan:
     def saved(self) -> int:
         """Return the time that is probably saved, in nanoseconds."""
         return self.before - self.after.expected
+
+
+def _waits_for_build(scan: SearchCoverage) -> bool:
+    return scan.obstacle is not None and scan.obstacle.cause is Cause.NOT_BUILT
 
 
 @provides(IndexPlan)

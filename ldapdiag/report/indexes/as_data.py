@@ -43,7 +43,8 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row, plan, coverage) for row in plan.indexes],
         "predicted": [_predicted(scan, plan) for scan in plan.resolved],
-        "no_index_helps": _searches(plan.remaining),
+        "not_built": _searches(plan.unbuilt),
+        "no_index_helps": _searches(plan.unhelped),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
         "not_used": [

@@ -170,8 +170,9 @@ class IndexScreen:
                 self.page.indented(line, "dim", deeper=table.deeper)
 
     def other_searches(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
-        """Print the searches that no index helps, those not worth one, harmless ones, and unused indexes."""
-        self.searches("no index", "would help", plan.remaining, _why)
+        """Print the searches that only a build or no index helps, or not worth one, harmless ones, unused indexes."""
+        self.searches("not built", "an index is configured for these: build it", plan.unbuilt, _why)
+        self.searches("no index", "would help", plan.unhelped, _why)
         self.searches("not worth", "an index: they take little time", plan.below_threshold, _needs)
         if coverage.outside_suffixes:
             many = counted(coverage.outside_suffixes, "search", "searches")

@@ -53,17 +53,19 @@ ldif_value() {
         END { if (found) print value }'
 }
 
-# ns_slapd_errors FILE: print lines on listening and starting from the end of the errors log, and its first line, which
-# contains the version.
+# ns_slapd_errors FILE: print lines on listening, starting and builds of indexes from the end of the errors log, and its
+# first line, which contains the version. Lines on builds end with a name, so that they contain no text of a client.
 EVENT_LINES='Not listening for new connections|Listening for new connections again|istening on .* port'
 EVENT_LINES=$EVENT_LINES'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
+EVENT_LINES=$EVENT_LINES'|- [A-Za-z0-9_.-]+: (Indexing attribute: [A-Za-z0-9_.;-]+|Finished indexing\.) *$'
+EVENT_LINES=$EVENT_LINES'|- import [A-Za-z0-9_.-]+: Import complete\.|- task_index_thread - Index failed'
 
 ns_slapd_errors() {
     test -n "$1" || return 0
     errors_file=`in_root "$1"`
     if file_for_it "$errors_file"; then
         if event_lines "$errors_file" | grep '^\[' >/dev/null 2>&1; then
-            section "$servers_folder" "errors$server_nth" "lines on listening and starting in $errors_file, of process $server_pid" \
+            section "$servers_folder" "errors$server_nth" "lines on starts and builds of indexes in $errors_file, of process $server_pid" \
                 errors_and_banner "$errors_file"
         fi
     else

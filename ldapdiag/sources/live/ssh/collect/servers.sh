@@ -200,11 +200,13 @@ ldif_settings() {
                 ended()
                 if (parent != "" && rest !~ /^:/ && tolower(line) !~ /cn=config *$/) line = line "," parent
                 head = line "\n"
+                timed = tolower(line) ~ /,cn=ldbm database,cn=plugins,cn=config *$/
                 # An attribute that is missing here has its default, which is evidence, too.
                 if (tolower(line) ~ /^dn: *cn=config *$/) main = 1
                 # This entry shows that the list of indexes is complete.
                 if (tolower(line) ~ /^dn: *cn=index *,/) main = 1
             } else if (name == "objectclass" || name == "cn") head = head line "\n"
+            else if (name ~ /^(createtimestamp|modifytimestamp|creatorsname)$/) { if (timed) head = head line "\n" }
             else if (name == "ds-cfg-value") { if (rest !~ /^:/) value_of = line "\n" }
             else if (name == "olcsyncrepl") {
                 # The value also contains the password: only the bind DN is printed.

@@ -46,8 +46,36 @@ def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variabl
     assert len(known) > 20
 
 
-SPECIAL = {"olcsyncrepl", "ds-cfg-value"}
+INDEX_ENTRIES = "cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config"
+TIMES = {"createtimestamp", "modifytimestamp", "creatorsname"}
+SPECIAL = {"olcsyncrepl", "ds-cfg-value"} | TIMES
 """Printed in part, or in some entries alone."""
+
+
+ERRORS = """\t389-Directory/2.3.1 B2025.016.1616
+[22/Nov/2026:12:50:40.1 +0000] - INFO - main - 389-Directory/2.3.1 B2025.016.1616 starting up
+[22/Nov/2026:12:50:41.1 +0000] - INFO - bdb_db2index - userRoot: Indexing attribute: uid
+[22/Nov/2026:12:50:42.1 +0000] - INFO - bdb_db2index - userRoot: Indexed 1000 entries (66%).
+[22/Nov/2026:12:50:43.1 +0000] - INFO - bdb_db2index - userRoot: Finished indexing.
+[22/Nov/2026:12:50:44.1 +0000] - ERR - task_index_thread - Index failed (error -1)
+[22/Nov/2026:12:50:45.1 +0000] - INFO - bdb_main - import userRoot: Import complete.  Processed 9 entries
+[22/Nov/2026:12:50:46.1 +0000] - NOTICE - back - Unindexed search: filter="(cn=a - b: Indexing attribute: c)" conn=1
+"""
+
+
+def test_the_builds_of_indexes_are_printed_and_no_text_of_a_client(tmp_path) -> None:
+    (tmp_path / "errors").write_text(ERRORS)
+    lines = printed("errors_and_banner", str(tmp_path / "errors")).splitlines()
+    assert lines == [line for line in ERRORS.splitlines() if "Indexed 1000" not in line and "conn=" not in line]
+
+
+def test_when_an_index_was_added_and_changed_is_printed_of_the_database_only(tmp_path, awk) -> None:
+    times = "createTimestamp: 20261122125040Z\nmodifyTimestamp: 20261122125041Z\ncreatorsName: cn=Directory Manager\n"
+    index = f"dn: cn=uid,{INDEX_ENTRIES}\ncn: uid\nnsIndexType: eq\n{times}"
+    (tmp_path / "dse.ldif").write_text(f"dn: cn=config\n{times}nsslapd-port: 389\n\n{index}\n")
+    text = printed("ns_slapd_settings", str(tmp_path / "dse.ldif"), **awk)
+    assert text.count("createTimestamp") == text.count("creatorsName") == text.count("modifyTimestamp") == 1
+    assert text.index("createTimestamp") > text.index("cn=uid")
 
 
 def test_a_real_389_ds_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
