@@ -17,10 +17,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import SECRETS
-from ldapdiag.remedy import is_attribute_description, is_attribute_type
+from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
+from ldapdiag.servers.missing_names import NO_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ldapdiag.evidence.indexes import Backend
 
 VALUE = "@"
 """Stands for the value in the filters of `check_answers`; no attribute type and no rule contains it."""
@@ -95,6 +98,8 @@ answers_right() { [ "$wrong" -eq 0 ]; }
 newline='
 '"""
 """They need the function `search` (`search_function`)."""
+REACHED = "state='nothing is changed'\nsearch -b '' -s base 1.1 >/dev/null"
+"""Ends a block while nothing is changed, if the server cannot be reached, or rejects the password."""
 
 
 def search_function(tool: str) -> str:
@@ -123,6 +128,15 @@ def assertions_of(types: Iterable[str], rules: Iterable[str] = ()) -> tuple[str,
     """Return what follows the attribute in the filters that use its indexes; VALUE stands for a value."""
     found = dict.fromkeys(one for type_ in types for one in ASSERTIONS.get(type_, ()))
     return tuple(found | dict.fromkeys(one for rule in rules for one in _by_rule(rule)))
+
+
+def check_suffixes(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str] = ()) -> list[str]:
+    """Return the commands that check one index of a database, for each of its suffixes."""
+    suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
+    if not suffixes:
+        return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
+    types, rules = tuple(types), tuple(rules)
+    return [check_answers(suffix, attribute, types, rules) for suffix in suffixes]
 
 
 def _by_rule(rule: str) -> tuple[str, ...]:

@@ -26,9 +26,13 @@ ended() {
 code=$?
 trap '' HUP INT TERM
 [ -z "$terminal" ] || stty "$terminal" </dev/tty
-[ -z "$password_copy" ] || rm -f "$password_copy"
+forget_password
 [ "$code" -eq 0 ] || { say "FAILED: $step"; say "State: $state"; undo; } >&2
 exit "$code"
+}
+forget_password() {
+[ -z "$password_copy" ] || rm -f "$password_copy"
+password_copy=
 }
 trap ended EXIT
 trap 'exit 129' HUP

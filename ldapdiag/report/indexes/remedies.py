@@ -33,6 +33,13 @@ FIRST = "#!/bin/sh\nset -e\n"
 HEAD = """# Adds the indexes of one database after the other, builds them, waits for the build, and checks the answers.
 # Stops at the first failure and prints the state that it leaves. LDAP_PASSWORD_FILE may name a file with the password.
 """
+AT_SERVER = """server=
+at() {
+[ "$1" = "$server" ] || { forget_password; say "At $1:"; }
+server=$1
+}
+"""
+"""Each server is named, and has a password of its own."""
 UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
 NOT_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
 DONE_APART = (
@@ -77,7 +84,8 @@ def as_script(diagnosis: Diagnosis) -> str:
     libraries = [one for one in LIBRARIES if any(is_block(remedy.text) and one in remedy.text for remedy in shell)]
     addresses = addresses_of(shell)
     steps = [_step(one, addresses, libraries) for one in shell]
-    return "\n".join([f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, "", *steps, _end(shell)])
+    head = [f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, AT_SERVER]
+    return "\n".join([*head, *steps, _end(shell)])
 
 
 def _end(shell: list[Remedy]) -> str:
@@ -92,7 +100,7 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
     lines = ["undo() { :; }"]
     if remedy.undo:
         lines = ["undo() {", "say 'To undo this step:'", "cat <<'UNDO'", remedy.undo, "UNDO", "}"]
-    lines = [*addresses.before(remedy), *lines]
+    lines = [f"at {shlex.quote(neutral(remedy.target))}", *addresses.before(remedy), *lines]
     if is_block(remedy.text):
         return "\n".join([_comments(remedy), *lines, without_libraries(remedy.text, libraries), ""])
     title = shlex.quote(neutral(f"{remedy.title} at {remedy.target}"))

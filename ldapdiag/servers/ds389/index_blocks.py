@@ -5,18 +5,17 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import is_attribute_type, is_distinguished_name
-from ldapdiag.servers.ds389.index_build import REACHED, TASKS, building, changing
-from ldapdiag.servers.index_answers import check_answers
+from ldapdiag.remedy import is_attribute_type
+from ldapdiag.servers.ds389.index_build import TASKS, building, changing
+from ldapdiag.servers.index_answers import REACHED, check_suffixes
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ldbm_index_changes import EntryChange, EntryChanges, in_order, removes_all
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.missing_names import NO_SUFFIX
 from ldapdiag.servers.remedy_texts import NOTHING_DONE
 from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.server_address import ServerAddress
@@ -48,7 +47,7 @@ def undoing_add(server: ServerAddress, backend: Backend, chosen: EntryChanges) -
         line
         for one in chosen.extended
         if one.rules and one.known is not None
-        for line in _answers(backend, one.attribute, in_order(set(one.known.types)), ())
+        for line in check_suffixes(backend, one.attribute, in_order(set(one.known.types)), ())
     ]
     search, modify = as_manager("ldapsearch", server), as_manager("ldapmodify", server)
     return building(search, modify, "Remove what was added", backend_name(backend), ruled, lines, checks)
@@ -64,7 +63,7 @@ def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> s
         f"state='the index of {named} may be removed, in part or all'",
         here_document("change", *changes),
         f"state='the index of {named} is removed; the check of the answers has not passed'",
-        *(line for one in chosen.changes for line in _answers(backend, one.attribute, one.types, ())),
+        *(line for one in chosen.changes for line in check_suffixes(backend, one.attribute, one.types, ())),
         "answers_right",
     ]
     return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines)
@@ -105,7 +104,7 @@ def _checks(backend: Backend, one: EntryChange) -> list[str]:
     entry = shlex.quote(f"cn={one.attribute},{container(backend)}")
     return [
         f"configured {entry} '(&(objectClass=nsIndex){''.join(wanted)})'",
-        *_answers(backend, one.attribute, types, rules),
+        *check_suffixes(backend, one.attribute, types, rules),
     ]
 
 
@@ -115,10 +114,3 @@ def _types_and_rules(one: EntryChange) -> tuple[list[str], list[str]]:
     types = in_order({*one.types, *(known.types if known else ())})
     rules = [rule for rule in (*one.rules, *(known.rules if known else ())) if is_attribute_type(rule)]
     return list(types), rules
-
-
-def _answers(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str]) -> list[str]:
-    suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
-    if not suffixes:
-        return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
-    return [check_answers(suffix, attribute, types, rules) for suffix in suffixes]

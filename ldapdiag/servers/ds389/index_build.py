@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.servers.index_answers import FUNCTIONS, search_function
+from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, search_function
 from ldapdiag.servers.shell_session import block, from_file
 from ldapdiag.servers.shell_text import here_document
 
@@ -72,8 +72,6 @@ configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
 }"""
 """They need `change` (ldapmodify) and `search` (ldapsearch), each with its connection options."""
-REACHED = "state='nothing is changed'\nsearch -b '' -s base 1.1 >/dev/null"
-"""Ends the block while nothing is changed, if the server cannot be reached or rejects the password."""
 
 
 def building(

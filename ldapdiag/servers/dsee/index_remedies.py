@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
+from ldapdiag.servers.dsee.index_blocks import checked
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.ldap_tools import as_manager, host, modify, port
 from ldapdiag.servers.ldbm_index_changes import (
@@ -75,7 +76,7 @@ def add_indexes(
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text="\n".join(commands) if chosen.changes else chosen.why_none,
+        text=_block(server, backend, "Index", commands, chosen, version) if chosen.changes else chosen.why_none,
         changes=f"Searches by these attributes use an index. {chosen.left_out_sentence}".strip(),
         risk=f"{WHILE_IT_BUILDS} {INDEX_ON_EACH_REPLICA}",
         undo="\n".join(_undo_add(server, backend, chosen, version)) or NOTHING_DONE,
@@ -119,12 +120,13 @@ def build_indexes(
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
     names, version = to_build(attributes, backend, schema), configuration.identity.version
+    chosen = EntryChanges(tuple(EntryChange(one, (), known=backend.definition(schema.names(one))) for one in names))
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text="\n".join(_build_commands(server, backend, names, version)),
+        text=_block(server, backend, "Build", _build_commands(server, backend, names, version), chosen, version),
         changes="The indexes are used again.",
         risk=f"{WHILE_IT_BUILDS} {INDEX_ON_EACH_REPLICA}",
         undo="None needed: the same indexes are rebuilt.",
@@ -146,6 +148,7 @@ def drop_indexes(
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
     remaining = tuple(one.attribute for one in chosen.changes if not removes_all(one))
     built = _build_commands(server, backend, remaining, version) if remaining else []
+    dropped = [*_drop_commands(server, backend, chosen, version), *built]
     restored = [
         *_undo_drop(server, backend, chosen, version),
         *_build_commands(server, backend, chosen.attributes, version),
@@ -155,18 +158,26 @@ def drop_indexes(
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text="\n".join([*_drop_commands(server, backend, chosen, version), *built]) or chosen.why_none,
+        text=_block(server, backend, "Drop", dropped, chosen, version) if chosen.changes else chosen.why_none,
         changes=f"Changes of these attributes become cheaper. {chosen.left_out_sentence}".strip(),
         risk=(
             "A search that needs the index, even once a month, becomes unindexed. Index configuration is not "
             f"replicated: repeat this on each replica. {WHILE_IT_BUILDS if remaining else NOT_TESTED}"
         ),
-        undo="\n".join(restored) if chosen.changes else NOTHING_DONE,
+        undo=_block(server, backend, "Restore", restored, chosen, version) if chosen.changes else NOTHING_DONE,
         verify=_verify_commands(server, backend, chosen.attributes, version),
         family=Family.DSEE,
         needs=Needs.REINDEX if remaining else Needs.NONE,
     )
     return advice_if_missing(remedy, _missing(backend, version, builds=bool(remaining)))
+
+
+def _block(
+    server: ServerAddress, backend: Backend, verb: str, commands: Sequence[str], chosen: EntryChanges, version: Version
+) -> str:  # fmt: skip
+    """Return commands as one block that ends with a check; up to 5.2 as they are, because builds are not among them."""
+    title = f"{verb} the index of {', '.join(chosen.attributes)}" if chosen.changes else f"{verb} every index"
+    return "\n".join(commands) if _is_old(version) else checked(server, backend, title, commands, chosen.changes)
 
 
 def _missing(backend: Backend, version: Version, *, builds: bool) -> list[str]:

@@ -79,6 +79,7 @@ def test_everything_is_added_built_and_checked(site) -> None:
     done, asked = started(site)
     assert (done.returncode, done.stderr) == (0, "")
     assert asked == [f"userRoot: {' '.join(WANTED)}"]
+    assert "At slapd-ds1:\n" in done.stdout
     assert "building: 4 of 9 entries" in done.stdout
     assert all(f"right: ({name}=@) below dc=example,dc=com" in done.stdout for name in WANTED)
     assert done.stdout.splitlines()[-1] == "Done. Every index is built, and its answers are right."

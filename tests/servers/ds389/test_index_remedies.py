@@ -361,7 +361,9 @@ class TestOn389:
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
         indexes = dsee.add_indexes(DS1, BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
-        assert indexes.text.splitlines() == [
+        lines = indexes.text.splitlines()
+        begin = next(place for place, line in enumerate(lines) if line.startswith("dsconf "))
+        assert lines[begin : begin + 4] == [
             "dsconf create-index -h ds1 -p 389 dc=example,dc=com displayName",
             (
                 "dsconf set-index-prop -h ds1 -p 389 dc=example,dc=com displayName pres-enabled:off eq-enabled:off "
@@ -369,6 +371,13 @@ class TestOnDsee:
             ),
             "dsconf set-index-prop -h ds1 -p 389 dc=example,dc=com uid sub-enabled:on",
             "dsconf reindex -h ds1 -p 389 -t displayName -t uid dc=example,dc=com",
+        ]
+        assert 'export LDAP_ADMIN_USER="cn=Directory Manager" LDAP_ADMIN_PWF="$password_copy"' in lines[:begin]
+        answers = [line for line in lines if line.startswith(("check_answers ", "answers_right"))]
+        assert answers[:-1] == [
+            "check_answers dc=example,dc=com displayName '(displayName=@*)' '(displayName=*@*)' '(displayName=*@)'",
+            "check_answers dc=example,dc=com uid '(uid=@)' '(uid=@*)' '(uid=*@*)' '(uid=*@)'",
+            "answers_right",
         ]
 
     def test_before_dsconf_entries_are_written(self):
