@@ -69,21 +69,31 @@ def host(server: ServerAddress) -> str:
 
 
 def preceded(server: ServerAddress, commands: str) -> str:
-    """Return commands preceded by comments: the host on which they must run, and the variables that they need."""
-    comments = [f"# on {_named_host(server)}:"] if ON_THE_HOST.search(commands) else []
+    """Return commands preceded by the host on which they must run, and by the variables that they need.
+
+    A test of each variable comes first: what follows may discard the messages of its tools.
+    """
+    lines = [f"# on {_named_host(server)}:"] if ON_THE_HOST.search(commands) else []
     what = f"of {_one_line(server.name)}; the evidence does not contain it"
     if variable(URI) in commands:
         local = "-Y EXTERNAL" in commands
         example = (
             "ldapi://%2FPATH of its local socket, on its host" if local else "ldap://HOST:PORT or ldaps://HOST:PORT"
         )
-        comments.append(f"# {URI} must be set to the URL {what}: {example}")
+        lines += [f"# {URI} must be set to the URL {what}: {example}", _tested(URI, "URL")]
     if variable(HOST) in commands:
-        comments.append(f"# {HOST} must be set to the host {what}")
-    return "\n".join([*comments, commands])
+        lines += [f"# {HOST} must be set to the host {what}", _tested(HOST, "host")]
+    return "\n".join([*lines, commands])
+
+
+def _tested(name: str, what: str) -> str:
+    """Return a command that fails while a variable is empty."""
+    return f': "${{{name}:?set it to the {what} of the server first}}"'
 
 
 def _named_host(server: ServerAddress) -> str:
+    if server.session is not None and server.session.is_local:
+        return "the server's own host"
     name = _one_line(server.host)
     return name if server.ports or server.session is not None else f"the host of {name}"
 

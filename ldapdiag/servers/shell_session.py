@@ -60,8 +60,8 @@ printf %s "$password" >"$password_copy"
 password=
 }"""
 BEGIN, END = "(\n", "steps\n)"
-FIRST_LINE = re.compile(r"\A((?:#.*\n)*)\(\n")
-"""The beginning of a block, perhaps below comments."""
+FIRST_LINE = re.compile(r"\A((?:(?:#|: ).*\n)*)\(\n")
+"""The beginning of a block, perhaps below comments and tests of variables."""
 PROMPT, FROM_FILE = " -W", ' -y "$password_copy"'
 
 

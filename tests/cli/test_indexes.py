@@ -88,7 +88,8 @@ class TestText:
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain · then 0.40 ms each",
         ]
         place = lines.index("(")
-        assert lines[place - 2 : place] == ["", WANTED_ADDRESS]
+        tested = ': "${LDAP_URI:?set it to the URL of the server first}"'
+        assert lines[place - 3 : place] == ["", WANTED_ADDRESS, tested]
         assert lines[place + 1].startswith(SEARCH)
         commands = lines[place : lines.index(")") + 1]
         assert [line for line in commands if line in {BUILD, "wait_for_build", CHECK, "answers_right"}] == [

@@ -1,0 +1,111 @@
+"""Commands with the address and the bind options of the evidence, or with variables."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+
+from facts import address_of
+from ldapdiag.evidence.ldap_session import LdapSession
+from ldapdiag.servers.ldap_tools import as_manager, as_root, host, modify, port, preceded
+from ldapdiag.servers.server_address import ServerAddress
+
+UNKNOWN = ServerAddress(name="slapd-ds1", host="slapd-ds1")
+BOUND = LdapSession(url="ldap://ds1:3890", dn="uid=o'neil,dc=x", password_file="/root/my pw")  # noqa: S106  a path
+CASES = {
+    "bound": (BOUND, "-x -H ldap://ds1:3890 -D 'uid=o'\"'\"'neil,dc=x' -y '/root/my pw'"),
+    "typed": (LdapSession(url="ldaps://ds1", dn="cn=a b"), '-x -H ldaps://ds1 -D "cn=a b" -W'),
+    "StartTLS": (LdapSession(url="ldap://ds1", dn="cn=a", start_tls="-ZZ"), "-x -H ldap://ds1 -ZZ -D cn=a -W"),
+    "local": (LdapSession(url="ldapi://%2Frun%2Fa", mechanism="EXTERNAL"), "-Q -Y EXTERNAL -H ldapi://%2Frun%2Fa"),
+    "Kerberos": (LdapSession(url="ldap://ds1:3890", mechanism="GSSAPI"), "-Q -Y GSSAPI -H ldap://ds1:3890"),
+}
+
+
+@pytest.mark.parametrize(("session", "options"), CASES.values(), ids=CASES)
+def test_a_session_is_repeated_as_it_was(session: LdapSession, options: str) -> None:
+    server = address_of("other", session=session)
+    assert as_manager("ldapsearch", server) == f"ldapsearch {options}"
+    assert as_root("ldapsearch", server) == f"ldapsearch {options}"
+    assert modify(server, "dn: cn=config").startswith(f"ldapmodify {options} <<'LDIF'\n")
+
+
+def test_certificates_are_checked_as_they_were() -> None:
+    trusted = LdapSession(url="ldaps://ds1", dn="cn=a", ca_file="/my ca.pem")
+    assert as_manager("ldapsearch", address_of(session=trusted)).startswith(
+        "LDAPTLS_CACERT='/my ca.pem' ldapsearch -x "
+    )
+    unverified = LdapSession(url="ldaps://ds1", dn="cn=a", insecure=True)
+    assert as_manager("ldapsearch", address_of(session=unverified)).startswith("LDAPTLS_REQCERT=never ldapsearch -x ")
+
+
+def test_after_an_anonymous_session_the_manager_binds_at_its_address() -> None:
+    """The index configuration was then in a file."""
+    session = LdapSession(url="ldap://ds1:3890", start_tls="-ZZ")
+    server = address_of(session=session, manager="cn=root")
+    assert as_manager("ldapsearch", server) == "ldapsearch -x -H ldap://ds1:3890 -ZZ -D cn=root -W"
+    assert as_manager("ldapsearch", address_of(session=session)).endswith('-D "cn=Directory Manager" -W')
+
+
+@pytest.mark.parametrize(
+    ("ports", "url"),
+    [
+        ((389, 636), "ldap://ds1"),
+        ((3890,), "ldap://ds1:3890"),
+        ((636,), "ldaps://ds1"),
+        ((1636, 1389), "ldap://ds1:1389"),
+    ],
+)
+def test_without_a_session_the_table_of_the_host_has_the_port(ports: tuple[int, ...], url: str) -> None:
+    assert as_manager("ldapsearch", address_of("ds1", *ports)) == f'ldapsearch -x -H {url} -D "cn=Directory Manager" -W'
+
+
+@pytest.mark.parametrize("name", ["a b", "$(id)", "", "a;b", "app1:2222", "-oProxy=x"])
+def test_an_unusable_name_is_no_address(name: str) -> None:
+    assert '-H "${LDAP_URI:?}"' in as_manager("ldapsearch", address_of(name))
+
+
+def test_the_local_socket_is_that_of_the_evidence() -> None:
+    assert "-H ldapi:/// " in f"{as_root('ldapsearch', address_of())} "
+    known = ServerAddress(name="ldap:1389", host="ldap", ports=(1389,), socket="ldapi://%2Frun%2Ftwo")
+    assert as_root("ldapsearch", known) == "ldapsearch -Q -Y EXTERNAL -H ldapi://%2Frun%2Ftwo"
+    for unknown in (UNKNOWN, ServerAddress(name="ldap:1389", host="ldap", ports=(1389,))):
+        assert as_root("ldapsearch", unknown) == 'ldapsearch -Q -Y EXTERNAL -H "${LDAP_URI:?}"'
+
+
+def test_hosts_and_ports_are_those_of_the_address() -> None:
+    session = LdapSession(url="ldaps://[2001:db8::1]:1636", dn="cn=a")
+    assert (host(address_of(session=session)), port(address_of(session=session))) == ("2001:db8::1", 1636)
+    assert (host(address_of("ds1", 3890)), port(address_of("ds1", 3890))) == ("ds1", 3890)
+    assert (host(UNKNOWN), port(UNKNOWN)) == ('"${LDAP_HOST:?}"', 389)
+
+
+@pytest.mark.parametrize(
+    "dn", ["cn=$(touch pasted)", "cn=`touch pasted`", "cn=a';touch pasted;'", 'cn=a";touch pasted;"']
+)
+@pytest.mark.parametrize("of", ["session", "configuration"])
+def test_a_hostile_account_is_one_word(dn: str, of: str) -> None:
+    session = LdapSession(url="ldap://ds1", dn=dn, password_file=dn, ca_file=dn)
+    server = address_of(session=session) if of == "session" else address_of(manager=dn)
+    words = shlex.split(as_manager("ldapsearch", server))
+    assert words[words.index("-D") + 1] == dn
+
+
+def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
+    commands = preceded(UNKNOWN, f"{as_manager('ldapsearch', UNKNOWN)} 2>/dev/null\ntouch done")
+    ran = subprocess.run(["/bin/sh", "-c", commands], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode
+    assert "LDAP_URI: set it to the URL of the server first" in ran.stderr
+    assert not list(tmp_path.iterdir())
+    assert commands.startswith(
+        "# LDAP_URI must be set to the URL of slapd-ds1; the evidence does not contain it: ldap:"
+    )
+
+
+def test_commands_for_the_host_name_it() -> None:
+    local = LdapSession(url="ldapi://%2Frun%2Fa", mechanism="EXTERNAL")
+    for server, place in ((address_of(), "ds1"), (address_of(session=local), "the server's own host")):
+        assert preceded(server, as_root("ldapsearch", server)).startswith(f"# on {place}:\nldapsearch")
+    assert preceded(UNKNOWN, "systemctl stop slapd") == "# on the host of slapd-ds1:\nsystemctl stop slapd"
+    assert preceded(address_of(), "ldapsearch -H ldap://ds1") == "ldapsearch -H ldap://ds1"
