@@ -85,9 +85,11 @@ def _not_judged(one: UnhelpedScans, since: str) -> NotJudged:
 
 
 def _confidence(one: UnhelpedScans, history: IndexHistory | None) -> Confidence:
-    """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
+    """Return how sure it is: a long list seems short to an account that may not see all entries, or below one base."""
     if not one.obstacle.inferred or (history is not None and history.state is BuildState.UNUSED):
         return Confidence.CERTAIN
+    if one.obstacle.partial:
+        return Confidence.POSSIBLE
     answered = {asker.account for asker in one.requesters if asker.count > asker.refused}
     return Confidence.LIKELY if len(answered) > 1 else Confidence.POSSIBLE
 

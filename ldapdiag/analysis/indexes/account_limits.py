@@ -6,7 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES
 from ldapdiag.analysis.log.searches import is_unindexed
+from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,11 +57,13 @@ def refused_accounts(requesters: Iterable[Requester]) -> tuple[str, ...]:
 def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
     """Return the indexed searches that were refused, by filter shape; the most frequent first.
 
-    A server that notes unindexed searches notes refused ones, too: one without the note had an ID list.
+    A server that notes unindexed searches notes refused ones, too: one without the note had an ID list. Of other
+    servers, the simulation shows it.
     """
     by_shape: dict[str, list[SearchCoverage]] = defaultdict(list)
+    noting = coverage.family in NOTING_FAMILIES
     for search in coverage.searches:
-        if _refused(search):
+        if _refused(search) and (noting or _is_indexed(search, coverage)):
             by_shape[search.group.shape].append(search)
     limits = (
         AccountLimit(
@@ -70,6 +74,10 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
         for searches in by_shape.values()
     )
     return tuple(sorted(limits, key=lambda each: (-each.refused, each.shape)))
+
+
+def _is_indexed(search: SearchCoverage, coverage: IndexCoverage) -> bool:
+    return coverage.indexes is not None and search.index_use is IndexUse.INDEXED
 
 
 def _refused(search: SearchCoverage) -> int:

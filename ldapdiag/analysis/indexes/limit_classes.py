@@ -17,7 +17,7 @@ from ldapdiag.analysis.log.searches import SearchGroup, is_unindexed
 from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.log.stops import StopCount
 
@@ -60,9 +60,14 @@ def more_may_match(group: SearchGroup) -> bool:
     completed, _ = divide(group)
     if completed is None or has_pages(completed):
         return True
+    return show_more(group.stops, group.most_entries)
+
+
+def show_more(stops: Mapping[tuple[int, str], StopCount], most: int) -> bool:
+    """Return whether stopped searches may match more than `most` entries."""
     return any(
-        stop.most_entries + (err == SIZE_LIMIT) > group.most_entries or (err != SIZE_LIMIT and not is_unindexed(notes))
-        for (err, notes), stop in group.stops.items()
+        stop.most_entries + (err == SIZE_LIMIT) > most or (err != SIZE_LIMIT and not is_unindexed(notes))
+        for (err, notes), stop in stops.items()
         if err in ENTRIES_LIMITS
     )
 

@@ -42,6 +42,8 @@ class Obstacle:
     negated: bool = False
     inferred: bool = False
     """Concluded from the server's behaviour, or for want of a known index; no evidence states it."""
+    partial: bool = False
+    """Concluded from searches of a part of the database."""
 
 
 def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:

@@ -7,11 +7,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
+from ldapdiag.analysis.indexes.limit_classes import has_pages, show_more
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
-from ldapdiag.evidence.filter_tree import And, AssertionKind, assertions
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, assertions
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.wording import counted, number
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.evidence.family import Family
     from ldapdiag.servers.candidates import Change, Forecast
 
 MOST_MATCH = "most entries may match, and an index keeps no list of so many"
 UNKNOWN_TO_SCHEMA = "no known schema defines it, and no search for it has returned an entry"
 NOT_USED = "an index of it is configured and few entries match, but the server did not use it"
+NOT_USED_BELOW = (
+    "an index of it is configured and few entries below the base match, but the server did not use it; "
+    "unless thousands elsewhere have the same values"
+)
 MOST_PROPOSED = 64
 """The most sets kept for one scan."""
 LEAST_SAVED = 0.25
@@ -145,6 +150,8 @@ def _obstacle(trial: IndexTrial, *, helped: bool) -> Obstacle | None:
     group = trial.scan.group
     if obstacle.cause is Cause.NONE and group.unindexed >= group.answered:
         return replace(obstacle, cause=Cause.NOT_BUILT, reason=NOT_USED, inferred=True)
+    if obstacle.cause is Cause.LIMIT_PERHAPS and _few_match_below(trial):
+        return replace(obstacle, cause=Cause.NOT_BUILT, reason=NOT_USED_BELOW, inferred=True, partial=True)
     unknown = (
         not isinstance(trial.database, ConfiguredDatabase)
         and isinstance(trial.filter, And)
@@ -153,6 +160,29 @@ def _obstacle(trial: IndexTrial, *, helped: bool) -> Obstacle | None:
     if obstacle.cause is Cause.NONE or unknown:
         return replace(obstacle, cause=Cause.LIMIT_PERHAPS, reason=OVER_LIMIT)
     return obstacle
+
+
+def _few_match_below(trial: IndexTrial) -> bool:
+    """Return whether a 389-ds scans for a value that few entries below the base have, although it has an index.
+
+    The ID list is that of the whole database: it is too long only if thousands elsewhere have each value asked for.
+    """
+    scan, filter_ = trial.scan, trial.filter
+    group, stops = scan.group, scan.stopped.group.stops if scan.stopped else {}
+    if trial.family is not Family.DS389 or not isinstance(trial.database, ConfiguredDatabase):
+        return False
+    if not isinstance(filter_, Assertion) or filter_.kind is not AssertionKind.EQUALITY or filter_.value is not None:
+        return False
+    definition = trial.database.database.definition(filter_.attribute)
+    return (
+        definition is not None
+        and definition.built is not True
+        and not definition.scan_limits
+        and 0 < group.most_entries <= FEW_ENTRIES
+        and group.unindexed >= group.answered
+        and not has_pages(group)
+        and not show_more(stops, group.most_entries)
+    )
 
 
 def _all_unindexable(trial: IndexTrial) -> bool:

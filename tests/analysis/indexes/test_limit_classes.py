@@ -107,3 +107,20 @@ def test_a_refused_substring_does_not_stand_for_a_longer_one() -> None:
     assert causes(audit) == {}
     (found,) = audit.found("substring-too-short").values()
     assert (found.observed["searches"], found.observed["refused"]) == (20, 20)
+
+
+def test_few_matches_below_a_base_make_an_unbuilt_index_possible() -> None:
+    audit = Audit()
+    audit.has("displayName", "eq")
+    audit.asks("(displayName=joe)", UNINDEXED, entries=1, base=b"ou=people," + SUFFIX)
+    (found,) = audit.found("index-not-built").values()
+    assert found.confidence is Confidence.POSSIBLE
+    assert "unless thousands elsewhere have the same values" in found.detail
+    assert set(causes(audit)) == {"index-not-built"}
+
+
+def test_a_scan_limit_of_the_index_explains_it_as_well() -> None:
+    audit = Audit()
+    audit.has("displayName", "eq", lines=("nsIndexIDListScanLimit: limit=0 type=eq values=joe",))
+    audit.asks("(displayName=joe)", UNINDEXED, entries=1, base=b"ou=people," + SUFFIX)
+    assert set(causes(audit)) == {"scan-limit-exceeded"}
