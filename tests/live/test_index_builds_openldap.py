@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import examples
+from command import ldapdiag
 from facts import address_of
 from lab.directory_servers import SUFFIX
 from lab.host import Host, wait_for
@@ -23,6 +24,7 @@ from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.openldap.build_times import STOP_AND_START
 from ldapdiag.servers.openldap.index_remedies import add_indexes, build_indexes, drop_indexes
 from reading import facts_of
 
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
     from lab.directory_servers import Server
 
 SCHEMA = standard()
-COUNT, FEW = 8000, 4000
+COUNT, FEW = 6000, 4000
+SLOW = f"(|(displayName=p0000007 *){''.join(f'(displayName=*zzzzz{number}*)' for number in range(20))})"
+"""Without an index each entry is compared with twenty values."""
+ENOUGH = 100
+"""Slow searches."""
 UNAVAILABLE = 52
 """The result code of a slapd that is shutting down."""
 OTHER = "o=Müller"
@@ -157,6 +163,28 @@ def test_what_cannot_be_seen_is_not_begun(laboratory, host) -> None:
     with pytest.raises(AssertionError, match=r"builds cannot be seen\r\nFAILED: .*\r\nState: nothing is changed"):
         paste(host, add_indexes(address_of("ldap"), read.backends[0], CHANGES, read, SCHEMA).text)
     assert lines(server) == before
+
+
+@pytest.mark.parametrize("monitor", [True, False])
+def test_the_script_for_both_databases(laboratory, host, tmp_path, monitor) -> None:
+    server = start(laboratory, host, monitor=monitor, count=FEW)
+    lanes = LANES | {"slow": Lane(SUFFIX, "sub", SLOW), "slow, too": Lane(OTHER, "sub", SLOW)}
+    with searching(server, lanes):
+        wait_for(lambda: server.log.read_text().count(SLOW) > ENOUGH, "too few searches", seconds=60)
+    place = tmp_path / "ldap"
+    place.mkdir()
+    (place / "access.log").write_text(server.log.read_text())
+    (place / "configuration.ldif").write_text(host.run(CONFIG))
+    host.run(["tee", "/run/script"], stdin=ldapdiag("indexes", place, "--script").text)
+    with searching(server, lanes) as client:
+        began = time.monotonic()
+        shown = paste(host, "LDAP_URI=ldapi:/// sh /run/script")
+        seconds = time.monotonic() - began
+    assert "Done. Every index is built, and its answers are right." in shown
+    assert all(any("displayName" in line for line in one) for one in lines(server))
+    longest = max(client.longest_pauses().values())
+    assert longest < (SHARE / 2 * seconds if monitor else STOP_AND_START[1])
+    assert {one.err for one in client.failures} <= (set() if monitor else {LOST, UNAVAILABLE})
 
 
 def test_a_restart_during_the_build_is_noticed_and_repaired(laboratory, host) -> None:

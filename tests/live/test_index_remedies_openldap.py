@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from facts import address_of
 from lab.directory_servers import SLAPD_FILE, SUFFIX
 from lab.host import Host
+from lab.searching_client import LOST, Lane, searching
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from lab.directory_servers import Server
 
 SCHEMA = standard()
+UNAVAILABLE = 52
+"""The result code of a slapd that is shutting down."""
 CHANGES = (Change("cn", "sub"), Change("departmentNumber", "eq"))
 SETTINGS = "index objectClass,uid eq\nindex cn,sn eq"
 PEOPLE = "\n".join(
@@ -95,6 +99,17 @@ def test_edited_it_is_built_shown_and_taken_back(slapd):
     paste(slapd.host, remedy.undo)
     assert found(slapd) == entries
     assert set(configured(slapd)[0].definitions) == set(original)
+
+
+def test_no_search_waits_for_longer_than_announced(slapd):
+    remedy = advice(slapd)
+    edit(slapd, remedy.text)
+    with searching(slapd, {"uid": Lane(SUFFIX, "sub", "(uid=p7)"), "both": Lane(SUFFIX, "sub", ASKED)}) as client:
+        paste(slapd.host, remedy.text)
+    (most,) = re.findall(r"slapd needs [\d,]+ to ([\d,]+) s to stop and start", remedy.risk)
+    assert client.lost
+    assert max(client.longest_pauses().values()) <= int(most)
+    assert {one.err for one in client.failures} <= {LOST, UNAVAILABLE}
 
 
 def test_not_edited_it_does_nothing_and_says_what_is_not_there(slapd):

@@ -35,7 +35,10 @@ watch() {
 visible=$(search -b cn=Threads,cn=Monitor -s one '(&(cn=Max)(monitoredInfo=*))' 1.1) started=$(start) || visible=
 case $visible,$started in
 ?*,*monitorTimestamp*) ;;
-*) refuse 'cn=Monitor does not show the threads and the start of slapd to this account, so builds cannot be seen' ;;
+*)
+say 'Give this account read access to cn=Monitor. Or run ldapdiag with the output of slapcat -n0: if that shows no' >&2
+say 'monitor database, it prints commands that build the index while slapd is stopped.' >&2
+refuse 'cn=Monitor does not show the threads and the start of slapd to this account, so builds cannot be seen' ;;
 esac
 }
 until_built() {

@@ -182,6 +182,11 @@ def test_without_a_monitor_database_there_is_no_ldif_of_slapd(tmp_path) -> None:
     ldif = ldapdiag("indexes", tmp_path, "--ldif").text
     assert all(line.startswith("#") for line in ldif.splitlines() if line)
     assert "no monitor database" in ldif
+    (tmp_path / "databases.ldif").write_text(
+        "dn: cn=Database 1,cn=Databases,cn=Monitor\nnamingContexts: dc=example,dc=com\nolmMDBEntries: 60000\n"
+    )
     script = ldapdiag("indexes", tmp_path, "--script").text
+    assert script.count("# No search is answered for 1 to 12 s, while slapd is stopped: ") == 1
+    assert script.count("The evidence does not contain the number of entries") == 1
     assert script.count("change_stopped\n") == 2
     assert script.count("change_stopped() (") == 1
