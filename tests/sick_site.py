@@ -15,6 +15,7 @@ from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.sockets import Timer
 from reading import facts_of
 from traffic import DISPLAY_NAME, Log
@@ -60,6 +61,9 @@ def access_log() -> AccessLog:
         log.searches(asking, op, DISPLAY_NAME, took=2.0, notes=b"A", wait=0.5)
     for op, (filter_, notes, entries) in enumerate(SCANS, 40):
         log.searches(asking, op, filter_, took=1.0, notes=notes, entries=entries, base=b"dc=example")
+    log.searches(
+        asking, 50, b"(objectClass=device)", took=60.0, notes=b"U", base=b"dc=example", sorting=Sorting(b"cn", 6000, 0)
+    )
     return log.fact()
 
 

@@ -13,6 +13,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.sorting import Sorting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,9 +67,12 @@ class Log:
         wait: float | None = None,
         entries: int = 1,
         err: int = 0,
+        sorting: Sorting | None = None,
     ) -> None:
-        """Search, and have the result."""
+        """Search, and have the result; `sorting`: the SORT and VLV lines between."""
         self.scan.search(number, op, at(self.now), base, scope, filter_)
+        if sorting is not None:
+            self.scan.sorting(number, op, at(self.now), sorting)
         self.now += took
         waited = None if wait is None else round(wait * SECOND)
         self.scan.result(number, op, at(self.now), SEARCH, err, round(took * SECOND), waited, entries, notes)

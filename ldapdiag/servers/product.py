@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Database
     from ldapdiag.servers.defaults import ProductDefaults
-    from ldapdiag.servers.product_interfaces import IndexRemedies, ServerRemedies
+    from ldapdiag.servers.product_interfaces import IndexRemedies, ListViewRemedies, ServerRemedies
     from ldapdiag.servers.server_address import ServerAddress
 
 
@@ -35,6 +35,8 @@ class Product:
     candidates_tested: bool = True
     """False: the simulation follows the product's manual, and was not compared with a server."""
     index_remedies: IndexRemedies | None = None
+    list_view_remedies: ListViewRemedies | None = None
+    """None: it has no VLV indexes, or their commands were not tested."""
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""
     raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None

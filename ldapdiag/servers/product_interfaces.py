@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.wanted_view import WantedView
 
 
 class ServerRemedies(Protocol):
@@ -113,3 +114,13 @@ class IndexRemedies(Protocol):
         schema: Schema,
     ) -> Remedy:
         """Remove indexes."""
+
+
+class ListViewRemedies(Protocol):
+    """The module of a product that makes indexes for virtual list views."""
+
+    def add_vlv_index(self, server: ServerAddress, backend: Backend, wanted: WantedView) -> Remedy:
+        """Define an index with the access that its accounts need, and build it."""
+
+    def allow_reading(self, server: ServerAddress, wanted: WantedView) -> Remedy:
+        """Let accounts use the indexes of a configured search."""

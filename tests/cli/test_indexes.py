@@ -30,6 +30,7 @@ INDEX_CHECKS = {
     "index-not-built",
     "missing-index",
     "missing-server-index",
+    "missing-vlv-index",
     "scan-limit-exceeded",
     "substring-too-short",
     "unindexable-filter",

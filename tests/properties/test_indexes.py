@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Indexes = dict[str, frozenset[str]]
 """Types of indexes, by attribute."""
+RULES = frozenset({"caseExactMatch", "integerOrderingMatch"})
+"""Matching rules, among the types of an index."""
 
 WHEN = datetime(2026, 11, 20, 9, tzinfo=UTC)
 ATTRIBUTES = ("uid", "cn", "displayName", "mail", "description")
@@ -106,7 +108,7 @@ def audit(work: Sequence[Asked], indexes: Indexes, begin: tuple[int, float] = (0
     story.log.number, story.log.now = begin
     story.has("objectClass", "eq")
     for attribute, types in sorted(indexes.items()):
-        story.has(attribute, *sorted(types))
+        story.has(attribute, *sorted(types - RULES), lines=tuple(f"nsMatchingRule: {one}" for one in types & RULES))
     for one in work:
         story.asks(one.filter, one.notes, took=one.took, entries=one.entries, base=one.base, scope=one.scope)
     return story
@@ -206,5 +208,5 @@ def with_indexes(indexes: Indexes, changes: Iterable[Change]) -> Indexes:
     """Return the indexes with those of a plan."""
     added = dict(indexes)
     for change in changes:
-        added[change.attribute] = added.get(change.attribute, frozenset()) | {change.type}
+        added[change.attribute] = added.get(change.attribute, frozenset()) | {change.type, change.rule} - {""}
     return added

@@ -13,6 +13,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.group_parts import GroupPart, parts_by_limit
 from ldapdiag.analysis.indexes.index_use import index_use_of
 from ldapdiag.analysis.indexes.limit_classes import divide
+from ldapdiag.analysis.indexes.list_views import VIEWING_FAMILIES, without_views
 from ldapdiag.analysis.indexes.narrowed import by_time_alone, settled
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
@@ -31,7 +32,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
@@ -88,8 +89,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     simulated = SimulatedServer(family, workload, indexes)
     found = [
         (coverage, databases)
-        for group in workload.searches
-        if not group.unidentified and group.scope != "base"
+        for group in _audited(workload.searches, family)
         for databases in [simulated.databases(group.base, group.scope)]
         for coverage in _covered(group, databases, family)
     ]
@@ -116,6 +116,16 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         seconds=traffic.seconds,
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
+
+
+def _audited(groups: Iterable[SearchGroup], family: Family | None) -> Iterator[SearchGroup]:
+    """Yield the searches whose candidates indexes of attributes may give; list_views.py has the others."""
+    for group in groups:
+        if group.unidentified or group.scope == "base":
+            continue
+        searches = without_views(group) if family in VIEWING_FAMILIES else group
+        if searches is not None:
+            yield searches
 
 
 def _rank(search: SearchCoverage) -> tuple[int, str, str, str]:

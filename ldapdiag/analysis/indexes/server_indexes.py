@@ -182,6 +182,7 @@ def _merged_backend(first: Backend, other: Backend) -> Backend:
         first,
         suffixes=first.suffixes or other.suffixes,
         definitions=first.definitions or other.definitions,
+        vlv_searches=first.vlv_searches or other.vlv_searches,
         entry=first.entry or other.entry,
         kind=first.kind or other.kind,
         refuses_unindexed=first.refuses_unindexed or other.refuses_unindexed,

@@ -109,9 +109,16 @@ class UnconfiguredDatabase:
         """Return that it depends on the assertions that were not answered from an index elsewhere."""
         return Forecast(index_use=IndexUse.DEPENDS, leaves=tuple(map(self.leaf, assertions(filter_))))
 
+    @property
+    def _has_rule_indexes(self) -> bool:
+        """Return whether an index by its matching rule may answer an extensible match: on slapd none does."""
+        return self.family is not Family.OPENLDAP
+
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that an assertion has an index, or that this is unknown."""
         type_ = index_type(self.family, assertion.kind)
+        if type_ is None and self._has_rule_indexes and assertion.attribute and assertion.rule:
+            type_ = index_type(self.family, AssertionKind.EQUALITY)
         if type_ is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
             of_every_entry = assertion.kind is AssertionKind.PRESENCE
             return Leaf(
@@ -119,7 +126,6 @@ class UnconfiguredDatabase:
                 index_use=IndexUse.UNINDEXED,
                 cause=Cause.UNINDEXABLE,
                 why="every entry has this attribute" if of_every_entry else "an extensible match",
-                unproven=not of_every_entry and self.family is not Family.OPENLDAP,
             )
         key = (assertion.attribute, assertion.kind)
         if key in self.answered or key in BUILT_IN:
@@ -128,7 +134,7 @@ class UnconfiguredDatabase:
             assertion=assertion,
             index_use=IndexUse.DEPENDS,
             cause=Cause.UNCONFIGURED,
-            change=Change(attribute=self.schema.primary(assertion.name), type=type_),
+            change=Change(self.schema.primary(assertion.name), type_, assertion.rule_name),
             why="the index configuration is not known",
         )
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
+from ldapdiag.evidence.indexes.vlv import VlvSearch
 from ldapdiag.evidence.origin import Origin
 
 
@@ -80,6 +81,9 @@ class Backend:
     """When its configuration entry was added."""
     entries: int | None = field(default=None, compare=False)
     """The number of its entries, by other evidence."""
+
+    vlv_searches: tuple[VlvSearch, ...] = ()
+    """389-ds, DSEE: the searches that have VLV indexes."""
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""

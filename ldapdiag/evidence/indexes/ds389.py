@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
-from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, vlv
 from ldapdiag.evidence.indexes.ds389_definition import (
     ALL_IDS,
     CREATED,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.indexes.vlv import VlvIndex
     from ldapdiag.evidence.ldif import Entry
 
 DATABASES = "cn=ldbm database,cn=plugins,cn=config"
@@ -59,6 +60,7 @@ SETTING_NAMES = (
 ATTRIBUTES = (
     "objectClass",
     *INDEX_ATTRIBUTES,
+    *(name for name in vlv.ATTRIBUTES if name not in INDEX_ATTRIBUTES),
     "nsslapd-suffix",
     "nsslapd-require-index",
     "nsslapd-pluginVersion",
@@ -66,7 +68,10 @@ ATTRIBUTES = (
     *SETTING_NAMES,
 )
 """The attributes read of the entries at and below DATABASES."""
-FILTER = "(|(objectClass=nsIndex)(nsslapd-suffix=*)(cn=index)(cn=config)(cn=bdb)(cn=mdb)(cn=ldbm database))"
+FILTER = (
+    "(|(objectClass=nsIndex)(objectClass=vlvSearch)(objectClass=vlvIndex)(nsslapd-suffix=*)(cn=index)(cn=config)(cn=bdb)"
+    "(cn=mdb)(cn=ldbm database))"
+)
 """Matches the entries that are read."""
 
 IN_EVERY_LIST = frozenset({"aci", "nsuniqueid", "objectclass"})
@@ -87,6 +92,9 @@ class _Backend:
     """The container entry of its indexes was read."""
     definitions: dict[str, IndexDefinition] = field(default_factory=dict)
     """By attribute in lower case."""
+    vlv_searches: dict[str, Entry] = field(default_factory=dict)
+    vlv_indexes: dict[str, list[VlvIndex]] = field(default_factory=dict)
+    """Both by the RDN of the search, normalised for comparison."""
 
     @property
     def whole(self) -> bool:
@@ -105,6 +113,9 @@ class _Backend:
             refuses_unindexed=own is not None and own.first("nsslapd-require-index").lower() == "on",
             entry_limit=threshold_of(own) if own else None,
             created=generalized_time.parse(own.first(CREATED)) if own else None,
+            vlv_searches=tuple(
+                vlv.vlv_search(entry, tuple(self.vlv_indexes.get(rdn, ()))) for rdn, entry in self.vlv_searches.items()
+            ),
         )
 
 
@@ -185,7 +196,19 @@ class Ds389Indexes:
                 if backend := self._backend(name, _above(entry.dn, 2)):
                     self._keep(backend.definitions, entry)
             case _:
-                pass  # VLV indexes, encryption, counters of the database
+                self._take_vlv(relative, entry)
+
+    def _take_vlv(self, relative: tuple[str, ...], entry: Entry) -> None:
+        """Read the entry of a VLV search or index; others are encryption, counters of the database."""
+        match relative:
+            case (search, name) if vlv.is_a(entry, vlv.SEARCH):
+                if (backend := self._backend(name, _above(entry.dn, 1))) and self._has_room():
+                    backend.vlv_searches[search] = entry
+            case (_, search, name) if vlv.is_a(entry, vlv.INDEX):
+                if (backend := self._backend(name, _above(entry.dn, 2))) and self._has_room():
+                    backend.vlv_indexes.setdefault(search, []).append(vlv.vlv_index(entry))
+            case _:
+                pass
 
     def _backend(self, name: str, dn: str) -> _Backend | None:
         """Return the backend of this name, a new one if necessary; None if there are too many."""
@@ -196,13 +219,18 @@ class Ds389Indexes:
 
     def _keep(self, definitions: dict[str, IndexDefinition], entry: Entry) -> None:
         """Keep the indexes of one attribute; a repeated entry replaces the previous one."""
-        self.read += 1
-        if self.read > MOST_INDEXES:
-            self.document.note(f"Only the first {MOST_INDEXES:,} indexes were kept.")
+        if not self._has_room():
             return
         definition = definition_of(entry, entry.first("cn") or _value(entry.dn), self.document)
         if definition:
             definitions[definition.attribute.lower()] = definition
+
+    def _has_room(self) -> bool:
+        """Count one more index, and return whether it may be kept."""
+        self.read += 1
+        if self.read > MOST_INDEXES:
+            self.document.note(f"Only the first {MOST_INDEXES:,} indexes were kept.")
+        return self.read <= MOST_INDEXES
 
     def _limit(self, name: str) -> int | None:
         return whole_number(self.settings.get(name, ""))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
 
 NOTHING = "nothing to change"
+LIST_VIEWS = "missing-vlv-index"
+"""The check whose remedies are in the script as well."""
 NO_CONFIGURATION = "no index configuration: nothing can be planned"
 NO_LOG = "no access log: nothing can be planned"
 ADD = "name it, too (see ldapdiag indexes --help)"
@@ -68,12 +70,19 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             yield from add_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema, None)
 
 
+def of_list_views(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Yield the remedies that add VLV indexes, or let accounts use them."""
+    for check, finding in diagnosis.found:
+        if check == LIST_VIEWS:
+            yield from finding.remedies
+
+
 def as_script(diagnosis: Diagnosis) -> str:
     """Return a shell script; advice that is no command becomes a comment, an empty plan a comment alone.
 
     Raises LdapdiagError if no server can have a plan.
     """
-    remedies = list(of_plans(diagnosis))
+    remedies = [*of_plans(diagnosis), *of_list_views(diagnosis)]
     advice = [*_not_planned(diagnosis)]
     advice += [
         f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
@@ -110,6 +119,7 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment. Raises LdapdiagError if no server can have a plan."""
     unplanned = _not_planned(diagnosis)
+    unplanned += [f"# Not in this LDIF, but in --script: {neutral(one.title)}\n" for one in of_list_views(diagnosis)]
     changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if changes:
         return "\n".join([UNWATCHED, *unplanned, *_ldif_parts(changes)])

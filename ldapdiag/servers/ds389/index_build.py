@@ -103,7 +103,7 @@ def building(
     return changing(search, modify, lines)
 
 
-def changing(search: str, modify: str, steps: Sequence[str]) -> str:
-    """Return the block of other steps that use the functions `search`, `change`, and the libraries."""
+def changing(search: str, modify: str, steps: Sequence[str], *libraries: str) -> str:
+    """Return the block of other steps that use the functions `search`, `change`, and those of the libraries."""
     commands = "\n".join([search_function(from_file(search)), f'change() {{ {from_file(modify)} "$@"; }}'])
-    return block(commands, "\n".join(steps), FUNCTIONS, BUILDING)
+    return block(commands, "\n".join(steps), FUNCTIONS, BUILDING, *libraries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.ds389 import candidates, index_remedies, remedies
+from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, vlv_remedies
 from ldapdiag.servers.ds389.defaults import DEFAULTS
 from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
 from ldapdiag.servers.ds389.scan_limits import longest_list
@@ -16,6 +16,7 @@ PRODUCT = Product(
     remedies=remedies,
     candidates=candidates,
     index_remedies=index_remedies,
+    list_view_remedies=vlv_remedies,
     never_dropped=NEVER_DROPPED,
     longest_list=longest_list,
     raise_scan_limit=raise_scan_limit,

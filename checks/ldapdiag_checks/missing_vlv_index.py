@@ -1,0 +1,184 @@
+"""missing-vlv-index: virtual list views that sort every entry in memory for each page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.indexes.list_views import ListView, ListViews, RefusedView, ViewState, wanted_view
+from ldapdiag.check import check
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
+from ldapdiag.wording import counted, number
+
+MOST = 10
+"""Clients and accounts named."""
+REASONS = {
+    ViewState.VALUES: "its filter has values, and a VLV index answers one filter only; the log does not show whether "
+    "the values are always the same",
+    ViewState.NO_ORDER: "its sort keys are not plain attributes, so no VLV index has this order",
+    ViewState.UNCONFIGURED: "the index configuration of this base is not known",
+}
+HOW = {
+    ViewState.VALUES: "the owner of the application: whether the filter is always the same; if it is, add a VLV search "
+    "with it, else narrow the filter: an index of a selective part leaves fewer entries to sort",
+    ViewState.NO_ORDER: "the owner of the application: sort by attributes without a matching rule",
+    ViewState.UNCONFIGURED: IndexConfiguration.how,
+}
+
+
+@check
+def judge(views: ListViews) -> Iterator[Verdict]:
+    """Virtual list views that sort every entry in memory for each page.
+
+    ## What it looks at
+    Searches with the control for virtual list views (address books, administration consoles) in the access log of
+    389-ds: a SORT and a VLV line, and notes=U where no VLV index was used. Their base, scope, filter and sort keys with
+    directions are compared with the vlvSearch and vlvIndex entries of the configuration as the server does: all of them
+    must be equal. They count if a page takes 5 ms or more on average, and all of them 0.1 s for each hour of log.
+
+    - certain: the whole index configuration is known, and no VLV index fits.
+    - likely: a part of it, or a VLV index fits and was not used: it is not built, or was built after these searches.
+
+    Searches that end with err=50, and whose base, scope and filter are those of a VLV search, are reported as well:
+    their accounts may not read its entry.
+
+    ## Severity
+    - high: half of all search time and a minute or more; or searches that are refused.
+    - medium: a tenth of it and 10 s or more.
+    - low: otherwise.
+
+    ## Why it matters
+    For one page of ten entries the server reads and sorts every entry that the filter matches, again for each page. An
+    index of an attribute does not change that: it has no order for such a view. A plain sort (without pages) is done in
+    memory in any case; a narrower filter leaves fewer entries to sort. OpenLDAP has no VLV index: its overlay sssvlv
+    sorts all candidates in memory for each request. There, page instead (1.2.840.113556.1.4.319), narrow base and
+    filter, and limit the rest: sssvlv-max, sssvlv-maxkeys, sssvlv-maxperconn (result codes 51 and 53; 18: the sort
+    attribute has no ordering rule).
+
+    ## What to do
+    Add the VLV index with an access control instruction for its accounts, and build it: without the instruction slow
+    searches become refused ones. One index answers one base, scope, filter and order; it answers plain searches with
+    that base, scope and filter as well.
+
+    ## When it is harmless
+    A list that an administrator opens once a day.
+    """
+    if views.family not in {Family.DS389, Family.DSEE}:
+        product = views.family.product if views.family else "the product"
+        yield Clear(subject=views.server, reason=f"the access log of {product} has no virtual list views")
+        return
+    found = [view for view in views.views if view.count and views.is_worth_an_index(view)]
+    for refused in views.refused:
+        yield _refused(refused, views)
+    for view in found:
+        yield _judged(view, views)
+    if not found and not views.refused:
+        by_index = sum(view.by_index for view in views.views)
+        answered = f"; VLV indexes answered {counted(by_index, 'search', 'searches')}" if by_index else ""
+        yield Clear(subject=views.server, reason=f"no virtual list view takes much time without a VLV index{answered}")
+
+
+def _subject(view: ListView, views: ListViews) -> str:
+    group = view.group
+    return f"{group.shape} below {group.base} ({group.scope}) sorted by {view.keys} at {views.server}"
+
+
+def _judged(view: ListView, views: ListViews) -> Verdict:
+    if view.state in REASONS:
+        took = f"{counted(view.count, 'virtual list view')}, {view.etime / SECOND:.3g} s in total: "
+        missing = (IndexConfiguration.kind,) if view.state is ViewState.UNCONFIGURED else ()
+        return NotJudged(
+            subject=_subject(view, views), reason=took + REASONS[view.state], missing=missing, how=HOW[view.state]
+        )
+    if view.state is ViewState.INDEXED:
+        return Clear(subject=_subject(view, views), reason="a VLV index fits, and was used or added since")
+    return _finding(view, views)
+
+
+def _finding(view: ListView, views: ListViews) -> Finding:
+    share, seconds = view.etime / views.etime if views.etime else 0.0, view.etime / SECOND
+    known = views.indexes is not None and views.indexes.configuration.whole
+    missing = view.state is ViewState.NO_INDEX
+    lacks = "no VLV index answers" if missing else "the VLV index is not used for"
+    return Finding(
+        subject=_subject(view, views),
+        severity=severity_of_share(share, seconds),
+        confidence=Confidence.CERTAIN if known and missing else Confidence.LIKELY,
+        title=f"{lacks} {view.filter} below {view.group.base} sorted by {view.keys}: "
+        f"{counted(view.count, 'virtual list view')}, {seconds:.3g} s in total ({share:.0%} of the search time)",
+        detail="\n".join(_sentences(view)),
+        observed={
+            "server": views.server,
+            "backend": view.backend.name if view.backend else None,
+            "shape": view.group.shape,
+            "base": view.group.base,
+            "scope": view.group.scope,
+            "filter": view.filter,
+            "sort": view.keys,
+            "state": str(view.state),
+            "searches": view.count,
+            "sorted_entries": view.most_sorted,
+            "etime_seconds": round(seconds, 9),
+            "share": round(share, 6),
+            "clients": list(dict.fromkeys(each.client for each in view.group.requesters))[:MOST],
+            "accounts": list(view.accounts)[:MOST],
+        },
+        server=views.server,
+        hosts=(views.host,),
+        remedies=_remedies(view, views),
+        origins=views.origins,
+    )
+
+
+def _sentences(view: ListView) -> Iterator[str]:
+    entries = counted(view.most_sorted, "entry", "entries")
+    yield f"On average a page takes {view.mean / SECOND:.2g} s; up to {entries} were sorted for one."
+    if view.index is not None:
+        yield f"The VLV index {view.index.name} fits: it is not built, or was built after these searches."
+    elif view.search is not None:
+        orders = ", ".join(one.sort for one in view.search.indexes) or "none"
+        yield f"The VLV search {view.search.name} has these entries in other orders: {orders}."
+    for asker in view.group.requesters[:3]:
+        yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
+
+
+def _remedies(view: ListView, views: ListViews) -> tuple[Remedy, ...]:
+    if view.backend is None or views.indexes is None:
+        return ()
+    family = views.indexes.configuration.identity.family
+    return (add_vlv_index(views.indexes.address, view.backend, wanted_view(view), family),)
+
+
+def _refused(one: RefusedView, views: ListViews) -> Finding:
+    group = one.group
+    indexes = views.indexes
+    family = indexes.configuration.identity.family if indexes is not None else None
+    remedies = allow_reading(indexes.address, wanted_view(one), family) if indexes is not None and family else ()
+    return Finding(
+        subject=f"{group.shape} below {group.base} ({group.scope}) refused at {views.server}",
+        severity=Severity.HIGH,
+        confidence=Confidence.LIKELY,
+        title=f"{views.server} refuses {number(one.count)} searches {group.shape} below {group.base} (err=50): their "
+        f"accounts may not read the entry of the VLV search {one.search.name}",
+        detail="A virtual list view with a VLV index needs the right to read the entry of its VLV search. The log "
+        "shows no VLV line for a refused search, so another reason for err=50 is possible.",
+        observed={
+            "server": views.server,
+            "backend": one.backend.name,
+            "shape": group.shape,
+            "base": group.base,
+            "scope": group.scope,
+            "state": "refused",
+            "searches": one.count,
+            "clients": list(dict.fromkeys(each.client for each in group.requesters))[:MOST],
+            "accounts": list(dict.fromkeys(each.account for each in group.requesters))[:MOST],
+        },
+        server=views.server,
+        hosts=(views.host,),
+        remedies=remedies,
+        origins=views.origins,
+    )
