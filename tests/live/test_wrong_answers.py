@@ -14,6 +14,7 @@ import pytest
 from lab.directory_servers import DSE, INSTANCE, SUFFIX
 from lab.host import wait_for
 from lab.odd_directory import entries
+from lab.terminal import paste
 from lab.topology import Topology
 
 if TYPE_CHECKING:
@@ -150,9 +151,16 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
         map(str.lower, (NEW, HALF, DEFAULT, RULED)), ("wrong", "certain", "critical")
     )
 
+    assert states(ds389.verdicts("ssh://ldap")) == states(ds389.offline())
+    for name in (NEW, DEFAULT):  # the commands compare one old entry, which the others may find
+        with pytest.raises(AssertionError, match="WRONG: "):
+            paste(server.host, proved[name.lower()]["remedies"][0]["text"])
+
     server.modify(build(*proved))
     wait_for(lambda: "nsTaskExitCode: 0" in server.search(f"cn=all,{TASKS}"), "the build does not end")
     assert not ds389.answers_wrong(f"({NEW}=100)")
+    for name in (NEW, RULED):
+        assert "right: " in paste(server.host, proved[name.lower()]["remedies"][0]["text"])
     assert states(ds389.offline()) == {}
     assert states(ds389.probed()) == {"gidnumber": unordered}
     server.restart()
