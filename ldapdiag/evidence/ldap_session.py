@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SEPARATOR = " with -H "
 LONGEST = 8192
@@ -56,16 +56,28 @@ class LdapSession:
         """Return the question that an input answers, followed by the options of the session."""
         words = ["-Y", self.mechanism] if self.mechanism else ["-x"]
         if self.dn:
-            words += ["-D", self.dn, *(["-y", self.password_file] if self.password_file else ["-W"])]
+            words += ["-D", _quoted(self.dn)]
+            words += ["-y", _quoted(self.password_file)] if self.password_file else ["-W"]
         words += [self.start_tls] if self.start_tls else []
-        words += ["--ca-file", self.ca_file] if self.ca_file else []
+        words += ["--ca-file", _quoted(self.ca_file)] if self.ca_file else []
         words += ["--insecure"] if self.insecure else []
-        return f"{question}{SEPARATOR}{self.url} {shlex.join(words)}"
+        return f"{question}{SEPARATOR}{self.url} {' '.join(words)}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, also where a shell needs none: a DN without them would seem to go on after its end."""
+    return f"'{text}'" if shlex.quote(text) == text else shlex.quote(text)
 
 
 def question_of(asked: str) -> str:
     """Return the question alone, without the options of the session."""
     return asked.partition(SEPARATOR)[0]
+
+
+def without_files(asked: str) -> str:
+    """Return the question and its session without names of files, which only the host of the collection has."""
+    session = session_of(asked)
+    return asked if session is None else replace(session, password_file="", ca_file="").after(question_of(asked))
 
 
 def session_of(asked: str) -> LdapSession | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.ldap_session import without_files
 from ldapdiag.sources.anonymising.contents import anonymised_content
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.anonymising.text_anonymiser import GRAMMAR, TextAnonymiser
@@ -102,7 +103,7 @@ def _renamed(piece: Input, anonymiser: TextAnonymiser, folders: dict[str, str]) 
         path=path,
         folder=f"{outer}/{host}",
         label=path,
-        asked=_message(piece.asked, anonymiser, {_host(piece)}),
+        asked=_message(without_files(piece.asked), anonymiser, {_host(piece)}),
     )
 
 
