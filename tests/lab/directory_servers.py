@@ -41,6 +41,7 @@ port = 389
 secure_port = 636
 root_password = {PASSWORD}
 self_sign_cert = False
+db_lib = {{storage}}
 [backend-userroot]
 suffix = {SUFFIX}
 create_suffix_entry = True
@@ -179,13 +180,16 @@ class Server:
         return running and any(end.endswith(f":{self.port}") for end in ends)
 
 
-def make_389(folder: Path) -> Path:
-    """Make an instance of 389 Directory Server, once, and keep it as an archive in this folder."""
-    made = folder / "389.tar"
+def make_389(folder: Path, *, storage: str = "bdb") -> Path:
+    """Make an instance of 389 Directory Server, once, and keep it as an archive in this folder.
+
+    `storage`: bdb or mdb (LMDB).
+    """
+    made = folder / f"389-{storage}.tar"
     with Host("maker") as host:
         host.run("sed 's/^with_systemd = 1/with_systemd = 0/' /usr/share/dirsrv/inf/defaults.inf > /run/defaults.inf")
         host.run(f"mount --bind /run/defaults.inf /usr/share/dirsrv/inf/defaults.inf; {PLACES_389}")
-        host.run("cat > /run/live.inf; dscreate from-file /run/live.inf", stdin=LIVE_INF)
+        host.run("cat > /run/live.inf; dscreate from-file /run/live.inf", stdin=LIVE_INF.format(storage=storage))
         bind = ["-x", "-H", "ldap://127.0.0.1", "-D", "cn=Directory Manager", "-w", PASSWORD]
         host.run(["ldapmodify", *bind], stdin=CHEAP_PASSWORDS)
         host.run(["ldapadd", *bind], stdin=accounts())

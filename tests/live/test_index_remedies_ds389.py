@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facts import address_of
-from lab.directory_servers import DSE, SUFFIX
+from lab.directory_servers import DSE, SUFFIX, ds389, make_389
 from lab.host import Host, wait_for
 from lab.laboratory import need
 from lab.odd_directory import SCAN_LIMIT, Asked, ask, limit_scans, load
@@ -35,7 +35,7 @@ SEARCHES = {
 
 @pytest.fixture(scope="module")
 def server(laboratory):
-    need("ns-slapd", "dsconf", "ldapmodify")
+    need("ns-slapd", "ldapmodify")
     with Host("ldap") as host:
         running = laboratory.ds389(host)
         load(running, ENTRIES)
@@ -159,3 +159,18 @@ def test_an_index_that_is_not_built_is_built(server):
     paste(server.host, remedies.build_indexes(SERVER, backend, ["employeeNumber"], configuration, SCHEMA).text)
     assert answers(server, NEW[:1]) == {"employeeNumber": ("", 1)}
     assert SUFFIX in backend.suffixes
+
+
+def test_on_lmdb_the_build_is_seen_to_end_and_the_answers_are_right(laboratory):
+    with Host("ldap") as host:
+        server = ds389(host, make_389(laboratory.folder, storage="mdb"))
+        load(server, ENTRIES)
+        limit_scans(server, SCAN_LIMIT)
+        changes = (*NEW, *FURTHER)
+        before, remedy = answers(server, changes), told(server, changes)
+        assert "The database is LMDB" in remedy.risk
+        paste(host, remedy.text)
+        for _ in range(2):
+            assert answers(server, changes) == {name: ("", found) for name, (_, found) in before.items()}
+            server.restart()
+            limit_scans(server, SCAN_LIMIT)
