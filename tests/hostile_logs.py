@@ -29,6 +29,8 @@ CLOSED = "conn=%d op=%d fd=64 Disconnect - %s"
 BIND = 'conn=%d op=0 BIND dn="%s" method=128 version=3'
 BOUND = 'conn=%d op=0 RESULT err=0 tag=97 nentries=0 wtime=0.0001 optime=0.000200000 etime=0.000300000 dn="%s"'
 REFUSED = "conn=%d op=0 RESULT err=49 tag=97 nentries=0 wtime=0.000100000 optime=0.000200000 etime=0.000300000"
+SORTED = "conn=%d op=%d SORT %s (%d)"
+VIEWED = "conn=%d op=%d VLV 0:9:0:0 1:20 (%d)"
 U1 = "Cleanly Closed Connection - U1"
 
 
@@ -149,6 +151,17 @@ HOSTILE = (
         ),
         told=SEARCHES,
         caps=frozenset({"pages"}),
+    ),
+    Hostile(
+        what="sort keys",
+        lines=lambda n: (SEARCH % (1, n, "dc=x", "(uid=a)"), SORTED % (1, n, f"-a{n} " * 40, n), RESULT % (1, n)),
+        told=SEARCHES,
+        caps=frozenset({"sorts"}),
+    ),
+    Hostile(
+        what="sorts of searches that are not in the log",
+        lines=lambda n: (SORTED % (n % 3000 + 2, n, f"a{n}", n), VIEWED % (n % 3000 + 2, n + 1, n)),
+        told={},
     ),
     Hostile(
         what="client addresses",

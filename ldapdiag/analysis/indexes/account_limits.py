@@ -58,12 +58,11 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
     """Return the indexed searches that were refused, by filter shape; the most frequent first.
 
     A server that notes unindexed searches notes refused ones, too: one without the note had an ID list. Of other
-    servers, the simulation shows it.
+    servers, the simulation shows it. Without index configuration none are returned: such searches could be scans.
     """
     by_shape: dict[str, list[SearchCoverage]] = defaultdict(list)
-    noting = coverage.family in NOTING_FAMILIES
-    for search in coverage.searches:
-        if _refused(search) and (noting or _is_indexed(search, coverage)):
+    for search in coverage.searches if coverage.indexes is not None else ():
+        if _refused(search) and (coverage.family in NOTING_FAMILIES or search.index_use is IndexUse.INDEXED):
             by_shape[search.group.shape].append(search)
     limits = (
         AccountLimit(
@@ -74,10 +73,6 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
         for searches in by_shape.values()
     )
     return tuple(sorted(limits, key=lambda each: (-each.refused, each.shape)))
-
-
-def _is_indexed(search: SearchCoverage, coverage: IndexCoverage) -> bool:
-    return coverage.indexes is not None and search.index_use is IndexUse.INDEXED
 
 
 def _refused(search: SearchCoverage) -> int:
