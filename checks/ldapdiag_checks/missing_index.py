@@ -144,6 +144,10 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
         )
     for asker in row.requesters[:3]:
         yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
+    for one in row.slowed[:3]:
+        slow = one.slowed_by(plan.added)
+        if slow is not None:
+            yield f"{one.group.shape} takes longer with it: {_interval(slow)} instead of {one.mean / SECOND:.2g} s."
     if refused := sum(one.refused for one in row.resolved):
         by = ", ".join(refused_accounts(row.requesters)[:3])
         yield f"{refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"

@@ -192,6 +192,26 @@ def test_what_the_plan_ends_wants_no_plan_any_more(work: list[Asked], indexes: I
 
 
 @given(workloads(), configurations())
+def test_no_more_time_is_saved_than_is_taken(work: list[Asked], indexes: Indexes) -> None:
+    plan = plan_of(audit(work, indexes).diagnosis())
+    for scan in plan.resolved:
+        least, expected, most = scan.after(plan.added)
+        assert 0 <= least <= expected <= most <= scan.etime
+    saved = [row.saved for row in plan.indexes]
+    assert all(one >= 0 for one in saved)
+    assert sum(saved) <= plan.saved + len(saved)  # halves are rounded
+
+
+@given(workloads(), configurations())
+def test_what_takes_as_long_as_predicted_wants_no_plan_any_more(work: list[Asked], indexes: Indexes) -> None:
+    plan = plan_of(audit(work, indexes).diagnosis())
+    then = {scan.group.shape: scan.after(plan.added).part(scan.count).expected / 1e9 for scan in plan.resolved}
+    cured = [replace(one, notes=b"", took=then[one.shape]) if one.shape in then else one for one in work]
+    after = plan_of(audit(cured, with_indexes(indexes, changes_of(plan))).diagnosis())
+    assert changes_of(after) == set()
+
+
+@given(workloads(), configurations())
 def test_without_any_one_index_of_the_plan_something_scans(work: list[Asked], indexes: Indexes) -> None:
     """Below the suffix; of a smaller place nobody tells how many entries it has."""
     work = as_noted([replace(one, base=SUFFIX, scope=2) for one in work], indexes)

@@ -50,6 +50,8 @@ class PlannedIndexes:
     """Nanoseconds of the resolved scans; of a scan that needs several attributes indexed, an equal part."""
     after: PredictedTime
     """The predicted nanoseconds of the same with the whole plan."""
+    slowed: tuple[SearchCoverage, ...]
+    """Scans that would use these indexes, and take longer then: ranges on slapd."""
     mean_after: PredictedTime
     """The predicted average of the resolved scans."""
 
@@ -138,7 +140,7 @@ def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
         server=coverage.server,
         host=coverage.host,
         configured=coverage.indexes is not None,
-        indexes=_planned(added, resolved),
+        indexes=_planned(added, resolved, [scan for scan in coverage.scans if scan.slowed_by(added)]),
         exact=cover.exact,
         cost=cover.cost,
         lower_bound=cover.lower_bound,
@@ -166,7 +168,9 @@ def _resolves(added: frozenset[ProposedIndex], scan: SearchCoverage) -> bool:
     return any(indexes <= added for indexes in scan.sufficient_sets)
 
 
-def _planned(added: frozenset[ProposedIndex], scans: list[SearchCoverage]) -> tuple[PlannedIndexes, ...]:
+def _planned(
+    added: frozenset[ProposedIndex], scans: list[SearchCoverage], scans_slowed: Sequence[SearchCoverage]
+) -> tuple[PlannedIndexes, ...]:
     """Return the added indexes by database and attribute, each with the scans that need them."""
     backends = {backend.name: backend for scan in scans for backend in scan.backends}
     changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
@@ -187,11 +191,18 @@ def _planned(added: frozenset[ProposedIndex], scans: list[SearchCoverage]) -> tu
             requesters=_requesters(several),
             before=sum(scan.etime // lines[id(scan)] for scan in several),
             after=sum_of(scan.after(added).part(lines[id(scan)]) for scan in several),
+            slowed=tuple(scan for scan in scans_slowed if _uses(scan, database, attribute, added)),
             mean_after=sum_of(scan.after(added) for scan in several).part(max(1, sum(scan.count for scan in several))),
         )
         for (database, attribute), several in needing.items()
     ]
     return tuple(sorted(planned, key=lambda indexes: (-indexes.saved, indexes.attribute, indexes.types)))
+
+
+def _uses(scan: SearchCoverage, database: str, attribute: str, added: frozenset[ProposedIndex]) -> bool:
+    """Return whether an added index of an attribute is in a set that makes a scan slower."""
+    keys = {(name, change.attribute) for indexes in scan.slower if indexes <= added for name, change in indexes}
+    return (database, attribute) in keys
 
 
 def _scans_using(

@@ -62,6 +62,7 @@ def propose(
         scan,
         sufficient_sets=saving,
         predicted={indexes: predictions[indexes].time for indexes in saving},
+        slower={each: one.time for each, one in predictions.items() if one.time.expected > scan.mean},
         certain=bool(saving) and all(_is_certain(trial, saving) for trial in trials),
         obstacle=obstacle if saving or not sets else _saves_little(sets[0], trials[0], predictions[sets[0]]),
     )

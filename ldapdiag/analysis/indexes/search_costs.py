@@ -66,15 +66,15 @@ class SearchCosts:
         """Return the cost of each entry that a scan of `total` entries returns."""
         own = scan.own_time - self.fixed_of(scan)
         most = own / scan.returned if scan.returned else own
-        tests = total * (self.examined or 0.0)
+        tests = max(0.0, total - scan.returned) * (self.examined or 0.0)
         if self.examined is not None and scan.returned >= LARGE * total and own - tests >= DENSE * own:
             each = (own - tests) / scan.returned
             return Estimate(each, each, max(each, most))
         if self.returned is not None and self.returned.expected < ALL_BUT * most:
             return self.returned.within(0.0, most)
-        least = own / (total + scan.returned) if total else 0.0
-        # fixed + total * x + returned * RETURN_OVER_TEST * x = the scan's time
-        expected = RETURN_OVER_TEST * own / (total + RETURN_OVER_TEST * scan.returned) if total else most
+        # own = (total - returned) * x + returned * RETURN_OVER_TEST * x
+        parts = max(1.0, total - scan.returned + RETURN_OVER_TEST * scan.returned)
+        least, expected = own / max(1.0, total), RETURN_OVER_TEST * own / parts
         limit = most if self.most_returned is None else min(most, self.most_returned)
         return Estimate(least, expected, most).within(0.0, limit)
 
@@ -91,10 +91,11 @@ class SearchCosts:
     def scanned_by(self, scan: SearchCoverage) -> float:
         """Return how many entries a scan probably tests, by its time if the log shows what an entry takes."""
         own = scan.own_time - self.fixed_of(scan)
-        returned = scan.returned * self.returned.expected if self.returned is not None else own
-        if self.returned is None or not self.returned.expected or returned >= ALL_BUT * own:
+        each = self.returned.expected if self.returned is not None else RETURN_OVER_TEST * (self.examined or 0.0)
+        tested = self.examined or each / RETURN_OVER_TEST
+        if not tested or scan.returned * each >= ALL_BUT * own:
             return max(USUAL_TOTAL, USUAL_SHARE * scan.returned)
-        return (own - returned) * RETURN_OVER_TEST / self.returned.expected
+        return scan.returned + (own - scan.returned * each) / tested
 
 
 def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
@@ -117,7 +118,7 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
             for scan, total in scans
             if total is not None
             and scan.returned >= LARGE * total
-            and (rest := scan.own_time - fixed - examined * total) >= DENSE * scan.own_time
+            and (rest := scan.own_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.own_time
         ]
     upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
     return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined)

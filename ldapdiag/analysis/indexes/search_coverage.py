@@ -69,6 +69,8 @@ class SearchCoverage:
     """Sets of new indexes, any of which would help."""
     predicted: Mapping[frozenset[ProposedIndex], PredictedTime] = field(default_factory=dict)
     """The average time with each of these sets, waits for a worker thread included."""
+    slower: Mapping[frozenset[ProposedIndex], PredictedTime] = field(default_factory=dict)
+    """The average time with each set of indexes that the server would use, and that would take longer than the scan."""
     stopped: GroupPart | None = None
     """Those that a limit or a refusal stopped; they are in the counts."""
     certain: bool = False
@@ -114,6 +116,10 @@ class SearchCoverage:
     def saved(self, indexes: frozenset[ProposedIndex]) -> int:
         """Return the time that one of the sets probably saves in all."""
         return self.etime - self.predicted[indexes].expected * self.count if indexes in self.predicted else self.etime
+
+    def slowed_by(self, added: frozenset[ProposedIndex]) -> PredictedTime | None:
+        """Return the predicted average time if added indexes make these searches slower; None if they do not."""
+        return next((time for indexes, time in self.slower.items() if indexes <= added), None)
 
     def after(self, added: frozenset[ProposedIndex]) -> PredictedTime:
         """Return the predicted time of all these searches with indexes added; the least of the sets among them."""

@@ -93,6 +93,7 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         **_saving(row),
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
+        "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
         "clients": list(dict.fromkeys(asker.client for asker in row.requesters)),
         "accounts": list(dict.fromkeys(asker.account for asker in row.requesters)),
     }

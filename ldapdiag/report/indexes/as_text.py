@@ -165,6 +165,7 @@ class IndexScreen:
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
                 *self.judged(coverage.server, row),
                 _then(row),
+                *(f"makes {shape} slower" for shape in dict.fromkeys(one.group.shape for one in row.slowed)),
             ]
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
+from typing import TYPE_CHECKING
+
 import pytest
 
 from audits import PARTLY, UNINDEXED, Audit
+from incidents import diagnosed, finding
 from ldapdiag.analysis.indexes.plan import IndexPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 TOTAL, TESTED, RETURNED = 20_000, 5e-6, 25e-6
 """Entries, and the seconds for each one tested and returned."""
@@ -89,3 +97,58 @@ def test_one_slow_search_of_many_is_no_scan(audit) -> None:
     audit.asks("(&(uid=x)(l=y))", PARTLY, took=0.0005, times=15)
     audit.asks("(&(uid=x)(l=y))", PARTLY, took=2, times=1)
     assert {row.attribute for row in plan_of(audit).indexes} == {"employeeNumber"}
+
+
+SLAPD = """include /etc/ldap/schema/core.schema
+database mdb
+suffix dc=example,dc=com
+index objectClass,uid,sn eq
+"""
+
+
+def slapd_log(*searches: tuple[str, float, int]) -> str:
+    """Return slapd's log of twenty searches for each filter, with seconds and entries."""
+    operations = count(1)
+
+    def lines() -> Iterator[str]:
+        yield "6b02e5b9.00000000 0x7f01 conn=1000 fd=12 ACCEPT from IP=10.0.0.5:4000 (IP=0.0.0.0:389)"
+        for filter_, took, entries in searches:
+            for _ in range(20):
+                begin = f"{0x6B02E5B9 + next(operations):08x}.00000000 0x7f01 conn=1000 op={next(operations)}"
+                yield f'{begin} SRCH base="dc=example,dc=com" scope=2 deref=0 filter="{filter_}"'
+                result = f"qtime=0.000010 etime={took:.6f} nentries={entries} text="
+                yield f"{begin} SEARCH RESULT tag=101 err=0 {result}"
+
+    return "\n".join(lines()) + "\n"
+
+
+def slapd_plan(tmp_path: Path, *searches: tuple[str, float, int]) -> IndexPlan:
+    usual = ("(uid=joe)", 0.0002, 1), ("(sn=x)", 0.0035, 500), ("(objectClass=*)", 0.15, TOTAL)
+    (tmp_path / "slapd.log").write_text(slapd_log(*usual, *searches))
+    (tmp_path / "slapd.conf").write_text(SLAPD)
+    (plan,) = diagnosed(tmp_path).facts.every(IndexPlan)
+    return plan
+
+
+BETWEEN = ("(&(uidNumber>=100)(uidNumber<=199))", 0.017, 100)
+
+
+def test_wide_ranges_of_slapd_get_no_index(tmp_path) -> None:
+    """Measured: 503 ms with the index instead of 17 ms, for slapd copies the list found so far for each key."""
+    plan = slapd_plan(tmp_path, BETWEEN, ("(uidNumber>=19900)", 0.017, 100))
+    assert [row.types for row in plan.indexes] == [("eq",)]
+    assert [one.group.shape for one in plan.resolved] == ["(uidNumber>=?)"]
+    (row,) = plan.indexes
+    assert [one.group.shape for one in row.slowed] == ["(&(uidNumber>=?)(uidNumber<=?))"]
+    slowed = row.slowed[0].slowed_by(plan.added)
+    assert slowed is not None
+    assert 0.1e9 < slowed.expected < 1e9
+    found = finding(diagnosed(tmp_path), "missing-index")
+    assert "(&(uidNumber>=?)(uidNumber<=?)) takes longer with it" in found.detail
+
+
+def test_a_range_alone_is_no_reason_for_an_index_of_slapd(tmp_path) -> None:
+    plan = slapd_plan(tmp_path, BETWEEN)
+    assert plan.indexes == ()
+    reason = next(one.obstacle.reason for one in plan.remaining if "uidNumber" in one.group.shape)
+    assert "takes longer" in reason
