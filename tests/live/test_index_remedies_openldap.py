@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -110,6 +111,16 @@ def test_no_search_waits_for_longer_than_announced(slapd):
     assert client.lost
     assert max(client.longest_pauses().values()) <= int(most)
     assert {one.err for one in client.failures} <= {LOST, UNAVAILABLE}
+
+
+def test_a_cn_config_that_a_restart_reverts_is_not_changed(slapd):
+    told = slapd.search("cn=config", "(|(objectClass=olcGlobal)(olcDatabase=*))")
+    (read,) = [one for one in facts_of(told) if isinstance(one, IndexConfiguration)]
+    assert read.file == "slapd.conf"
+    unknown = replace(read, file="")
+    (backend,) = [one for one in unknown.backends if SUFFIX in one.suffixes]
+    said = refused(slapd, add_indexes(address_of("ldap"), backend, CHANGES, unknown, SCHEMA).text)
+    assert "so a change of cn=config is lost then: edit slapd.conf" in said
 
 
 def test_not_edited_it_does_nothing_and_says_what_is_not_there(slapd):

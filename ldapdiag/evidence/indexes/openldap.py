@@ -50,8 +50,12 @@ AUTHZ_REGEXP, SYNCREPL = "olcAuthzRegexp", "olcSyncrepl"
 REQUIRED = "olcDbDirectory"
 """Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
 ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
-"""The attributes read of databases and overlays; of cn=config, SUBSTRING_KEYS. One document must contain both."""
+"""The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
+STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
+"""With the first alone, slapd reads slapd.conf at its start: changes of cn=config are lost then (2.5.13)."""
+GLOBALS = (*SUBSTRING_KEYS, STARTED_BY_FILE, STORED_IN)
+"""The attributes read of cn=config."""
 MONITOR, ALWAYS_LISTED = "monitor", frozenset({"frontend", "config"})
 """Kinds of databases: a list of all of them contains the latter."""
 
@@ -66,6 +70,7 @@ class OpenldapIndexes:
         self.searches = SlapdInternalSearches()
         self.partial: set[str] = set()
         """Databases whose index lines may be incomplete."""
+        self.file = ""
         self.kinds: set[str] = set()
         """Kinds of all databases."""
 
@@ -88,6 +93,7 @@ class OpenldapIndexes:
                 identity=ServerIdentity(family=Family.OPENLDAP),
                 backends=tuple(self.backends.values()),
                 whole=not self.partial,
+                file=self.file,
                 monitored=MONITOR in self.kinds if self.kinds & ALWAYS_LISTED else None,
                 substring_keys=self.substring_keys,
                 virtual_attributes=self.searches.computed,
@@ -96,6 +102,8 @@ class OpenldapIndexes:
 
     def _globals(self, entry: Entry) -> None:
         self._settings(entry)
+        if entry.first(STARTED_BY_FILE) and not entry.first(STORED_IN):
+            self.file = "slapd.conf"
         lengths = map(entry.number, SUBSTRING_KEYS)
         self.substring_keys = SubstringKeys(**dict(zip(SubstringKeys.__dataclass_fields__, lengths, strict=True)))
 

@@ -32,6 +32,10 @@ search -b cn=Databases,cn=Monitor -s one "$database" olmMDBPagesMax olmMDBPagesU
 /^olmMDBPagesMax:/ { most = $2 } /^olmMDBPagesUsed:/ { used = $2 } END { exit !(used * 100 > most * 96) }'
 }
 watch() {
+case $(search -b cn=config -s base olcConfigFile olcConfigDir) in
+*olcConfigDir:*) ;;
+*olcConfigFile:*) refuse 'slapd starts with slapd.conf, so a change of cn=config is lost then: edit slapd.conf' ;;
+esac
 visible=$(search -b cn=Threads,cn=Monitor -s one '(&(cn=Max)(monitoredInfo=*))' 1.1) started=$(start) || visible=
 case $visible,$started in
 ?*,*monitorTimestamp*) ;;

@@ -52,6 +52,19 @@ def test_a_list_of_all_databases_shows_whether_there_is_a_monitor(others, monito
     assert indexes_of("\n".join([DATABASE, *entries])).monitored is monitored
 
 
+@pytest.mark.parametrize(
+    ("settings", "file"),
+    [
+        ("", ""),
+        ("olcConfigFile: /etc/slapd.conf\n", "slapd.conf"),
+        ("olcConfigFile: /etc/slapd.conf\nolcConfigDir: /etc/slapd.d\n", ""),
+        ("olcConfigDir: /etc/slapd.d\n", ""),
+    ],
+)
+def test_a_cn_config_that_is_not_stored_is_that_of_slapd_conf(settings: str, file: str) -> None:
+    assert indexes_of(f"dn: cn=config\nobjectClass: olcGlobal\ncn: config\n{settings}\n{DATABASE}").file == file
+
+
 class TestCaptures:
     def test_slapd_conf_and_cn_config_are_read_alike(self, captures: Path) -> None:
         folder = captures / "openldap" / "held-42"

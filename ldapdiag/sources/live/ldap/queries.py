@@ -156,7 +156,7 @@ OF_OPENLDAP = (
     Query(
         file=CONFIG,
         base="{configContext}",
-        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.SUBSTRING_KEYS),
+        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.GLOBALS),
         how=SLAPD_CONFIG,
     ),
     Query(
