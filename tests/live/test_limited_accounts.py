@@ -1,4 +1,4 @@
-"""A 389-ds whose clients have different limits, and sort: what ldapdiag concludes is what the clients were answered.
+"""Clients with different limits, that also sort: what ldapdiag concludes is what the clients were answered.
 
 `employeeNumber` is given an index that is never built. WIDE may look through everything, and its searches for one entry
 succeed slowly; the same searches of probe200 are refused. `sn` has an index: a family has over 300 members, which
@@ -18,13 +18,13 @@ import pytest
 
 from command import ldapdiag
 from lab.controlled_search import Answer, Control, ask
-from lab.directory_servers import DSE, INSTANCE, PASSWORD, account
+from lab.directory_servers import DSE, INSTANCE, PASSWORD, SLAPD_FILE, account
 from lab.host import Host, wait_for
 from lab.odd_directory import ACCESS
-from lab.phone_book import FAMILY
+from lab.phone_book import FAMILY, is_389
 from lab.raw_ldap import Connection
 from lab.terminal import paste
-from lab.two_database_servers import WIDE, probe, two_databases_389
+from lab.two_database_servers import WIDE, probe, two_databases_389, two_databases_slapd
 from lab.two_databases import EXAMPLE
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Site:
         expected = sum(map(len, self.answers.values()))
 
         def written() -> str:
-            text = self.server.host.run(["cat", ACCESS])
+            text = self.server.host.run(["cat", ACCESS]) if is_389(self.server) else self.server.log.read_text()
             return text if text.count(" tag=101 ") >= expected else ""
 
         return wait_for(written, "the log lacks results", seconds=60)
@@ -194,3 +194,24 @@ def test_raising_the_limit_as_printed_ends_the_refusals(site: Site, audit: dict)
     after = site.answers[family(), PROBE][before:]
     assert {answer.err for answer in after} == {0}
     assert {len(answer.names) for answer in after} == {len(site.answers[family(), WIDE][0].names)}
+
+
+def test_slapd_refuses_what_its_indexes_answer_and_what_it_would_scan(laboratory, tmp_path: Path) -> None:
+    """`size.unchecked` counts candidates: 317 of an index, or every entry where there is none."""
+    with Host("ldap") as host:
+        site = Site(two_databases_slapd(laboratory, host, by_file=True))
+        for name in (WIDE, PROBE):
+            site.send(name, family())
+            site.send(name, TITLE)
+        assert site.codes(family(), PROBE) == site.codes(TITLE, PROBE) == {ADMIN_LIMIT: TIMES}
+        assert site.codes(family(), WIDE) == site.codes(TITLE, WIDE) == {0: TIMES}
+        (tmp_path / "slapd.log").write_text(site.logged())
+        (tmp_path / "slapd.conf").write_text(host.run(["cat", SLAPD_FILE]))
+    audit = json.loads(ldapdiag("indexes", tmp_path, "--format", "json").out)
+    limits = found(audit, "scan-limit-exceeded")
+    assert {shape: one["observed"]["limit"] for shape, one in limits.items()} == {"(sn=?)": "account"}
+    assert limits["(sn=?)"]["observed"]["refused_accounts"] == [account(PROBE)]
+    assert "size.unchecked" in limits["(sn=?)"]["remedies"][0]["text"]
+    (missing,) = [one["observed"] for one in audit["findings"] if one["check"] == "missing-index"]
+    assert (missing["attribute"], missing["searches"]) == ("title", 2 * TIMES)
+    assert missing["refused_accounts"] == [account(PROBE)]
