@@ -20,6 +20,7 @@ from ldapdiag.evidence.indexes import (
     entry_count,
     explanations,
     index_status,
+    index_tasks,
     opends,
     opends_entry_count,
 )
@@ -60,6 +61,7 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     opends_entry_count.OpendsEntryCount,
     index_status.OpendjIndexStatus,
     explanations.OpendjExplanations,
+    index_tasks.IndexTasks,
     schema_ldif.LdifSchema,
 )
 

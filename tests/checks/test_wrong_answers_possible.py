@@ -14,6 +14,7 @@ from indexes_389 import DATABASES, LIST, index
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.index_answers import IndexAnswers, ProbedIndex
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from reading import facts_of
@@ -232,3 +233,26 @@ def test_a_range_of_numbers_with_a_note_is_right_and_slow() -> None:
 @pytest.mark.parametrize("filter_", ["(uidNumber=5000)", "(&(uid=joe)(uidNumber>=5000))", "(cn>=b)"])
 def test_other_searches_do_not_depend_on_the_order_of_numbers(filter_: str) -> None:
     assert ranges(b"", filter_) == []
+
+
+TASK = (
+    "dn: cn=t,cn=index,cn=tasks,cn=config\nnsInstance: userroot\nnsIndexAttribute: employeeNumber\n"
+    f"createTimestamp: {stamp(LATER)}\n"
+)
+
+
+@pytest.mark.parametrize("code", ["", "nsTaskExitCode: 0\n"])
+def test_a_task_that_builds_or_has_built_it(code: str) -> None:
+    assert isinstance(judged(entry(), BEGUN, (EARLIER, START), more=facts_at([f"{TASK}{code}\n"])), Clear)
+
+
+def test_a_task_that_failed_does_not_build_it() -> None:
+    failed = facts_at([f"{TASK}nsTaskExitCode: -1\n\n"])
+    assert finding(entry(), BEGUN, (LATER, START), more=failed).observed["state"] == "never-built"
+
+
+def test_the_online_indexer_of_slapd_must_not_be_disturbed() -> None:
+    queue = "dn: cn=Runqueue,cn=Threads,cn=Monitor\nmonitoredInfo: {0}mdb_online_index(dc=example,dc=com)\n\n"
+    (one,) = slapd(*(fact for fact in facts_at([queue]) if isinstance(fact, IndexTask)))
+    assert isinstance(one, NotJudged)
+    assert "restart" in one.reason

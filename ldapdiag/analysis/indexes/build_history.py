@@ -7,7 +7,7 @@ the builds and starts in the errors log, and the answers of the index itself (`-
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -22,12 +22,18 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
+from ldapdiag.evidence.indexes.index_tasks import IndexTask
+from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.index_answers import ProbedIndex
 
+BUILDING = (
+    "the server builds indexes of this database now: a restart would leave them in part, and a write to cn=config "
+    "would stop all searches until the end"
+)
 OF_THE_DATABASE = "cn=ldbm database,cn=plugins,cn=config"
 """The creator of the default indexes that 389-ds adds to a database by itself."""
 AT_ONCE = timedelta(minutes=2)
@@ -122,6 +128,7 @@ def trace_builds(
     server: Instance,
     processes: tuple[ProcessTable, ...],
     answers: tuple[IndexAnswers, ...],
+    tasks: tuple[IndexTask, ...],
     traffic: Traffic | None,
 ) -> BuildHistory:
     """Find out for each index of a server whether it was built."""
@@ -129,6 +136,7 @@ def trace_builds(
     probes = facts_of(answers, server.name)
     probed = {(one.backend.lower(), one.attribute.lower()): one for probe in probes for one in probe.indexes}
     family = indexes.configuration.identity.family
+    own_tasks = facts_of(tasks, server.name)
     histories = (
         _history(backend, definition, family, logs, starts, probed)
         for backend in indexes.configuration.backends
@@ -138,7 +146,7 @@ def trace_builds(
     return BuildHistory(
         server=server.name,
         host=server.host,
-        indexes=tuple(_in_order(one, indexes, traffic) for one in histories),
+        indexes=tuple(_in_order(_with_task(one, own_tasks), indexes, traffic) for one in histories),
         origins=tuple(sorted({*indexes.origins, *server.origins_of(*server.logs, *probes)})),
     )
 
@@ -172,6 +180,23 @@ def _history(
         built=build.started if build else None,
         answer=answer,
     )
+
+
+def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistory:
+    """Return a history with what the server shows of its builds; a probe has shown more."""
+    backend, name = history.backend, history.definition.attribute.lower()
+    suffixes = {comparable(suffix) for suffix in backend.suffixes}
+    for task in tasks:
+        if task.suffix in suffixes and history.state is BuildState.UNKNOWN:
+            return replace(history, why=BUILDING)
+        if (task.backend, history.answer) != (backend.name.lower(), None) or name not in task.attributes:
+            continue
+        if task.exit_code is None:
+            return replace(history, state=BuildState.UNUSED, why="it is being built")
+        late = history.changed is None or (task.created is not None and task.created >= history.changed)
+        if task.exit_code == 0 and late:
+            return replace(history, state=BuildState.BUILT, why="a task built it", built=task.created)
+    return history
 
 
 def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:

@@ -15,7 +15,14 @@ from ldapdiag.evidence.configuration import active_directory, ds389, opendj, ope
 from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
-from ldapdiag.evidence.indexes import ds389_internal_searches, explanations, index_status, opends, opends_entry_count
+from ldapdiag.evidence.indexes import (
+    ds389_internal_searches,
+    explanations,
+    index_status,
+    index_tasks,
+    opends,
+    opends_entry_count,
+)
 from ldapdiag.evidence.indexes import opends_internal_searches as searchers
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
@@ -130,6 +137,14 @@ OF_389 = (
         attributes=ds389_internal_searches.PLUGIN_ATTRIBUTES,
         scope=Scope.SUBTREE,
         filter=ds389_internal_searches.PLUGIN_FILTER,
+        required=False,
+    ),
+    Query(
+        file=INDEXES,
+        base=index_tasks.TASKS,
+        attributes=index_tasks.ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=index_tasks.FILTER,
         required=False,
     ),
     Query(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, required=False),

@@ -48,7 +48,9 @@ def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variabl
 
 INDEX_ENTRIES = "cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config"
 TIMES = {"createtimestamp", "modifytimestamp", "creatorsname"}
-SPECIAL = {"olcsyncrepl", "ds-cfg-value"} | TIMES
+TASKS = {"nsinstance", "nsindexattribute", "nstaskexitcode"}
+"""In the memory of a server only."""
+SPECIAL = {"olcsyncrepl", "ds-cfg-value"} | TIMES | TASKS
 """Printed in part, or in some entries alone."""
 
 
