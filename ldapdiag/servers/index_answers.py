@@ -50,6 +50,7 @@ FUNCTIONS = r"""wrong=0 unchecked=0
 say() { printf '%s\n' "$*"; }
 check_answers() {
 suffix=$1 named=$2 code=0; shift 2
+[ -n "$suffix" ] || { skip_check "$named: the suffix of its database is not known"; return 0; }
 entries=$(search -z 100 -l 30 -b "$suffix" '(!(!('"$named"'=*)))' "$named" 2>/dev/null) || code=$?
 case $code in
 0|3|4|11|53) ;;
@@ -115,31 +116,38 @@ def check_answers(suffix: str, attribute: str, types: Iterable[str], rules: Iter
 
     `types` are index types of any product, `rules` the matching rules that the index has been built for.
     """
+    return _check(shlex.quote(suffix), attribute, types, rules)
+
+
+def check_suffixes(
+    backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str] = (), *, unknown: str = ""
+) -> list[str]:
+    """Return the commands that check one index of a database, for each of its suffixes.
+
+    `unknown` is the word of a command that stands for a suffix which the evidence does not contain.
+    """
+    suffixes = [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
+    if not (suffixes or unknown):
+        return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
+    types, rules = tuple(types), tuple(rules)
+    return [_check(word, attribute, types, rules) for word in suffixes or [unknown]]
+
+
+def _check(suffix: str, attribute: str, types: Iterable[str], rules: Iterable[str]) -> str:
     if not is_attribute_description(attribute):
         return "skip_check 'an index whose attribute has no valid name'"
     if attribute.partition(";")[0].lower() in SECRETS:
         return f"skip_check '{attribute}: its values are secret'"
-    assertions = assertions_of(types, rules)
-    if not assertions:
+    filters = [f"'({attribute}{one})'" for one in assertions_of(types, rules)]
+    if not filters:
         return f"skip_check '{attribute}: no search is known that uses this index'"
-    return " ".join(
-        ["check_answers", shlex.quote(suffix), shlex.quote(attribute), *(f"'({attribute}{one})'" for one in assertions)]
-    )
+    return " ".join(["check_answers", suffix, shlex.quote(attribute), *filters])
 
 
 def assertions_of(types: Iterable[str], rules: Iterable[str] = ()) -> tuple[str, ...]:
     """Return what follows the attribute in the filters that use its indexes; VALUE stands for a value."""
     found = dict.fromkeys(one for type_ in types for one in ASSERTIONS.get(type_, ()))
     return tuple(found | dict.fromkeys(one for rule in rules for one in _by_rule(rule)))
-
-
-def check_suffixes(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str] = ()) -> list[str]:
-    """Return the commands that check one index of a database, for each of its suffixes."""
-    suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
-    if not suffixes:
-        return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
-    types, rules = tuple(types), tuple(rules)
-    return [check_answers(suffix, attribute, types, rules) for suffix in suffixes]
 
 
 def _by_rule(rule: str) -> tuple[str, ...]:

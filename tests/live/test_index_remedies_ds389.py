@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from facts import address_of
@@ -156,7 +158,9 @@ def test_an_index_that_is_not_built_is_built(server):
     first = answers(server, NEW[:1])
     assert first == {"employeeNumber": ("A", 1)}
     configuration, backend = configured(server)
-    paste(server.host, remedies.build_indexes(SERVER, backend, ["employeeNumber"], configuration, SCHEMA).text)
+    without_suffix = replace(backend, suffixes=())  # as in an excerpt of the configuration: the block asks for it
+    built_so = remedies.build_indexes(SERVER, without_suffix, ["employeeNumber"], configuration, SCHEMA)
+    assert f"right: (employeeNumber=@) below {SUFFIX}\n" in paste(server.host, built_so.text)
     assert answers(server, NEW[:1]) == {"employeeNumber": ("", 1)}
     assert SUFFIX in backend.suffixes
 

@@ -15,7 +15,7 @@ from ldapdiag.servers.remedy_texts import NOTHING_DONE
 from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.server_address import ServerAddress
@@ -47,7 +47,7 @@ def undoing_add(server: ServerAddress, backend: Backend, chosen: EntryChanges) -
         line
         for one in chosen.extended
         if one.rules and one.known is not None
-        for line in check_suffixes(backend, one.attribute, in_order(set(one.known.types)), ())
+        for line in _answers(backend, one.attribute, in_order(set(one.known.types)), ())
     ]
     search, modify = as_manager("ldapsearch", server), as_manager("ldapmodify", server)
     return building(search, modify, "Remove what was added", backend_name(backend), ruled, lines, checks)
@@ -63,7 +63,7 @@ def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> s
         f"state='the index of {named} may be removed, in part or all'",
         here_document("change", *changes),
         f"state='the index of {named} is removed; the check of the answers has not passed'",
-        *(line for one in chosen.changes for line in check_suffixes(backend, one.attribute, one.types, ())),
+        *(line for one in chosen.changes for line in _answers(backend, one.attribute, one.types, ())),
         "answers_right",
     ]
     return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines)
@@ -104,7 +104,7 @@ def _checks(backend: Backend, one: EntryChange) -> list[str]:
     entry = shlex.quote(f"cn={one.attribute},{container(backend)}")
     return [
         f"configured {entry} '(&(objectClass=nsIndex){''.join(wanted)})'",
-        *check_suffixes(backend, one.attribute, types, rules),
+        *_answers(backend, one.attribute, types, rules),
     ]
 
 
@@ -114,3 +114,9 @@ def _types_and_rules(one: EntryChange) -> tuple[list[str], list[str]]:
     types = in_order({*one.types, *(known.types if known else ())})
     rules = [rule for rule in (*one.rules, *(known.rules if known else ())) if is_attribute_type(rule)]
     return list(types), rules
+
+
+def _answers(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str]) -> list[str]:
+    """Return the commands that check an index; a suffix that the evidence lacks is read from the server."""
+    entry = shlex.quote(container(backend).removeprefix("cn=index,"))
+    return check_suffixes(backend, attribute, types, rules, unknown=f'"$(suffix_of {entry})"')

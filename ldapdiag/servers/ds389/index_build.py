@@ -68,6 +68,9 @@ done
 [ "$result" = 0 ] || { say "The build failed (nsTaskExitCode $result); see the errors log." >&2; return 1; }
 }
 task_value() { printf '%s\n' "$entry" | sed -n "s/^$1: \\(-*[0-9][0-9]*\\)\$/\\1/p"; }
+suffix_of() {
+octets "$(search -b "$1" -s base nsslapd-suffix 2>/dev/null | sed -n '/^nsslapd-suffix:/{p;q;}')"
+}
 configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
 }"""
