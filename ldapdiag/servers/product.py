@@ -39,6 +39,8 @@ class Product:
     """None: it has no VLV indexes, or their commands were not tested."""
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""
+    makes_own_indexes: bool = True
+    """It has the indexes of those attributes without configuration; False: only those that are configured."""
     raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None
     """Return the remedy that raises the limit of one index, for a filter that so many entries match; None: none can."""
     longest_list: Callable[[Database], int | None] = no_limit

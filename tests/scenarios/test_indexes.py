@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from command import ldapdiag
 from incidents import diagnosed, findings, judged
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
@@ -306,3 +307,18 @@ class TestOnOpendj:
         (plan,) = audited(corpus, OPENDJ).facts.every(IndexPlan)
         (row,) = [one for one in plan.remaining if one.group.shape == "(notanattr=?)"]
         assert (row.count, row.group.entries) == (told["sent"], told["entries"]) == (told["sent"], 0)
+
+
+def test_slapd_has_no_index_that_is_not_configured(tmp_path: Path) -> None:
+    """A poll by entryCSN scans without one (test_two_databases.py): slapd makes none by itself."""
+    conf = "database mdb\nsuffix dc=example,dc=com\ndirectory /var/lib/ldap\nindex objectClass eq\n"
+    (tmp_path / "slapd.conf").write_text(conf)
+    poll = 'SRCH base="dc=example,dc=com" scope=2 deref=0 filter="(entryCSN>={number:04})"'
+    lines = ["6aa00000.00000000 0x7f conn=1000 fd=12 ACCEPT from IP=10.0.0.1:1 (IP=0.0.0.0:389)"]
+    for number in range(1, 601):
+        stamp, operation = f"{0x6AA00000 + 60 * number:x}.00000000 0x7f", f"conn=1000 op={number}"
+        lines.append(f"{stamp} {operation} {poll.format(number=number)}")
+        lines.append(f"{stamp} {operation} SEARCH RESULT tag=101 err=0 qtime=0.000010 etime=0.400000 nentries=7 text=")
+    (tmp_path / "slapd.log").write_text("\n".join(lines) + "\n")
+    (told,) = ldapdiag("indexes", tmp_path, "--format", "json").report["indexes"]
+    assert [(row["attribute"].lower(), row["types"]) for row in told["plan"]] == [("entrycsn", ["eq"])]

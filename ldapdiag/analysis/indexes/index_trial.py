@@ -66,7 +66,8 @@ class IndexTrial:
         product = product_of(self.family) if self.family else None
         if name == "objectclass":
             return "" if change.type in {"eq", "equality"} else SERVER_MAINTAINED
-        if name in SECRETS or (product is not None and name in product.never_dropped):
+        maintained = product.never_dropped if product is not None and product.makes_own_indexes else frozenset[str]()
+        if name in SECRETS or name in maintained:
             return SERVER_MAINTAINED
         if not isinstance(self.database, ConfiguredDatabase):
             return ""

@@ -173,8 +173,12 @@ EVERYWHERE = """
 operational:9 NAME 'hasSubordinates' EQUALITY booleanMatch SYNTAX syntax:7 USAGE directoryOperation
 netscape:34 NAME 'ref' EQUALITY caseExactMatch SYNTAX text USAGE distributedOperation
 1.2.840.113556.1.2.102 NAME 'memberOf' SYNTAX dn
+1.3.6.1.4.1.4203.666.1.7 NAME 'entryCSN' EQUALITY CSNMatch ORDERING CSNOrderingMatch SYNTAX 1.3.6.1.4.1.4203.666.11.2.1
 """
-"""RFC 4530, RFC 5020, X.501, RFC 3296; memberOf has EQUALITY distinguishedNameMatch in OpenLDAP and none in 389-ds."""
+"""RFC 4530, RFC 5020, X.501, RFC 3296; memberOf has EQUALITY distinguishedNameMatch in OpenLDAP and none in 389-ds.
+
+entryCSN is OpenLDAP's own, built in and thus in none of its schema files.
+"""
 
 DESCRIPTIONS = RFC_4512 + RFC_4519 + RFC_4524 + RFC_2798 + RFC_2307 + EVERYWHERE
 

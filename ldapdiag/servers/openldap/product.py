@@ -15,6 +15,7 @@ PRODUCT = Product(
     remedies=remedies,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
+    makes_own_indexes=False,
     candidates=candidates,
     raise_scan_limit=raise_scan_limit,
     longest_list=candidates.longest_list,
