@@ -68,6 +68,7 @@ def _values(branch: Branch, number: int) -> dict[str, str]:
         "csn": csn(last),
         "head": f"{branch.letter}{number // 100:03}",
         "part": f"{number:05}",
+        "last": f"{last:05}",
         "city": f"city {(number + 1) % 20:02}",
     }
 
@@ -126,10 +127,10 @@ PRESENCE = {
 RANGES = {
     "range-last": SearchKind("(uidNumber>={high})"),
     "range-first": SearchKind("(uidNumber<={few})"),
-    "range-more-digits": SearchKind("(uidNumber>={nine})"),
+    "range-more-digits": SearchKind("(uidNumber>={nine})", place="ou=people", scope="one"),
     "range-between": SearchKind("(&(uidNumber>={uidNumber})(uidNumber<={next}))"),
     "range-shadow": SearchKind("(shadowLastChange<={few})"),
-    "range-text": SearchKind("(employeeNumber>={part})"),
+    "range-text": SearchKind("(employeeNumber>={last})"),
     "range-time-between": SearchKind("(&(createTimestamp>={createTimestamp})(createTimestamp<={after}))"),
     "poll": SearchKind("(modifyTimestamp>={late})"),
     "poll-person": SearchKind("(&(objectClass=person)(modifyTimestamp>={late}))", place=PEOPLE),
