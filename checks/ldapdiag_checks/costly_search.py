@@ -171,6 +171,7 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> I
     yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
     if search.unindexed:
         yield f"The server notes {search.unindexed:,} of {search.answered:,} as unindexed, in full or in part."
+    yield from _sorted(search)
     if 2 * search.wait >= search.etime:
         yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
@@ -179,6 +180,20 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> I
         yield "Only expensive searches are logged there: the time of all others is unknown."
     for asker in search.requesters[:3]:
         yield _asked(asker)
+
+
+def _sorted(search: SearchGroup) -> Iterator[str]:
+    """Yield what plain sorts cost; those of virtual list views are judged by missing-vlv-index."""
+    for keys, count in search.sorts.items():
+        plain = count.count - count.vlv - count.unsorted
+        if plain > 0 and count.most_candidates:
+            most = counted(count.most_candidates, "entry", "entries")
+            yield (
+                f"{counted(plain, 'result')} sorted in memory by {keys}, up to {most}: no index has this order for a "
+                "plain sort; only a narrower filter leaves fewer entries to sort."
+            )
+        if count.unsorted:
+            yield f"{counted(count.unsorted, 'result')} not sorted by {keys}: every entry was a candidate."
 
 
 def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> list[str]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.list_views import ListView, ListViews, RefusedView, ViewState, wanted_view
+from ldapdiag.analysis.indexes.list_views import (
+    INAPPROPRIATE,
+    ListView,
+    ListViews,
+    RefusedView,
+    ViewState,
+    wanted_view,
+)
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -68,8 +75,7 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     A list that an administrator opens once a day.
     """
     if views.family not in {Family.DS389, Family.DSEE}:
-        product = views.family.product if views.family else "the product"
-        yield Clear(subject=views.server, reason=f"the access log of {product} has no virtual list views")
+        yield from _of_other_products(views)
         return
     found = [view for view in views.views if view.count and views.is_worth_an_index(view)]
     for refused in views.refused:
@@ -80,6 +86,22 @@ def judge(views: ListViews) -> Iterator[Verdict]:
         by_index = sum(view.by_index for view in views.views)
         answered = f"; VLV indexes answered {counted(by_index, 'search', 'searches')}" if by_index else ""
         yield Clear(subject=views.server, reason=f"no virtual list view takes much time without a VLV index{answered}")
+
+
+def _of_other_products(views: ListViews) -> Iterator[Verdict]:
+    """Yield what is known without SORT and VLV lines; slapd has no VLV indexes."""
+    for group in views.unordered:
+        yield NotJudged(
+            subject=f"{group.shape} below {group.base} ({group.scope}) at {views.server}",
+            reason=f"{counted(group.errors[INAPPROPRIATE], 'search', 'searches')} ended with code 18, probably because "
+            "the attribute to sort by has no ordering rule; the log does not show it",
+            how="the owner of the application: which attribute it sorts by. The overlay sssvlv sorts by attributes "
+            "with an ORDERING rule in the schema; no index helps it",
+        )
+    if not views.unordered:
+        product = views.family.product if views.family else "the product"
+        sorts = "; its overlay sssvlv sorts in memory, without an index" if views.family is Family.OPENLDAP else ""
+        yield Clear(subject=views.server, reason=f"the access log of {product} has no virtual list views{sorts}")
 
 
 def _subject(view: ListView, views: ListViews) -> str:

@@ -9,6 +9,7 @@ from conftest import CAPTURES
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.sorting import ALL, Sorting
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.costly_search import MOST, attributes_of, judge
@@ -202,3 +203,14 @@ def test_other_families_words_count_too() -> None:
     log = asked((9, UID, {}), (90, DISPLAY_NAME, {"took": 0.02, "notes": b"unindexed"}))
     (found, _) = list(judge(facts.server(), log.traffic(Family.OPENDJ)))
     assert "notes 90 of 90 as unindexed" in found.detail
+
+
+def test_plain_sorts_say_that_no_index_helps_them() -> None:
+    log = Log()
+    number = log.opens()
+    for op in range(1, 4):
+        log.searches(number, op, b"(sn=miller)", took=2.0, sorting=Sorting(b"cn", 1033))
+    log.searches(number, 5, b"(sn=miller)", took=2.0, notes=b"A", sorting=Sorting(b"cn", ALL))
+    (found,) = [one for one in judged(log) if isinstance(one, Finding)]
+    assert "3 results sorted in memory by cn, up to 1,033 entries: no index" in found.detail
+    assert "1 result not sorted by cn" in found.detail

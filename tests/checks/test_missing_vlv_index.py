@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from audits import SUFFIX, Audit
-from incidents import judged
+from incidents import diagnosed_facts, judged
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.sorting import UNLISTED, Sorting
 from ldapdiag.finding import Clear, Confidence, NotJudged
 from ldapdiag.remedy import RemedyKind
@@ -135,3 +138,15 @@ def test_anonymous_accounts_get_access_of_their_own() -> None:
 def test_hostile_sort_keys_reach_no_command(keys: bytes) -> None:
     for one in audit(sorting=Sorting(keys, 9, 0)).found(CHECK).values():
         assert all(remedy.kind is RemedyKind.ADVICE for remedy in one.remedies)
+
+
+@pytest.mark.parametrize(
+    ("filter_", "errors", "judged_"), [("(sn=x)", 18, False), ("(sn=x)", 0, True), ("(sn:x:=y)", 18, True)]
+)
+def test_slapd_has_no_such_index_and_refuses_some_orders(filter_: str, errors: int, judged_: bool) -> None:  # noqa: FBT001  a table
+    one = Audit(configured=False)
+    one.asks(filter_, err=errors)
+    told = [replace(fact, family=Family.OPENLDAP) if isinstance(fact, AccessLog) else fact for fact in one.facts()]
+    (verdict,) = judged(diagnosed_facts(told), CHECK).values()
+    assert isinstance(verdict, Clear if judged_ else NotJudged)
+    assert "sssvlv" in (verdict.reason if isinstance(verdict, Clear) else str(verdict.how))

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 VIEWING_FAMILIES = frozenset({Family.DS389, Family.DSEE})
 """Products with VLV indexes whose log shows virtual list views."""
+INAPPROPRIATE = 18
+"""inappropriateMatching: there is no ordering rule for the attribute to sort by."""
 REFUSED = 50
 """insufficientAccessRights: what an account gets that may not read the entry of a VLV search in use."""
 
@@ -107,6 +109,8 @@ class ListViews:
     views: tuple[ListView, ...]
     """The most expensive first."""
     refused: tuple[RefusedView, ...]
+    unordered: tuple[SearchGroup, ...]
+    """Of slapd: searches with code 18 that no rule in their filter explains, but a sort by the overlay sssvlv."""
     indexes: ServerIndexes | None
     etime: int
     """Nanoseconds of all searches."""
@@ -133,6 +137,11 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
         family=family,
         views=tuple(sorted(views, key=lambda view: (-view.etime, view.group.shape, view.group.base, view.keys))),
         refused=tuple(one for group in groups for one in _refused(group, indexes)),
+        unordered=tuple(
+            group
+            for group in workload.searches
+            if family is Family.OPENLDAP and group.errors.get(INAPPROPRIATE) and ":=" not in group.shape
+        ),
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,

@@ -45,6 +45,9 @@ HOST_TYPES = frozenset(
     {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
 )
 LDIF_LINE = re.compile(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
+FILTER, INSTRUCTION = "vlvfilter", "aci"
+EVERYBODY, WITHHELD = re.compile(r"ldap:///(?:all|anyone)\b"), "(withheld)"
+"""What remains of an access control instruction, which may name accounts, hosts and people in any form."""
 DESCRIPTIONS = frozenset({"attributetypes", "objectclasses", "olcattributetypes", "olcobjectclasses"})
 OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
 """OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
@@ -214,6 +217,10 @@ class _LdifAnonymiser:
         if kind in HOST_TYPES:
             self.anonymiser.add_host(value)
             return self.anonymiser.host(value)
+        if kind == FILTER:
+            return self.anonymiser.filter(value)
+        if kind == INSTRUCTION:
+            return " ".join(EVERYBODY.findall(value)) or WITHHELD
         if kind in DESCRIPTIONS:
             parts = OID.split(value)
             return "".join(part if at % 2 else self.anonymiser.text(part) for at, part in enumerate(parts))

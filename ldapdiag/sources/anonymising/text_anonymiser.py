@@ -129,6 +129,10 @@ class TextAnonymiser:
         """Return a DN with pseudonyms."""
         return self._in_dn(text)
 
+    def filter(self, text: str) -> str:
+        """Return a filter with pseudonyms for its values."""
+        return self._directory.filter(text)
+
     def value(self, kind: str, text: str) -> str:
         """Return the pseudonym of a naming attribute's value."""
         return self._directory.value(kind, text)

@@ -53,3 +53,15 @@ def test_the_threads_of_a_server_keep_what_they_wait_for() -> None:
     threads += b"/proc/29/task/29/wchan:futex_do_wait\n/proc/29/task/29/syscall:202 0x7f5cf7561040 0x0 0x80000022\n"
     content = anonymised_content(threads, "ldap/threads-29-1.txt", TextAnonymiser(Pseudonyms(b"secret")))
     assert facts_of(content) == facts_of(threads)
+
+
+def test_of_access_control_instructions_only_everybody_remains() -> None:
+    entry = (
+        b"dn: cn=people,cn=userRoot,cn=ldbm database,cn=plugins,cn=config\nobjectClass: vlvSearch\n"
+        b"vlvFilter: (&(objectClass=person)(departmentNumber=research))\n"
+        b'aci: (targetattr="*")(version 3.0; acl "of Jo"; allow (read) userdn="ldap:///all" or dns="jo.example";)\n'
+        b'aci: (targetattr="*")(version 3.0; acl "Jo"; allow (read) userdn="ldap:///uid=jo,dc=example";)\n\n'
+    )
+    content = anonymised_content(entry, "ldap/indexes.ldif", TextAnonymiser(Pseudonyms(b"secret")))
+    assert b"\naci: ldap:///all\naci: (withheld)\n" in content
+    assert not any(word in content for word in (b"research", b"Jo", b"jo", b"example"))
