@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.build_history import changed
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
 from ldapdiag.analysis.indexes.limit_classes import has_pages, show_more
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
@@ -15,7 +16,7 @@ from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, assertions
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.candidates import Cause, IndexUse
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def propose(
     if scan.filter is None:
         return scan
     trials = [IndexTrial(scan, scan.filter, database, family) for database in databases]
+    if any(map(_is_indexed_since, trials)):
+        return replace(scan, obstacle=_obstacle(trials[0], helped=False))
     helpful = [_helpful_sets(trial, alone=len(trials) == 1) for trial in trials]
     # Every database must be indexed: one set of each.
     combined = dict.fromkeys(first.union(*others) for first, *others in product(*helpful))
@@ -96,6 +99,17 @@ def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, predicti
     reason = f"with {wanted} each search would still read {entries}{of_all}"
     cause = Cause.LIMIT if certain else Cause.LIMIT_PERHAPS
     return Obstacle(cause=cause, attribute=assertion.name, text=assertion.text, reason=reason)
+
+
+def _is_indexed_since(trial: IndexTrial) -> bool:
+    """Return whether an index answers a scan that was added or changed after the log began: a plan carried out."""
+    database, forecast = trial.database, trial.scan.forecast
+    if not isinstance(database, ConfiguredDatabase) or database.log_began is None or forecast is None:
+        return False
+    listed = [leaf for leaf in forecast.leaves if leaf.cause in {Cause.NONE, Cause.LIMIT_PERHAPS}]
+    definitions = [database.database.definition(leaf.assertion.attribute) for leaf in listed]
+    times = [time for each in definitions if each is not None and (time := changed(each)) is not None]
+    return forecast.index_use is not IndexUse.UNINDEXED and any(time >= database.log_began for time in times)
 
 
 def has_short_list(forecast: Forecast | None, database: SimulatedDatabase) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.family import Family
@@ -54,6 +55,8 @@ class ConfiguredDatabase:
 
     candidates: Candidates
     database: Database
+    log_began: datetime | None = None
+    """When the log began whose searches are simulated; an index may be younger."""
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
     forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
     longest_piece: int = field(init=False)

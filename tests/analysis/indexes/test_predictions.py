@@ -99,6 +99,17 @@ def test_one_slow_search_of_many_is_no_scan(audit) -> None:
     assert {row.attribute for row in plan_of(audit).indexes} == {"employeeNumber"}
 
 
+def test_what_was_indexed_during_the_log_asks_for_nothing_more(audit) -> None:
+    """The log still has the scans that the plan has ended since."""
+    filter_ = "(&(title=x)(l=y))"
+    audit.asks(filter_, UNINDEXED, took=scan(20), entries=20)
+    audit.has("employeeNumber", "eq")
+    audit.has("title", "eq")
+    assert {row.attribute for row in plan_of(audit).indexes} == {"l"}
+    audit.has("title", "eq", lines=("createTimestamp: 20991231000000Z",))
+    assert plan_of(audit).indexes == ()
+
+
 SLAPD = """include /etc/ldap/schema/core.schema
 database mdb
 suffix dc=example,dc=com
