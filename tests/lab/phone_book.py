@@ -28,6 +28,8 @@ GROUPS, MEMBERS = 50, 40
 PLACE = f"ou=people,{SUFFIX}"
 PLANNED = {"displayname": {"eq", "sub"}, "employeenumber": {"eq"}, "shadowlastchange": {"eq"}, "uid": {"sub"}}
 """What ends the scans that an index can end."""
+RULED_AT_389 = {"cn": {"caseExactMatch"}}
+"""What 389-ds can have besides: an index with the rule of an extensible match."""
 
 SLAPD_SCHEMA = "include /etc/ldap/schema/nis.schema\n"
 SLAPD_INDEXES = """maxsize 1000000000
