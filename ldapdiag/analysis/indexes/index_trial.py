@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
+from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.servers.candidates import IndexUse
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
@@ -15,7 +18,6 @@ from ldapdiag.servers.products import product_of
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.servers.candidates import Change
 
@@ -23,6 +25,8 @@ PRESENCE = frozenset({"pres", "presence"})
 SERVER_MAINTAINED = "the server maintains the indexes it needs of this attribute itself"
 FEW_ENTRIES = 100
 """An ID list of no more entries makes a search fast."""
+FEW_PRESENT = 1000
+"""Entries below a large base that have an attribute: thousands of them elsewhere are not expected."""
 MOST_RETURNED = 10_000
 """Entries per result above which no index makes an ID list short enough, if limit and total are unknown."""
 
@@ -48,10 +52,20 @@ class IndexTrial:
         if not self.scan.group.entries and not all(self.database.in_schema(change.attribute) for change in changes):
             return False
         index_use = self._with_added(changes)
-        may_match_most = index_use is IndexUse.DEPENDS and any(change.type in PRESENCE for change in changes)
+        by_presence = any(change.type in PRESENCE for change in changes)
+        may_match_most = index_use is IndexUse.DEPENDS and by_presence and not self._few_have_it
         return index_use is not IndexUse.UNINDEXED and not (
             may_match_most and isinstance(self.database, ConfiguredDatabase)
         )
+
+    @property
+    def _few_have_it(self) -> bool:
+        """Return whether few entries below the base have the attribute of the filter; elsewhere is unknown.
+
+        Only 389-ds notes pages: at other servers a page may look like a complete result.
+        """
+        alone = isinstance(self.filter, Assertion) and self.filter.kind is AssertionKind.PRESENCE
+        return self.family is Family.DS389 and alone and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes help however many entries match."""

@@ -72,6 +72,13 @@ def show_more(stops: Mapping[tuple[int, str], StopCount], most: int) -> bool:
     )
 
 
+def shows_few(completed: SearchGroup, stops: Mapping[tuple[int, str], StopCount], most: int) -> bool:
+    """Return whether complete results show some matching entries below the base, and none more than `most`."""
+    return (
+        0 < completed.most_entries <= most and not has_pages(completed) and not show_more(stops, completed.most_entries)
+    )
+
+
 def _stopped(group: SearchGroup) -> SearchGroup:
     stops = group.stops
     most = max((stop.most_entries for (err, _), stop in stops.items() if err in ENTRIES_LIMITS), default=-1)

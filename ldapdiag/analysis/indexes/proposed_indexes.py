@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.build_history import changed
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
-from ldapdiag.analysis.indexes.limit_classes import has_pages, show_more
+from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
@@ -182,8 +182,7 @@ def _few_match_below(trial: IndexTrial) -> bool:
 
     The ID list is that of the whole database: it is too long only if thousands elsewhere have each value asked for.
     """
-    scan, filter_ = trial.scan, trial.filter
-    group, stops = scan.group, scan.stopped.group.stops if scan.stopped else {}
+    group, filter_ = trial.scan.group, trial.filter
     if trial.family is not Family.DS389 or not isinstance(trial.database, ConfiguredDatabase):
         return False
     if not isinstance(filter_, Assertion) or filter_.kind is not AssertionKind.EQUALITY or filter_.value is not None:
@@ -193,10 +192,8 @@ def _few_match_below(trial: IndexTrial) -> bool:
         definition is not None
         and definition.built is not True
         and not definition.scan_limits
-        and 0 < group.most_entries <= FEW_ENTRIES
         and group.unindexed >= group.answered
-        and not has_pages(group)
-        and not show_more(stops, group.most_entries)
+        and shows_few(group, trial.scan.stops, FEW_ENTRIES)
     )
 
 

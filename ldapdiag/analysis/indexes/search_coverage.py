@@ -16,6 +16,8 @@ from ldapdiag.servers.candidates import Change, Forecast, IndexUse
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ldapdiag.analysis.log.stops import StopCount
+
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
 
@@ -84,6 +86,11 @@ class SearchCoverage:
     def is_scan(self) -> bool:
         """Return whether the server examines every entry below the base."""
         return self.index_use is IndexUse.UNINDEXED
+
+    @property
+    def stops(self) -> Mapping[tuple[int, str], StopCount]:
+        """Return the results that a limit or a refusal stopped."""
+        return self.stopped.group.stops if self.stopped else {}
 
     @property
     def completed(self) -> int:

@@ -11,7 +11,7 @@ LIMITED = b"uid=web,dc=example,dc=com"
 OTHER = b"uid=portal,dc=example,dc=com"
 
 
-def audit_of(filter_: str, *results: tuple[bytes, int, bytes, int], took: float = 0.1) -> Audit:
+def audit_of(filter_: str, *results: tuple[bytes, int, bytes, int], base: bytes = SUFFIX) -> Audit:
     """Return an audit of results: account, code, notes, entries; ten of each. displayName has an eq index."""
     audit = Audit()
     audit.has("displayName", "eq")
@@ -20,9 +20,8 @@ def audit_of(filter_: str, *results: tuple[bytes, int, bytes, int], took: float 
         number = audit.log.opens()
         audit.log.binds(number, account)
         for op in range(1, 11):
-            took_here = 0.001 if err else took
-            text = filter_.encode()
-            audit.log.searches(number, op, text, took=took_here, notes=notes, base=SUFFIX, err=err, entries=entries)
+            took, text = 0.001 if err else 0.1, filter_.encode()
+            audit.log.searches(number, op, text, took=took, notes=notes, base=base, err=err, entries=entries)
         audit.log.closes(number)
     return audit
 
@@ -123,4 +122,19 @@ def test_a_scan_limit_of_the_index_explains_it_as_well() -> None:
     audit = Audit()
     audit.has("displayName", "eq", lines=("nsIndexIDListScanLimit: limit=0 type=eq values=joe",))
     audit.asks("(displayName=joe)", UNINDEXED, entries=1, base=b"ou=people," + SUFFIX)
+    assert set(causes(audit)) == {"scan-limit-exceeded"}
+
+
+@pytest.mark.parametrize("base", [SUFFIX, b"ou=people," + SUFFIX])
+def test_a_limited_account_does_not_hide_that_few_entries_have_an_attribute(base: bytes) -> None:
+    audit = audit_of("(carLicense=*)", (OTHER, 0, UNINDEXED, 400), (LIMITED, 11, UNINDEXED, 5), base=base)
+    assert causes(audit) == {"missing-index": {"carLicense"}}
+    (found,) = audit.found("missing-index").values()
+    assert ("It helps if fewer entries match" in found.detail) == (base != SUFFIX)
+
+
+def test_where_a_limited_account_received_more_most_entries_may_have_it() -> None:
+    audit = audit_of(
+        "(carLicense=*)", (OTHER, 0, UNINDEXED, 400), (LIMITED, 11, UNINDEXED, 500), base=b"ou=a," + SUFFIX
+    )
     assert set(causes(audit)) == {"scan-limit-exceeded"}
