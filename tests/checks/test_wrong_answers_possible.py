@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from ldapdiag.evidence.index_answers import IndexAnswers, ProbedIndex
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.origin import Span
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from reading import facts_of
 
@@ -256,3 +258,11 @@ def test_the_online_indexer_of_slapd_must_not_be_disturbed() -> None:
     (one,) = slapd(*(fact for fact in facts_at([queue]) if isinstance(fact, IndexTask)))
     assert isinstance(one, NotJudged)
     assert "restart" in one.reason
+
+
+@pytest.mark.parametrize(("hour", "outcome"), [(5.5, Clear), (6.5, Finding)])
+def test_a_probe_from_before_the_build_proves_nothing(hour: float, outcome: type[Verdict]) -> None:
+    (probe,) = facts_at([], answers(5, 5))
+    taken = datetime(2026, 11, 22, tzinfo=UTC) + timedelta(hours=hour)
+    probe = replace(probe, origin=replace(probe.origin, taken=Span(start=taken, end=taken)))
+    assert isinstance(judged(entry(), BEGUN, (LATER, BUILD), (LATER, FINISHED), more=[probe]), outcome)

@@ -6,6 +6,7 @@ The truth is the server's own: a search of an entry alone, and the same search b
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,15 @@ class Site:
     def probed(self) -> dict[str, dict[str, Any]]:
         """Judge the live server by its answers."""
         return self.verdicts(*self.way, "--probe-answers")
+
+    def collected(self) -> str:
+        """Return a capture with the probe, which contains none of the values that it searched for."""
+        capture = self.folder.with_name("capture")
+        code, _, err = self.desk.run("collect", *self.way, "--probe-answers", "--output", str(capture))
+        assert code == 0, err
+        (answers,) = capture.rglob("index-answers.txt")
+        assert not re.search(r"uid=|example|\bu\d", answers.read_text())
+        return str(capture)
 
     def found(self, filter_: str, base: str = SUFFIX, scope: str = "sub") -> int:
         return self.server.search(base, "-s", scope, filter_, "1.1").count("dn: ")
@@ -152,6 +162,7 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
     )
 
     assert states(ds389.verdicts("ssh://ldap")) == states(ds389.offline())
+    assert states(ds389.verdicts(ds389.collected())) == states(proved)
     for name in (NEW, DEFAULT):  # the commands compare one old entry, which the others may find
         with pytest.raises(AssertionError, match="WRONG: "):
             paste(server.host, proved[name.lower()]["remedies"][0]["text"])

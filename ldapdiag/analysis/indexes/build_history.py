@@ -24,6 +24,7 @@ from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.wording import counted
 
@@ -134,7 +135,11 @@ def trace_builds(
     """Find out for each index of a server whether it was built."""
     logs, starts = errors_logs(server), starts_of(server, facts_of(processes, server.host))
     probes = facts_of(answers, server.name)
-    probed = {(one.backend.lower(), one.attribute.lower()): one for probe in probes for one in probe.indexes}
+    probed = {
+        (one.backend.lower(), one.attribute.lower()): (one, probe.origin.taken)
+        for probe in sorted(probes, key=lambda probe: probe.origin.order)
+        for one in probe.indexes
+    }
     family = indexes.configuration.identity.family
     own_tasks = facts_of(tasks, server.name)
     histories = (
@@ -157,7 +162,7 @@ def _history(
     family: Family,
     logs: ErrorsLogs,
     starts: Starts,
-    probed: Mapping[tuple[str, str], ProbedIndex],
+    probed: Mapping[tuple[str, str], tuple[ProbedIndex, Span | None]],
 ) -> IndexHistory:
     if family is Family.DS389:
         state, why = _by_times(backend, definition, logs, starts)
@@ -165,12 +170,14 @@ def _history(
         state, why = BuildState.BUILT, f"{family.product} uses an index only when it is built"
     else:
         state, why = BuildState.UNKNOWN, f"{family.product} records nowhere whether an index was built"
-    answer = probed.get((backend.name.lower(), definition.attribute.lower()))
+    at, build = changed(definition), logs.build_of(backend.name, definition.attribute)
+    answer, taken = probed.get((backend.name.lower(), definition.attribute.lower()), (None, None))
+    since = max(filter(None, (at, build.started if build else None)), default=None)
+    if answer is not None and taken is not None and since is not None and taken.end < since:
+        answer = None  # it was built or changed after the probe
     if answer is not None:
         state, why = _by_answer(answer, state, why)
-    at = changed(definition)
     logged = at is not None and logs.covers(at, starts.last)
-    build = logs.build_of(backend.name, definition.attribute)
     return IndexHistory(
         backend=backend,
         definition=definition,
