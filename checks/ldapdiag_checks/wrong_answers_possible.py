@@ -89,8 +89,15 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     if unknown:
         yield _not_judged(unknown, builds)
     elif not doubtful:
-        why = "each was built since it was last changed, is as old as its database, answers right, or is not used yet"
-        yield Clear(subject=builds.server, reason=f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}")
+        yield Clear(subject=builds.server, reason=_why_clear(builds))
+
+
+def _why_clear(builds: BuildHistory) -> str:
+    """Return why no index is doubtful, and which ones the next start of the server would make so."""
+    unused = [one.definition.attribute for one in builds.indexes if one.state is BuildState.UNUSED]
+    why = "built since they were last changed, as old as their database, or shown to answer right"
+    waiting = f"; not built and not used yet, to be built before the next start: {', '.join(unused[:MOST_NAMED])}"
+    return f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}{waiting if unused else ''}"
 
 
 def _severity(one: IndexHistory) -> Severity:

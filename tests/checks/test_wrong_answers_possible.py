@@ -150,6 +150,12 @@ def test_clear(told: str, events: list[tuple[str, str]]) -> None:
     assert isinstance(judged(told, *events), Clear)
 
 
+def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() -> None:
+    one = judged(entry(), BEGUN, (LATER, "a - line"))
+    assert isinstance(one, Clear)
+    assert one.reason.endswith("before the next start: employeeNumber")
+
+
 @pytest.mark.parametrize(
     ("told", "events"),
     [
