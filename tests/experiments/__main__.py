@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from experiments import drawn_examples, drawn_filters, fuzzing, hostile_logs
+from experiments import drawn_examples, drawn_filters, fuzzing, hostile_logs, index_incident
 from experiments.notebook import AS_EXPECTED, go_on
 
 EXPERIMENTS = {
@@ -18,6 +18,7 @@ EXPERIMENTS = {
         drawn_examples.EXPERIMENT,
         drawn_filters.EXPERIMENT,
         fuzzing.EXPERIMENT,
+        index_incident.EXPERIMENT,
     )
 }
 

@@ -89,9 +89,13 @@ def written(server: Server, log: str, folder: Path) -> Path:
     place = folder / "ldap"
     place.mkdir(exist_ok=True)
     (place / "access.log").write_text(log)
-    configured = ["cat", DSE] if server.argv[0] == "ns-slapd" else SLAPD_CONFIGURATION
-    (place / "configuration.ldif").write_text(server.host.run(configured))
+    (place / "configuration.ldif").write_text(configuration(server))
     return place
+
+
+def configuration(server: Server) -> str:
+    """Return the configuration of a server as it is on its disk."""
+    return server.host.run(["cat", DSE] if server.argv[0] == "ns-slapd" else SLAPD_CONFIGURATION)
 
 
 def scans(server: Server, kinds: Mapping[str, SearchKind], records: Records) -> frozenset[str]:

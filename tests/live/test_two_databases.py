@@ -7,75 +7,40 @@ is known from a third server, on which everything has every index. What is not y
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.audited_load import MOST, Round, go_round, scans
-from lab.directory_servers import SUFFIX
-from lab.host import Host, wait_for
+from lab.audited_load import MOST, scans
+from lab.closed_loop import LANES, SERVERS, Loop, close_loop
+from lab.host import Host
+from lab.predicted_times import predictions, summary, table
 from lab.search_kinds import SMALL, USER, kinds_of
 from lab.search_load import send
-from lab.searching_client import Lane, SearchingClient, searching
-from lab.terminal import paste
-from lab.two_database_servers import two_databases_389, two_databases_slapd
 from lab.two_databases import PARTNERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lab.directory_servers import Server
     from lab.search_load import Records
 
-SERVERS = {"389-ds": two_databases_389, "openldap": two_databases_slapd}
-ADDRESSES = {"389-ds": "ldap://ldap", "openldap": "ldapi:///"}
-"""What the operator sets at the top of a script: an audit of files has no address."""
 TIMES = 2
 SLOWER = 3
 """So many times slower is a search that an index should have made quicker."""
-LANES = {
-    "people": Lane(SUFFIX, "sub", "(uid=a00005)"),
-    "mail": Lane(SUFFIX, "sub", "(mail=Anna.Ackerbach.00000@example.com)"),
-    "partners": Lane(PARTNERS.suffix, "sub", "(uid=p00005)"),
-    "rootDSE": Lane("", "base", "(objectClass=*)"),
-}
 PAUSE = 1.0
 """Seconds that an online change may keep a client waiting; on a slow machine, that of three slow searches."""
-UNFINISHED = "(&(nsInstance=*)(!(nsTaskExitCode=0)))"
-
-LIST_VIEWS = {"list-cn", "list-deep", "list-number", "user-list", "partners-list"}
 KNOWN: dict[tuple[str, str], set[str]] = {
-    # Ranges of text keys lost entries before (test_integer_ranges.py).
-    ("389-ds", "answers"): {"range-more-digits"},
-    # 200 or 12,000 entries: the shape is judged by the mean.
-    ("389-ds", "no index"): {"eq-rare-value", *LIST_VIEWS},
-    ("openldap", "no index"): {"eq-rare-value"},
-    # displayName has an index of all 20,000 entries then, displayName;lang-fr none of its 800.
-    ("openldap", "predicted"): {"pres-french"},
+    # Ranges of text keys lost entries before (test_integer_ranges.py): the report warns of it.
+    # A VLV index of an INTEGER attribute without ordering rule sorts as text, a list view without it by number.
+    ("389-ds", "answers"): {"range-more-digits", "list-number"},
 }
-"""Kinds of search of which a report is known to say what is not true, by family and claim, with the reason."""
-PERHAPS = {"partners-given"}
-"""Whether 286 of 8,000 entries are too many for an index depends on what the scan took."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """Both rounds, and what the client saw in between."""
-
-    family: str
-    first: Round
-    second: Round
-    client: SearchingClient
-
-    def seen(self, name: str, number: int) -> list[tuple[int, int, float, str]]:
-        """Return error, entries, time and notes of each search of a kind, in one of both rounds."""
-        records = (self.first, self.second)[number].records[name]
-        return [(one.sent.err, one.sent.entries, one.etime, "".join(sorted(one.notes))) for one in records]
-
-    def kinds(self, verdict: str) -> list[str]:
-        """Return the kinds of which the first report has only this verdict."""
-        return [name for name, kind in kinds_of(self.family).items() if self.first.report.verdicts(kind) == {verdict}]
+"""Kinds of search that the server contradicts, by family and claim, with the reason."""
+PERHAPS = {
+    "partners-given",  # whether 286 of 8,000 entries are too many for an index depends on what the scan took
+    "eq-rare-value",  # of the same shape as one that 12,000 entries match: their mean decides
+    "pres-french",  # an index on displayName has all 20,000 entries; how many have none of a language is unknown
+}
+"""Kinds of which the verdict depends on times, or on what no log shows."""
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -83,19 +48,7 @@ def loop(request, laboratory, tmp_path_factory) -> Iterator[Loop]:
     folder = tmp_path_factory.mktemp("loop")
     with Host("ldap") as host:
         host.run("echo 127.0.0.1 ldap >> /etc/hosts")
-        server: Server = SERVERS[request.param](laboratory, host)
-        first = go_round(server, request.param, folder, TIMES)
-        host.run(["tee", "/run/remedies"], stdin=first.report.script)
-        with searching(server, LANES) as client:
-            paste(host, f"LDAP_URI={ADDRESSES[request.param]} sh /run/remedies")
-            wait_for(lambda: _is_built(server), "the build does not end", seconds=120)
-        second = go_round(server, request.param, folder, TIMES)
-        yield Loop(request.param, first, second, client)
-
-
-def _is_built(server: Server) -> bool:
-    tasks = "cn=index,cn=tasks,cn=config"
-    return server.argv[0] != "ns-slapd" or not server.search(tasks, UNFINISHED, "nsTaskExitCode").strip()
+        yield close_loop(SERVERS[request.param](laboratory, host), request.param, folder, TIMES)
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +73,13 @@ def test_what_is_resolved_scans_no_more(loop) -> None:
     assert len(resolved) > 20
     noted = {name for name in resolved if any(one.notes & {"A"} for one in loop.second.records[name])}
     compare(loop, "predicted", resolved & loop.second.scans | noted)
+
+
+def test_the_measured_times_stand_beside_the_predicted_ones(loop) -> None:
+    """Times of three searches on a busy machine prove nothing; those of twenty do (tests/experiments)."""
+    rows = predictions(kinds_of(loop.family), loop.first, loop.second)
+    print(table(rows), summary(rows), sep="\n")  # noqa: T201  the figures, with -s
+    assert len(rows) > 20
 
 
 def test_what_is_resolved_is_not_slower(loop) -> None:
@@ -151,15 +111,31 @@ def test_what_no_index_helps_scans_with_every_index(loop, everything) -> None:
     """A range between two times has few candidates at slapd, and takes longer."""
     records, still = everything
     first = loop.first.records
-    quicker = {name for name in loop.kinds("no_index_helps") if fastest(first, name) > 2 * fastest(records, name)}
+    unhelped = set(loop.kinds("no_index_helps")) - list_views(loop)
+    quicker = {name for name in unhelped if fastest(first, name) > 2 * fastest(records, name)}
     helped = quicker & loop.first.scans - still
     helped |= {
         name
-        for name in loop.kinds("no_index_helps")
+        for name in unhelped
         if any(one.notes & {"A", "U"} for one in first[name])
         and not any(one.notes & {"A", "U"} for one in records[name])
     }
     compare(loop, "no index", helped)
+
+
+def list_views(loop: Loop) -> set[str]:
+    """Return the kinds that ask for a list view: they share their shape, base and scope with other searches."""
+    return {name for name, kind in kinds_of(loop.family).items() if kind.control.first}
+
+
+def test_list_views_use_an_index_after_the_script(loop) -> None:
+    """Slapd has none for them."""
+    first, second = (
+        {name: {note for one in round_.records[name] for note in one.notes} for name in list_views(loop)}
+        for round_ in (loop.first, loop.second)
+    )
+    assert set(map(frozenset, first.values())) == {frozenset("U" if loop.family == "389-ds" else "")}
+    assert set(map(frozenset, second.values())) == {frozenset()}
 
 
 def test_what_is_not_worth_an_index_could_have_one(loop, everything) -> None:

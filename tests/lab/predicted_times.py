@@ -1,0 +1,103 @@
+"""Predicted and measured times of the searches that a plan makes indexed: a row for each kind of search.
+
+A prediction is right if the median of the measured times is within a factor of two of what is expected, and needs to be
+only where that median is at least 5 ms: below it, the machine's noise is as long as the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from lab.search_kinds import ADMINISTRATOR, PLAIN, WIDE
+from ldapdiag.evidence.filters import shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lab.audited_load import Round
+    from lab.search_kinds import SearchKind
+    from lab.search_load import Records
+
+LEAST = 0.005
+"""Seconds."""
+FACTOR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One kind of search; times in seconds."""
+
+    kinds: str
+    before: float
+    least: float
+    expected: float
+    most: float
+    after: float
+    entries: int
+    """The most that one search returned."""
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether it takes long enough to be compared."""
+        return self.after >= LEAST
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether what is expected is within the factor of what was measured."""
+        return self.expected / FACTOR <= self.after <= self.expected * FACTOR
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether what was measured is within the factor of the predicted interval."""
+        return self.least / FACTOR <= self.after <= self.most * FACTOR
+
+
+def predictions(kinds: Mapping[str, SearchKind], first: Round, second: Round) -> list[Prediction]:
+    """Return a row for each search that the first report predicts a time for, asked by accounts without limits.
+
+    Kinds of the same shape, base and scope have one prediction: of their medians the mean is taken, by their numbers.
+    """
+    asked: dict[tuple[str, str, str], list[str]] = {}
+    for name, kind in kinds.items():
+        if kind.who in {WIDE, ADMINISTRATOR} and kind.control == PLAIN:
+            text = shape(kind.text(0).encode()).decode().lower()
+            asked.setdefault((kind.base(0).lower(), kind.scope, text), []).append(name)
+    found = []
+    for row in first.report.server["predicted"]:
+        names = asked.get((row["base"].lower(), row["scope"], row["shape"].lower()))
+        if names is not None:
+            told = row["after_seconds"]
+            bounds = (told["least"], told["expected"], told["most"])
+            times = _mean_of_medians(first.records, names), *bounds, _mean_of_medians(second.records, names)
+            entries = max(one.sent.entries for name in names for one in second.records[name])
+            found.append(Prediction(" ".join(names), *times, entries))
+    return found
+
+
+def _mean_of_medians(records: Records, names: list[str]) -> float:
+    weighed = [(median(one.etime for one in records[name]), len(records[name])) for name in names]
+    return sum(time * count for time, count in weighed) / sum(count for _, count in weighed)
+
+
+def table(rows: Iterable[Prediction]) -> str:
+    """Return the rows as a table, the longest first, in milliseconds."""
+    head = "| kind | entries | before | predicted (from, to) | after | after / predicted |"
+    lines = [head, "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {one.kinds} | {one.entries} | {one.before * 1e3:.1f} | {one.expected * 1e3:.2f} "
+        f"({one.least * 1e3:.2f}, {one.most * 1e3:.2f}) | {one.after * 1e3:.2f} | {one.after / one.expected:.2f} |"
+        for one in sorted(rows, key=lambda one: -one.after)
+    ]
+    return "\n".join(lines)
+
+
+def summary(rows: list[Prediction]) -> str:
+    """Return how many predictions are right, and within their bounds."""
+    long = [one for one in rows if one.is_long]
+    right, bounded = sum(one.is_right for one in long), sum(one.is_bounded for one in rows)
+    return (
+        f"{len(rows)} kinds; {right} of {len(long)} that take {LEAST * 1e3:.0f} ms or more are within a factor of "
+        f"{FACTOR}; {bounded} of all within that factor of their interval"
+    )
