@@ -27,12 +27,16 @@ REASONS = {
     ViewState.VALUES: "its filter has values, and a VLV index answers one filter only; the log does not show whether "
     "the values are always the same",
     ViewState.NO_ORDER: "its sort keys are not plain attributes, so no VLV index has this order",
+    ViewState.NUMBERS: "a sort key is a number without an ordering rule in the known schema: a VLV index sorts it as "
+    "text (999 after 20000), so the pages would have other entries than now",
     ViewState.UNCONFIGURED: "the index configuration of this base is not known",
 }
 HOW = {
     ViewState.VALUES: "the owner of the application: whether the filter is always the same; if it is, add a VLV search "
     "with it, else narrow the filter: an index of a selective part leaves fewer entries to sort",
     ViewState.NO_ORDER: "the owner of the application: sort by attributes without a matching rule",
+    ViewState.NUMBERS: "the server's schema (cn=schema as LDIF), if it names an ordering rule; else the owner of the "
+    "application: sort by another attribute, or narrow the filter",
     ViewState.UNCONFIGURED: IndexConfiguration.how,
 }
 
@@ -67,6 +71,9 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     attribute has no ordering rule).
 
     ## What to do
+    Numbers without an ordering rule in the schema are sorted as text by a VLV index (999 after 20000) and by number
+    without one: such an index would change the pages, and none is proposed.
+
     Add the VLV index with an access control instruction for its accounts, and build it: without the instruction slow
     searches become refused ones. One index answers one base, scope, filter and order; it answers plain searches with
     that base, scope and filter as well.

@@ -24,6 +24,7 @@ from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.servers.ds389.number_order import sorts_as_text
 from ldapdiag.servers.wanted_view import WantedView
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class ViewState(StrEnum):
     """The filter has values, and the log does not show whether always the same ones."""
     NO_ORDER = "no-order"
     """The sort keys cannot be those of an index: a matching rule among them, or too many different sorts."""
+    NUMBERS = "numbers-as-text"
+    """A sort key is a number that a VLV index would sort as text."""
     UNCONFIGURED = "no-configuration"
 
 
@@ -210,6 +213,8 @@ def _compared(view: ListView, indexes: ServerIndexes, end: int | None) -> ListVi
         state = ViewState.INDEXED if index.enabled or view.by_index or is_newer else ViewState.NOT_USED
     elif not _is_order(view.keys):
         state = ViewState.NO_ORDER
+    elif any(sorts_as_text(key.removeprefix("-"), None, indexes.schema) for key in view.keys.split()):
+        state = ViewState.NUMBERS
     elif not view.filter:
         state = ViewState.VALUES
     return replace(view, state=state, backend=backend, search=search, index=index)
