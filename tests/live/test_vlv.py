@@ -105,7 +105,7 @@ def commands(remedy, server):
     return f"LDAP_URI=ldap://127.0.0.1\n{remedy}"
 
 
-@pytest.mark.parametrize(("scope", "keys"), [("sub", "cn"), ("one", "-uidNumber cn")])
+@pytest.mark.parametrize(("scope", "keys"), [("sub", "cn"), ("one", "-sn cn")])
 def test_the_printed_index_answers_the_views_of_a_normal_account(server, tmp_path, scope, keys):
     views, anonymous = Views(server, scope, keys), Views(server, scope, keys, account="")
     total = int(re.search(r"count=(\d+)", views.ask())[1])
