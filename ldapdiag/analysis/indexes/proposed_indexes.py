@@ -94,7 +94,16 @@ def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, predicti
     if prediction.copied > prediction.total:
         reason = f"with {wanted} the server would unite the lists of all values in the range, which takes longer"
         return Obstacle(cause=Cause.LIMIT_PERHAPS, attribute=assertion.name, text=assertion.text, reason=reason)
-    certain = prediction.candidates.least == prediction.candidates.expected
+    listed = prediction.candidates.expected < prediction.total
+    if not listed and not trial.database.in_schema(assertion.attribute):
+        return Obstacle(
+            cause=Cause.LIMIT_PERHAPS,
+            attribute=assertion.name,
+            text=assertion.text,
+            reason="no known schema defines it, so what an index would save is not known",
+            inferred=True,
+        )
+    certain = listed and prediction.candidates.least == prediction.candidates.expected
     of_all = f" of {number(round(prediction.total))}" if prediction.total > prediction.candidates.expected else ""
     reason = f"with {wanted} each search would still read {entries}{of_all}"
     cause = Cause.LIMIT if certain else Cause.LIMIT_PERHAPS

@@ -73,7 +73,7 @@ def test_what_an_overlay_needs_in_the_database_that_it_searches(a: str, expected
 
 
 def test_the_same_overlay_of_the_other_database() -> None:
-    assert slapd(b="overlay syncprov") == {("{2}mdb", "entrycsn", "eq"), ("{2}mdb", "entryUUID", "eq")}
+    assert slapd(b="overlay syncprov") == {("{2}mdb", "entryCSN", "eq"), ("{2}mdb", "entryUUID", "eq")}
 
 
 def test_a_search_that_is_rare_or_of_another_suffix_needs_none() -> None:
