@@ -47,7 +47,6 @@ ASSERTIONS = {
 ORDERING = "orderingmatch"
 
 FUNCTIONS = r"""wrong=0 unchecked=0
-say() { printf '%s\n' "$*"; }
 check_answers() {
 suffix=$1 named=$2 code=0; shift 2
 [ -n "$suffix" ] || { skip_check "$named: the suffix of its database is not known"; return 0; }
@@ -101,7 +100,7 @@ skip_check() { say "not checked: $1"; unchecked=1; }
 answers_right() { [ "$wrong" -eq 0 ]; }
 newline='
 '"""
-"""They need the function `search` (`search_function`)."""
+"""They need SESSION, and the function `search` (`search_function`)."""
 REACHED = "state='nothing is changed'\nsearch -b '' -s base 1.1 >/dev/null"
 """Ends a block while nothing is changed, if the server cannot be reached, or rejects the password."""
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SESSION = r"""set -eu
 step= state='nothing is changed' password_copy= terminal=
 say() { printf '%s\n' "$*"; }
+refuse() { say "$1" >&2; exit 1; }
+pause() { sleep "$1" >/dev/null 2>&1 & wait "$!"; }
 undo() { :; }
 ended() {
 code=$?

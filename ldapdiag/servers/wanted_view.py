@@ -29,7 +29,7 @@ class WantedView:
     anonymous: bool = False
     """Anonymous accounts send such searches."""
     search: VlvSearch | None = None
-    """The configured VLV search that holds it."""
+    """The configured VLV search with its base, scope and filter."""
 
     @property
     def is_printable(self) -> bool:

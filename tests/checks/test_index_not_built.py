@@ -49,7 +49,7 @@ def test_an_index_that_is_used_is_built() -> None:
     assert audit.found("index-not-built") == {}
 
 
-def told(history: tuple[str, ...], errors: str = "") -> Verdict:
+def verdict_with(history: tuple[str, ...], errors: str = "") -> Verdict:
     """Return the verdict on scans of an index that was added at the time of its entry."""
     audit = Audit(others=(BACKEND.replace("\n\n", "\ncreateTimestamp: 20200101000000Z\n\n"),))
     audit.has("displayName", "eq", lines=history)
@@ -71,7 +71,7 @@ START = "main - 389-Directory/2.3.1 B2025.016.1616 starting up"
 
 @pytest.mark.parametrize("after", [timedelta(seconds=5), timedelta(days=1)])
 def test_scans_before_an_index_was_added_prove_nothing(after: timedelta) -> None:
-    verdict = told((f"createTimestamp: {facts.START + after:%Y%m%d%H%M%SZ}",))
+    verdict = verdict_with((f"createTimestamp: {facts.START + after:%Y%m%d%H%M%SZ}",))
     assert isinstance(verdict, NotJudged)
     assert "after the log began" in verdict.reason
 
@@ -81,7 +81,7 @@ def test_scans_before_a_build_prove_nothing() -> None:
         "bdb_db2index - userRoot: Indexing attribute: displayName", f"{DAY_AFTER:%d/%b/%Y:%H:%M:%S}"
     )
     done = line("bdb_db2index - userRoot: Finished indexing.", f"{DAY_AFTER:%d/%b/%Y:%H:%M:%S}")
-    verdict = told((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), built + done)
+    verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), built + done)
     assert isinstance(verdict, NotJudged)
     assert "it was built at" in verdict.reason
 
@@ -90,7 +90,7 @@ def test_an_errors_log_without_a_build_makes_it_certain() -> None:
     log = line(START, f"{DAY_BEFORE - timedelta(days=1):%d/%b/%Y:%H:%M:%S}") + line(
         "a - line", f"{DAY_AFTER:%d/%b/%Y:%H:%M:%S}"
     )
-    verdict = told((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), log)
+    verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), log)
     assert isinstance(verdict, Finding)
     assert verdict.confidence is Confidence.CERTAIN
     assert "before the server starts again" in verdict.detail

@@ -161,7 +161,9 @@ def test_hostile_sort_keys_reach_no_command(keys: bytes) -> None:
 def test_slapd_has_no_such_index_and_refuses_some_orders(filter_: str, errors: int, judged_: bool) -> None:  # noqa: FBT001  a table
     one = Audit(configured=False)
     one.asks(filter_, err=errors)
-    told = [replace(fact, family=Family.OPENLDAP) if isinstance(fact, AccessLog) else fact for fact in one.facts()]
-    (verdict,) = judged(diagnosed_facts(told), CHECK).values()
+    facts_of_slapd = [
+        replace(fact, family=Family.OPENLDAP) if isinstance(fact, AccessLog) else fact for fact in one.facts()
+    ]
+    (verdict,) = judged(diagnosed_facts(facts_of_slapd), CHECK).values()
     assert isinstance(verdict, Clear if judged_ else NotJudged)
     assert "sssvlv" in (verdict.reason if isinstance(verdict, Clear) else str(verdict.how))

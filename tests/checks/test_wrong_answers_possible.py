@@ -67,8 +67,8 @@ def facts_at(texts: Iterable[str], *more: Any) -> list[Any]:
     return [*(replace(one, origin=facts.origin("ldap", f"{type(one).__name__}.txt")) for one in read), *more]
 
 
-def verdicts(*told: Any) -> list[Verdict]:
-    judged = diagnosed_facts(list(told)).judged
+def verdicts(*evidence: Any) -> list[Verdict]:
+    judged = diagnosed_facts(list(evidence)).judged
     return [one.verdict for one in judged if one.check == "wrong-answers-possible"]
 
 
@@ -78,8 +78,8 @@ def judged(configuration: str, *events: tuple[str, str], more: Iterable[Any] = (
     return one
 
 
-def finding(*told: Any, **more: Any) -> Finding:
-    one = judged(*told, **more)
+def finding(*evidence: Any, **more: Any) -> Finding:
+    one = judged(*evidence, **more)
     assert isinstance(one, Finding), one
     return one
 
@@ -121,8 +121,8 @@ def test_an_interrupted_build(ends: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize(("rule", "severity"), [("integerOrderingMatch", Severity.HIGH), ("", Severity.MEDIUM)])
 def test_changed_since_it_was_built(rule: str, severity: Severity) -> None:
-    told = entry(created=LOADED, modified=CHANGED, rule=rule)
-    one = finding(told, BEGUN, (EARLIER, BUILD), (EARLIER, FINISHED), (LATER, START))
+    index_entry = entry(created=LOADED, modified=CHANGED, rule=rule)
+    one = finding(index_entry, BEGUN, (EARLIER, BUILD), (EARLIER, FINISHED), (LATER, START))
     assert (one.observed["state"], one.severity, one.confidence) == ("changed", severity, Confidence.POSSIBLE)
 
 
@@ -132,7 +132,7 @@ def test_a_matching_rule_spoils_answers_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "events"),
+    ("index_entry", "events"),
     [
         pytest.param(entry(), [BEGUN, (LATER, BUILD), (LATER, FINISHED), (LAST, START)], id="built since"),
         pytest.param(
@@ -146,8 +146,8 @@ def test_a_matching_rule_spoils_answers_at_once() -> None:
         pytest.param(entry(created=LOADED, creator=ITSELF), [BEGUN, (LATER, START)], id="an original default index"),
     ],
 )  # fmt: skip
-def test_clear(told: str, events: list[tuple[str, str]]) -> None:
-    assert isinstance(judged(told, *events), Clear)
+def test_clear(index_entry: str, events: list[tuple[str, str]]) -> None:
+    assert isinstance(judged(index_entry, *events), Clear)
 
 
 def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() -> None:
@@ -157,7 +157,7 @@ def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() ->
 
 
 @pytest.mark.parametrize(
-    ("told", "events"),
+    ("index_entry", "events"),
     [
         pytest.param(entry(), [], id="no errors log"),
         pytest.param(entry(), [(LATER, START)], id="an errors log that begins later"),
@@ -165,8 +165,8 @@ def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() ->
         pytest.param(index("nsIndexType: eq", attribute="employeeNumber"), [BEGUN, (LATER, START)], id="no times"),
     ],
 )
-def test_not_judged(told: str, events: list[tuple[str, str]]) -> None:
-    one = judged(told, *events)
+def test_not_judged(index_entry: str, events: list[tuple[str, str]]) -> None:
+    one = judged(index_entry, *events)
     assert isinstance(one, NotJudged)
     assert "employeeNumber" in one.reason
     assert "--probe-answers" in (one.how or "")
@@ -223,8 +223,10 @@ def ranges(notes: bytes, filter_: str = "(uidNumber>=5000)") -> list[Verdict]:
     audit = Audit()
     audit.has("uidNumber", "eq")
     audit.asks(filter_, notes)
-    told = diagnosed_facts(audit.facts()).judged
-    return [one.verdict for one in told if one.check == "wrong-answers-possible" and isinstance(one.verdict, Finding)]
+    outcomes = diagnosed_facts(audit.facts()).judged
+    return [
+        one.verdict for one in outcomes if one.check == "wrong-answers-possible" and isinstance(one.verdict, Finding)
+    ]
 
 
 def test_a_range_of_numbers_without_a_note_was_read_in_the_order_of_text() -> None:

@@ -68,8 +68,8 @@ def predictions(kinds: Mapping[str, SearchKind], first: Round, second: Round) ->
     for row in first.report.server["predicted"]:
         names = asked.get((row["base"].lower(), row["scope"], row["shape"].lower()))
         if names is not None:
-            told = row["after_seconds"]
-            bounds = (told["least"], told["expected"], told["most"])
+            predicted = row["after_seconds"]
+            bounds = (predicted["least"], predicted["expected"], predicted["most"])
             times = _mean_of_medians(first.records, names), *bounds, _mean_of_medians(second.records, names)
             entries = max(one.sent.entries for name in names for one in second.records[name])
             found.append(Prediction(" ".join(names), *times, entries))

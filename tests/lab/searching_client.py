@@ -93,8 +93,8 @@ def searching(
 ) -> Iterator[SearchingClient]:  # fmt: skip
     """Search on the server's host from the first answer of every lane on until the block ends."""
     client = SearchingClient()
-    told = {lane: [one.base, one.scope, one.filter] for lane, one in lanes.items()}
-    orders = json.dumps({"name": name or server.administrator, "password": password, "lanes": told})
+    work = {lane: [one.base, one.scope, one.filter] for lane, one in lanes.items()}
+    orders = json.dumps({"name": name or server.administrator, "password": password, "lanes": work})
     written = Path(f"/tmp/searching-{server.host.pid}-{time.monotonic_ns()}.jsonl")  # noqa: S108  hosts share /tmp
     process = server.host.start([sys.executable, __file__, orders, written])
     try:
@@ -116,7 +116,7 @@ def _wait_for_answers(written: Path, lanes: set[str], process: object) -> None:
 
 
 def _main(orders: str, written: str) -> None:
-    told = json.loads(orders)
+    work = json.loads(orders)
     ended, lock = threading.Event(), threading.Lock()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with Path(written).open("w", buffering=1) as rows:
@@ -126,8 +126,8 @@ def _main(orders: str, written: str) -> None:
                 rows.write(json.dumps(row) + "\n")
 
         lanes = [
-            threading.Thread(target=_lane, args=(lane, search, told, ended, write), daemon=True)
-            for lane, search in told["lanes"].items()
+            threading.Thread(target=_lane, args=(lane, search, work, ended, write), daemon=True)
+            for lane, search in work["lanes"].items()
         ]
         for lane in lanes:
             lane.start()
@@ -137,12 +137,12 @@ def _main(orders: str, written: str) -> None:
             lane.join(0.5)
 
 
-def _lane(lane: str, search: list[str], told: dict[str, str], ended: threading.Event, write: object) -> None:
+def _lane(lane: str, search: list[str], work: dict[str, str], ended: threading.Event, write: object) -> None:
     connection = None
     while not ended.wait(INTERVAL):
         began = time.monotonic()
         try:
-            connection = connection or _connected(told)
+            connection = connection or _connected(work)
             answer = ask(connection, *search, Control())
             err, entries = answer.err, len(answer.names)
         except (OSError, EOFError):
@@ -150,10 +150,10 @@ def _lane(lane: str, search: list[str], told: dict[str, str], ended: threading.E
         write({"lane": lane, "began": began, "ended": time.monotonic(), "err": err, "entries": entries})
 
 
-def _connected(told: dict[str, str]) -> Connection:
+def _connected(work: dict[str, str]) -> Connection:
     connection = Connection(socket.create_connection(("127.0.0.1", 389), timeout=PATIENCE))
     connection.socket.settimeout(None)  # a pause is measured, however long it lasts
-    assert connection.bind(told["name"], told["password"]) == 0
+    assert connection.bind(work["name"], work["password"]) == 0
     return connection
 
 

@@ -7,6 +7,7 @@ import pytest
 from lab.directory_servers import SUFFIX
 from lab.host import Host
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.shell_session import SESSION
 
 PEOPLE = 300
 HOSTILE = ("*)(uid=*", r"\5c$(id)", "ä and ö", "{}", "-x", "two\\, parts")
@@ -53,7 +54,7 @@ def test_an_index_without_a_build_is_wrong_and_a_built_one_right(server):
     tool = f"ldapsearch -Q -Y EXTERNAL -H ldapi://{server.ldapi}"
 
     def check(*calls):
-        text = "\n".join(["set -eu", search_function(tool), FUNCTIONS, *calls, "answers_right"])
+        text = "\n".join([SESSION, "trap - EXIT", search_function(tool), FUNCTIONS, *calls, "answers_right"])
         return server.host.attempt(["sh", "-c", text])
 
     wrong = check(check_answers(SUFFIX, "employeeNumber", TYPES))

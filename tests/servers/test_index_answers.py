@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.shell_session import SESSION
 
 SUFFIX = "dc=example,dc=com"
 DN = f"uid=a,{SUFFIX}"
@@ -40,7 +41,7 @@ def run(folder, shell, call, *, entries, base=None, sub=None, scan=4, sub_code=0
     found = f"{entries.splitlines()[0]}\n\n" if entries else ""
     for name, text in (("entries", entries), ("base", base), ("sub", sub), ("asked", "")):
         (folder / name).write_text(found if text is None else text)
-    text = "\n".join(["set -eu", search_function(str(tool)), FUNCTIONS, call, "answers_right"])
+    text = "\n".join([SESSION, "trap - EXIT", search_function(str(tool)), FUNCTIONS, call, "answers_right"])
     done = subprocess.run([*shell, "-c", text], capture_output=True, text=True, check=False, timeout=60)
     return done, (folder / "asked").read_text().splitlines()
 

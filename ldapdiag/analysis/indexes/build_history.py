@@ -1,7 +1,7 @@
 """BuildHistory: whether each index of a server was built since it was added or changed, and whether it is used.
 
-389-ds does not use an index before it is built: searches examine every entry and are right. The next start forgets
-that, and an index without entries answers "none". What shows it: the times of the index entry (a build changes none),
+389-ds does not use an index before it is built: searches examine every entry and are right. After the
+next start an index without entries answers "none". What shows it: the times of the index entry (a build changes none),
 the builds and starts in the errors log, and the answers of the index itself (`--probe-answers`), which prevail.
 """
 

@@ -90,7 +90,7 @@ class ListView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedView:
-    """Searches that fail because their accounts may not read the entry of the VLV search that holds them."""
+    """Searches that fail because their accounts may not read the entry of the VLV search with their filter."""
 
     group: SearchGroup
     backend: Backend
@@ -205,7 +205,7 @@ def _compared(view: ListView, indexes: ServerIndexes, end: int | None) -> ListVi
     backend = next(iter(indexes.backends(view.group.base, below=False)), None)
     if backend is None:
         return view
-    search = next((one for one in backend.vlv_searches if _holds(one, view)), None)
+    search = next((one for one in backend.vlv_searches if _answers(one, view)), None)
     index = search.ordered(view.keys) if search is not None else None
     state = ViewState.NO_INDEX
     if index is not None:
@@ -220,9 +220,9 @@ def _compared(view: ListView, indexes: ServerIndexes, end: int | None) -> ListVi
     return replace(view, state=state, backend=backend, search=search, index=index)
 
 
-def _holds(search: VlvSearch, view: ListView) -> bool:
-    """Return whether a VLV search holds the entries of a view; one with values may hold those of some requests."""
-    return bool(view.filter) and search.holds(view.group.base, view.group.scope, view.filter)
+def _answers(search: VlvSearch, view: ListView) -> bool:
+    """Return whether the indexes of a VLV search answer a view; one with values may answer some requests."""
+    return bool(view.filter) and search.answers(view.group.base, view.group.scope, view.filter)
 
 
 def _is_order(keys: str) -> bool:
@@ -241,13 +241,13 @@ def _constant_filter(group: SearchGroup) -> str:
 
 
 def _refused(group: SearchGroup, indexes: ServerIndexes | None) -> Iterator[RefusedView]:
-    """Yield the searches with err=50 that a VLV search in use holds: such a search has no VLV line."""
+    """Yield the searches with err=50 that a VLV index in use answers: such a search has no VLV line."""
     failed = group.errors.get(REFUSED, 0)
     backends = indexes.backends(group.base, below=False) if indexes is not None and failed else ()
     for backend in backends:
         for search in backend.vlv_searches:
             in_use = any(one.enabled is not False for one in search.indexes)
-            if in_use and group.slowest is not None and search.holds(group.base, group.scope, group.slowest.filter):
+            if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.filter):
                 yield RefusedView(group=group, backend=backend, search=search, count=failed)
 
 

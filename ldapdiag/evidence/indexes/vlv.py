@@ -1,4 +1,4 @@
-"""VLV indexes of 389-ds and DSEE: each holds the entries of one search in one order, for virtual list views.
+"""VLV indexes of 389-ds and DSEE: each contains the entries of one search in one order, for virtual list views.
 
     dn: cn=people,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
     objectClass: vlvSearch
@@ -52,7 +52,7 @@ class VlvIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VlvSearch:
-    """A search whose entries VLV indexes hold."""
+    """A search whose entries VLV indexes contain."""
 
     name: str
     entry: str
@@ -66,8 +66,8 @@ class VlvSearch:
     """Access control instructions: an account that may not read the entry is refused (err=50)."""
     indexes: tuple[VlvIndex, ...] = ()
 
-    def holds(self, base: str, scope: str, filter_: str) -> bool:
-        """Return whether it holds the entries of a search, as the server compares them."""
+    def answers(self, base: str, scope: str, filter_: str) -> bool:
+        """Return whether its indexes answer a search with this filter, as the server compares them."""
         same_place = comparable(self.base) == comparable(base) and self.scope == scope
         return same_place and self.filter.strip().lower() == filter_.lower()
 

@@ -61,8 +61,7 @@ progress="$(task_value nsTaskCurrentItem) of $(task_value nsTaskTotalItems) entr
 [ "$progress" = "$shown" ] || [ "$progress" = ' of  entries' ] || say "building: $progress"
 shown=$progress
 [ -z "$result" ] || break
-sleep "$delay" >/dev/null 2>&1 &
-wait "$!"
+pause "$delay"
 [ "$delay" -ge 10 ] || delay=$((delay + 1))
 done
 [ "$result" = 0 ] || { say "The build failed (nsTaskExitCode $result); see the errors log." >&2; return 1; }

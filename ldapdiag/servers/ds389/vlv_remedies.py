@@ -41,8 +41,7 @@ while [ "$waited" -lt 90 ]; do
 page >/dev/null || :
 if search -b "$1" -s base vlvEnabled | grep -q '^vlvEnabled: 1'; then return 0; fi
 [ "$waited" -gt 0 ] || say 'waiting up to 90 s until the server uses the index'
-sleep 5 >/dev/null 2>&1 &
-wait "$!"
+pause 5
 waited=$((waited + 5))
 done
 say "The server does not use $1: see vlvEnabled there, and the errors log." >&2

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 # The arguments of -F and -f; without them slapd and the tools use the same compiled-in paths.
-STOPPED = r"""refuse() { say "$1" >&2; exit 1; }
-only_slapd() {
+STOPPED = r"""only_slapd() {
 [ "$(ps -o pid= -C slapd | wc -l)" -eq 1 ] || refuse 'this host does not run exactly one slapd'
 user=$(ps -o user:32= -C slapd)
 [ -n "$user" ] || refuse 'the account that slapd runs as cannot be found'

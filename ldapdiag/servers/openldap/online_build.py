@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 # monitoredInfo is in base64 if the suffix is not ASCII: the server compares it. bdb_online_index of 2.4 matches too.
-WATCH = r"""refuse() { say "$1" >&2; exit 1; }
-incomplete() {
+WATCH = r"""incomplete() {
 say "$1" >&2
 state='the index is incomplete and in use, so searches may miss entries: remove its lines, then add them again'
 exit 1
@@ -49,8 +48,7 @@ until_built() {
 seconds=0
 while running=$(indexer) || incomplete 'cn=Monitor cannot be read while slapd builds an index'; [ -n "$running" ]; do
 [ $((seconds % 10)) -ne 0 ] || say "slapd builds an index ($seconds s so far): do not restart it or change cn=config"
-sleep 1 >/dev/null 2>&1 &
-wait "$!"
+pause 1
 seconds=$((seconds + 1))
 done
 }

@@ -65,7 +65,7 @@ def test_the_state_is_unknown_where_it_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "scope", "filter_", "held"),
+    ("base", "scope", "filter_", "answered"),
     [
         ("ou=people,dc=example,dc=com", "sub", "(objectClass=person)", True),
         ("OU=People, dc=example, dc=com", "sub", "(OBJECTCLASS=Person)", True),
@@ -75,14 +75,14 @@ def test_the_state_is_unknown_where_it_is_not_shown() -> None:
         ("ou=people,dc=example,dc=com", "sub", "(&(objectClass=person))", False),
     ],
 )
-def test_base_scope_and_filter_must_be_equal(base: str, scope: str, filter_: str, held: bool) -> None:  # noqa: FBT001  a table
-    assert read().holds(base, scope, filter_) is held
+def test_base_scope_and_filter_must_be_equal(base: str, scope: str, filter_: str, answered: bool) -> None:  # noqa: FBT001  a table
+    assert read().answers(base, scope, filter_) is answered
 
 
 @pytest.mark.parametrize("scope", ["", "7", "two"])
 def test_an_invalid_scope_holds_nothing(scope: str) -> None:
     search = read(TEXT.replace("vlvScope: 2", f"vlvScope: {scope}"))
-    assert not any(search.holds(search.base, each, search.filter) for each in ("base", "one", "sub"))
+    assert not any(search.answers(search.base, each, search.filter) for each in ("base", "one", "sub"))
 
 
 @pytest.mark.parametrize(
