@@ -54,20 +54,19 @@ class Diagnosis:
         """Return the findings, most severe first."""
         return tuple(finding for _, finding in self.found)
 
-    def roles(self, host: Host) -> tuple[str, ...]:
-        """Return the roles of a host: server, client, box (a middlebox); of sockets, so it may have several."""
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Return the roles of each host: server, client, box (a middlebox); of sockets, so it may have several."""
         pairings = self.facts.every(_pairing()) if self.facts.every(SocketTable) else ()
         directions = [one for pairing in pairings for one in pairing.directions]
-        clients = {name for one in directions for name in one.client_hosts}
-        servers = self.facts.every(Instance)
-        boxes = {table.origin.host for table in self.facts.every(FlowTable) if len(table)}
-        boxes |= {name for one in directions for name in one.path.boxes}
-        roles = {
-            "server": any(server.host == host.host and not server.proxy for server in servers),
-            "client": host.host in clients,
-            "box": host.host in boxes or any(server.host == host.host and server.proxy for server in servers),
+        instances = self.facts.every(Instance)
+        hosts = {
+            "server": {one.host for one in instances if not one.proxy},
+            "client": {name for one in directions for name in one.client_hosts},
+            "box": {one.host for one in instances if one.proxy}
+            | {table.origin.host for table in self.facts.every(FlowTable) if len(table)}
+            | {name for one in directions for name in one.path.boxes},
         }
-        return tuple(role for role, applies in roles.items() if applies)
+        return {one.host: tuple(role for role in hosts if one.host in hosts[role]) for one in self.hosts}
 
     @property
     def shortfall(self) -> Gap | None:

@@ -13,7 +13,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.diagnosis import Diagnosis
@@ -34,11 +34,12 @@ def render(diagnosis: Diagnosis, taken_at: datetime, **more: Any) -> str:  # noq
 
 def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
     """Return the report as plain values."""
+    roles = diagnosis.roles()
     return {
         "schema": SCHEMA,
         "taken_at": moment(taken_at.replace(microsecond=0)),
         "tool": {"version": __version__, "scanner": _scanner(diagnosis)},
-        "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
+        "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
         "evidence": sorted(
             (_evidence(fact) for fact in diagnosis.bundle.facts),
             key=lambda one: (one["origin"], one["host"] or "", one["fact"]),
@@ -71,11 +72,11 @@ def _shortfall(diagnosis: Diagnosis) -> dict[str, Any] | None:
     return {"reason": missing.reason, "how": missing.how} if missing else None
 
 
-def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:
+def _host(host: Host, roles: Sequence[str]) -> dict[str, Any]:
     return {
         "name": host.host,
         "addresses": sorted(host.addresses),
-        "roles": list(diagnosis.roles(host)),
+        "roles": list(roles),
         "looks": len(host.snapshots),
         "origins": list(host.origins),
         "merged_because": host.merge_reason,
