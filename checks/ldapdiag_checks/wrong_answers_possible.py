@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ldapdiag.analysis.indexes.build_history import DOUBTFUL, BuildHistory, BuildState, IndexHistory
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
+from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.answer_proof import prove_answers
@@ -40,7 +41,8 @@ EFFECT = {
     "Equality is right.",
 }
 """What such an index does to searches; by whether only ranges are affected."""
-MOST_NAMED = 10
+FEW, MOST_NAMED = 3, 10
+"""More than a few are counted if they are all of a server; of others at most so many are named."""
 
 
 @check
@@ -87,7 +89,7 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     for one in doubtful:
         yield _finding(one, builds, indexing)
     if unknown:
-        yield _not_judged(unknown, builds)
+        yield _not_judged(unknown, builds, indexing)
     elif not doubtful:
         yield Clear(subject=builds.server, reason=_why_clear(builds))
 
@@ -158,14 +160,17 @@ def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
     )
 
 
-def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory) -> Verdict:
+def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory, indexing: ServerIndexes) -> Verdict:
     """Return one verdict on all indexes of unknown state, with the first of the reasons."""
     names = [one.definition.attribute for one in unknown]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    reason = unknown[0].why
+    named = ", ".join(names[:MOST_NAMED]) + more
+    if len(names) == len(builds.indexes) > FEW:
+        named = f"all {len(names)} indexes"
+    of_389 = indexing.configuration.identity.family is Family.DS389
     return NotJudged(
-        subject=f"{counted(len(names), 'index', 'indexes')} at {builds.server}",
-        reason=f"{', '.join(names[:MOST_NAMED])}{more}: {reason}",
+        subject=builds.server,
+        reason=f"{named}: {unknown[0].why}",
         missing=(BuildHistory.kind,),
-        how=BuildHistory.how,
+        how=BuildHistory.how if of_389 else BuildHistory.probe,
     )

@@ -192,11 +192,11 @@ def test_one_right_answer_does_not_outweigh_an_interrupted_build() -> None:
     assert finding(entry(), BEGUN, (CHANGED, BUILD), (LATER, START), more=[answers(1, 0)])
 
 
-def slapd(*more: Any, family: Family = Family.OPENLDAP) -> list[Verdict]:
+def slapd(*more: Any, family: Family = Family.OPENLDAP, names: Iterable[str] = ("mail",)) -> list[Verdict]:
     database = Backend(
         name="{1}mdb",
         suffixes=(comparable("dc=example,dc=com"),),
-        definitions=(IndexDefinition(attribute="mail", types=frozenset({"eq"})),),
+        definitions=tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names),
     )
     identity = ServerIdentity(family=family)
     return verdicts(
@@ -212,6 +212,16 @@ def test_slapd_is_judged_by_a_probe_only() -> None:
     (wrong,) = slapd(answers(4, 4, "mail", "{1}mdb"))
     assert isinstance(wrong, Finding)
     assert wrong.confidence is Confidence.CERTAIN
+
+
+def test_the_indexes_of_slapd_are_counted_and_the_probe_is_named() -> None:
+    (one,) = slapd(names=["mail", "uid", "cn", "sn"])
+    assert isinstance(one, NotJudged)
+    assert one.reason == "all 4 indexes: OpenLDAP records nowhere whether an index was built"
+    assert (one.how or "").startswith("ldapdiag indexes ldap://HOST --probe-answers")
+    (probed, *_) = slapd(answers(3, 0, "mail", "{1}mdb"), names=["mail", "uid", "cn", "sn"])
+    assert isinstance(probed, NotJudged)
+    assert probed.reason.startswith("uid, cn, sn: ")
 
 
 def test_opendj_uses_an_index_only_when_it_is_built() -> None:

@@ -101,10 +101,10 @@ class BuildHistory:
     """All indexes of one server, but for those that the server itself needs."""
 
     kind: ClassVar[str] = "build-history"
-    how: ClassVar[str] = (
-        "389-ds: /var/log/dirsrv/slapd-INSTANCE/errors* beside dse.ldif; any product: ldapdiag indexes ldap://HOST "
-        "--probe-answers -D DN -W, which compares answers of the indexes with the entries"
+    probe: ClassVar[str] = (
+        "ldapdiag indexes ldap://HOST --probe-answers -D DN -W, which compares answers of the indexes with the entries"
     )
+    how: ClassVar[str] = f"389-ds: /var/log/dirsrv/slapd-INSTANCE/errors* beside dse.ldif; any product: {probe}"
 
     server: str
     """The server, by the name of its instance."""
