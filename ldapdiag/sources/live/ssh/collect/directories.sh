@@ -15,7 +15,8 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     referint-membership-attr uniqueness-attribute-name memberofgroupattr memberofattr dnatype linktype managedtype
     automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
     nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
-    nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype"
+    nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype
+    vlvbase vlvscope vlvfilter vlvsort vlvenabled vlvuses"
 
 ns_slapd() {
     find_ns_slapd "$1" || return 0
@@ -53,7 +54,7 @@ ldif_value() {
         END { if (found) print value }'
 }
 
-# ns_slapd_errors FILE: print lines on listening, starting and builds of indexes from the end of the errors log, and its
+# ns_slapd_errors FILE: print lines on listening, starting and builds of indexes from the end of the errors logs, and the
 # first line, which contains the version. Lines on builds end with a name, so that they contain no text of a client.
 EVENT_LINES='Not listening for new connections|Listening for new connections again|istening on .* port'
 EVENT_LINES=$EVENT_LINES'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
@@ -73,8 +74,26 @@ ns_slapd_errors() {
     fi
 }
 
+# event_lines FILE: of the last 16 MiB of the errors log and the rotated files before it, oldest first. Nothing older than a
+# file that cannot be read here is printed: a build in that file would be missed.
 event_lines() {
-    privileged tail -c 16777216 "$1" 2>/dev/null </dev/null | grep -E "$EVENT_LINES" | tail -n 2000
+    events_folder=`expr "$1" : '\(.*/\)'`
+    events_name=`expr "$1" : '.*/\(.*\)'`
+    events_left=16777216
+    events_files=
+    for events_one in `privileged ls -lnLt "$events_folder" 2>/dev/null </dev/null | rotated "$events_name"`; do
+        events_file=$events_folder`expr "$events_one" : '[0-9]*:\(.*\)'`
+        events_bytes=`expr "$events_one" : '\([0-9]*\):'`
+        case $events_file in *.gz | *.bz2 | *.xz | *.zst) break ;; esac
+        test "$events_left" -gt 0 && file_for_it "$events_file" || break
+        events_files="$events_left:$events_file $events_files"
+        events_left=`expr "$events_left" - "$events_bytes"`
+    done
+    for events_one in $events_files; do
+        events_left=`expr "$events_one" : '\([0-9]*\):'`
+        events_file=`expr "$events_one" : '[0-9]*:\(.*\)'`
+        privileged tail -c "$events_left" "$events_file" 2>/dev/null </dev/null
+    done | grep -E "$EVENT_LINES" | tail -n 2000
 }
 
 errors_and_banner() {
@@ -132,7 +151,7 @@ OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout 
     olcupdatedn"
 OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
-    olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo"
+    olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir"
 MOST_OVERLAYS=200
 
 # find_openldap PID: set openldap_config to its configuration, a folder or a file; return whether it is readable.

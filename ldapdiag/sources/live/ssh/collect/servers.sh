@@ -174,7 +174,8 @@ settings_section() {
 # ldif_settings "NAMES" [PARENT]: from LDIF on stdin, print the entries with any of these attributes, and only those
 # attributes, DN, objectClass and cn; PARENT is appended to a relative DN.
 # Folded lines are joined first; attribute descriptions are compared without options and without case.
-# Plug-in arguments may be anything and are left out, except for two plug-ins whose arguments are attribute names.
+# Plug-in arguments may be anything and are left out, except for two plug-ins whose arguments are attribute names; access
+# control instructions likewise, except for the subjects "all" and "anyone" of those of VLV searches.
 ldif_settings() {
     # shellcheck disable=SC2116,SC2086  # one line: the awk of the BSDs accepts no line ends in -v
     awk -v names="`echo $1`" -v parent="$2" '
@@ -183,10 +184,11 @@ ldif_settings() {
             if (wanted != "" || main) {
                 if (limited != "" && value_of != "") wanted = wanted value_of
                 if (naming) wanted = wanted arguments
+                if (listing) wanted = wanted access
                 print head wanted
                 printed = 1
             }
-            head = wanted = value_of = limited = main = arguments = naming = ""
+            head = wanted = value_of = limited = main = arguments = naming = listing = access = ""
         }
         function judge(line,    at, name, rest) {
             if (line == "") { ended(); return }
@@ -214,9 +216,14 @@ ldif_settings() {
                 if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/)) shown = substr(rest, RSTART, RLENGTH)
                 else if (rest !~ /^:/ && match(tolower(rest), /rid=[0-9]+/)) shown = substr(rest, RSTART, RLENGTH)
                 if (shown != "") wanted = wanted "olcSyncrepl: " shown "\n"
+            } else if (name == "aci") {
+                # It may name accounts, hosts and people in any form: only whether it is for all of them is printed.
+                at = match(rest, /ldap:\/\/\/(all|anyone)["| ]/)
+                access = access "aci: " (at ? substr(rest, at, RLENGTH - 1) : "(withheld)") "\n"
             } else if (name ~ /^nsslapd-pluginarg[0-9]+$/) arguments = arguments line "\n"
             else if (name in keep) {
                 if (name == "nsslapd-plugininitfunc") naming = tolower(rest) ~ /^ *(nsuniqueattr|referint_postop)_init *$/
+                if (name == "vlvbase") listing = timed
                 if (name == "ds-cfg-attribute-type" && tolower(rest) ~ /ds-rlim-idle-time-limit/) limited = 1
                 wanted = wanted line "\n"
             }

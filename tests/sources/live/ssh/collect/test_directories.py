@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 
@@ -48,9 +49,11 @@ def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variabl
 
 INDEX_ENTRIES = "cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config"
 TIMES = {"createtimestamp", "modifytimestamp", "creatorsname"}
+NOW = 1795350000
+"""Of the newest file."""
 TASKS = {"nsinstance", "nsindexattribute", "nstaskexitcode"}
 """In the memory of a server only."""
-SPECIAL = {"olcsyncrepl", "ds-cfg-value"} | TIMES | TASKS
+SPECIAL = {"olcsyncrepl", "ds-cfg-value", "aci"} | TIMES | TASKS
 """Printed in part, or in some entries alone."""
 
 
@@ -69,6 +72,53 @@ def test_the_builds_of_indexes_are_printed_and_no_text_of_a_client(tmp_path) -> 
     (tmp_path / "errors").write_text(ERRORS)
     lines = printed("errors_and_banner", str(tmp_path / "errors")).splitlines()
     assert lines == [line for line in ERRORS.splitlines() if "Indexed 1000" not in line and "conn=" not in line]
+
+
+def rotated(folder, *names: str) -> None:
+    """Write errors logs, newest first, each with a build of the index of that number."""
+    for number, name in enumerate(names):
+        stamp = f"[22/Nov/2026:12:{59 - number}:00.1 +0000]"
+        (folder / name).write_text(f"{stamp} - INFO - bdb_db2index - userRoot: Indexing attribute: a{number}\n")
+        os.utime(folder / name, (NOW - number, NOW - number))
+
+
+def builds_printed(folder) -> list[str]:
+    lines = printed("event_lines", str(folder / "errors")).splitlines()
+    return [line.rpartition(" ")[2] for line in lines]
+
+
+def test_builds_in_rotated_errors_logs_are_printed_oldest_first(tmp_path) -> None:
+    rotated(tmp_path, "errors", "errors.20261122-125859", "errors.20261121-125859", "errors.rotationinfo")
+    assert builds_printed(tmp_path) == ["a2", "a1", "a0"]
+
+
+def test_nothing_older_than_an_errors_log_that_cannot_be_read_is_printed(tmp_path) -> None:
+    rotated(tmp_path, "errors", "errors.1", "errors.2.gz", "errors.3")
+    assert builds_printed(tmp_path) == ["a1", "a0"]
+
+
+def test_nothing_older_than_an_errors_log_that_is_read_in_part_is_printed(tmp_path) -> None:
+    rotated(tmp_path, "errors", "errors.1")
+    (tmp_path / "errors").write_text("another\n" * (1 << 21) + (tmp_path / "errors").read_text())
+    os.utime(tmp_path / "errors", (NOW, NOW))
+    assert builds_printed(tmp_path) == ["a0"]
+
+
+VLV_SEARCH = f"cn=people,cn=userRoot,{INDEX_ENTRIES.partition('cn=userRoot,')[2]}"
+ACI = '(targetattr="*")(version 3.0; acl "Geheim"; allow (read) userdn="{}";)'
+
+
+def test_of_the_access_to_a_vlv_search_only_all_and_anyone_are_printed(tmp_path, awk) -> None:
+    acis = "".join(f"aci: {ACI.format(f'ldap:///{who}')}\n" for who in ("all", "anyone", "uid=a", "allen=a"))
+    search = f"dn: {VLV_SEARCH}\nobjectClass: vlvSearch\ncn: people\nvlvBase: dc=example,dc=com\nvlvScope: 2\n"
+    sort = f"dn: cn=by cn,{VLV_SEARCH}\nobjectClass: vlvIndex\ncn: by cn\nvlvSort: cn\n"
+    text = f"dn: cn=config\nnsslapd-port: 389\n{acis}\n{search}{acis}vlvFilter: (cn=*)\n\n{sort}\n"
+    (tmp_path / "dse.ldif").write_text(text)
+    shown = printed("ns_slapd_settings", str(tmp_path / "dse.ldif"), **awk)
+    access = ["ldap:///all", "ldap:///anyone", "(withheld)", "(withheld)"]
+    assert [line for line in shown.splitlines() if line.startswith("aci")] == [f"aci: {who}" for who in access]
+    assert shown.index("aci") > shown.index("vlvScope")
+    assert {"vlvFilter: (cn=*)", "vlvSort: cn"} <= set(shown.splitlines())
 
 
 def test_when_an_index_was_added_and_changed_is_printed_of_the_database_only(tmp_path, awk) -> None:
