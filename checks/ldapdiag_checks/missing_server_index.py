@@ -53,7 +53,10 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     frequent = {one.attribute for one in indexing.configuration.internal_searches if one.frequent}
     if not found and indexing.configuration.whole:
         reason = f"{counted(len(frequent), 'attribute')} that plug-ins or overlays search for, each with an index"
-        yield Clear(subject=indexing.server, reason=reason if frequent else "no plug-in or overlay that searches")
+        yield Clear(
+            subject=indexing.server,
+            reason=reason if frequent else "no plug-in or overlay makes searches",
+        )
     elif not found:
         reason = "only a part of the configuration was collected"
         how = IndexConfiguration.how
@@ -64,7 +67,7 @@ def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes) -> Finding:
     types = sorted({change.type for change in one.changes} | {change.rule for change in one.changes} - {""})
     by = ", ".join(one.by)
     entries = indexing.entries.get(comparable(one.backend.suffixes[0]))
-    size = f"{one.backend.name} has {entries:,} entries" if entries is not None else "every entry of the database"
+    size = f" ({one.backend.name} has {entries:,})" if entries is not None else ""
     return Finding(
         subject=f"{one.attribute} of {one.backend.name} at {indexing.server}",
         key=f"{indexing.server}|{one.backend.name}|{one.attribute.lower()}",
@@ -72,7 +75,7 @@ def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes) -> Finding:
         confidence=Confidence.LIKELY,
         title=f"{by} at {indexing.server} searches for {one.attribute}, which has no index {','.join(types)} in "
         f"{one.backend.name}",
-        detail=f"Operations that make {by} search examine every entry ({size}).\n"
+        detail=f"Operations that make {by} search examine every entry{size}.\n"
         "These searches are not in the access log; the operations that wait for them take long there.",
         observed={
             "server": indexing.server,

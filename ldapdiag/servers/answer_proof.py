@@ -30,7 +30,7 @@ def prove_answers(
         "answers_right",
     )
     remedy = Remedy(
-        title=f"Prove whether {definition.attribute} of {backend.name} answers right",
+        title=f"Prove whether the index {definition.attribute} of {backend.name} answers right",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,

@@ -188,8 +188,9 @@ class IndexScreen:
         usage = self.diagnosis.facts.of(UnusedIndexes, plan.server)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}{_place(one.backend, coverage)}" for one in usage.unused]
-            spanned = span(int(coverage.seconds * SECOND))
-            keep = [] if coverage.seconds >= MONTH else ["keep them until a month of logs confirms this"]
+            seconds = min(one.seconds for one in usage.unused)
+            spanned = span(int(seconds * SECOND))
+            keep = [] if seconds >= MONTH else ["keep them until a month of logs confirms this"]
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 

@@ -45,7 +45,7 @@ server=$1
 UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
 NOT_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
 DONE_APART = (
-    "say 'Done. Every index is built; the lines above say which answers are right, and which are not checked.'\n"
+    "say 'Done. Every index is built; the lines above show which answers are right, and which are not checked.'\n"
 )
 UNWATCHED = "# Nothing here waits for the end of a build or checks the answers of an index: --script does.\n"
 DONE = """case $unchecked in

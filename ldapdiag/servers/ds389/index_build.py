@@ -53,7 +53,7 @@ entry=$(search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base 2>/dev/null) ||
 [ -n "$entry" ] || [ "$code" -ne 0 ] || code=32
 case $code in
 0) ;;
-32) say "The build has no entry: the server was restarted, or refused it." >&2; return 1 ;;
+32) say "The task of the build has no entry: the server was restarted, or refused it." >&2; return 1 ;;
 *) say "ldapsearch failed (exit code $code)" >&2; return "$code" ;;
 esac
 result=$(task_value nsTaskExitCode)

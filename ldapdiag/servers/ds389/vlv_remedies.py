@@ -74,7 +74,7 @@ def add_vlv_index(server: ServerAddress, backend: Backend, wanted: WantedView) -
         text=_block(server, backend, wanted) if possible else BY_HAND,
         changes=(
             "Virtual list views of this base, scope, filter and order read one page instead of sorting every entry. "
-            f"Accounts of {wanted.readers} may read the entry of the VLV search; without that they would be refused "
+            f"{_readers(wanted)} may read the entry of the VLV search; without that they would be refused "
             "(err=50) as soon as the index is used."
         ),
         risk=(
@@ -100,7 +100,7 @@ def allow_reading(server: ServerAddress, wanted: WantedView) -> Remedy:
         where=Where.SERVER,
         kind=RemedyKind.SHELL if possible else RemedyKind.ADVICE,
         text=modify(server, *lines) if possible else "Allow the accounts to read the entry of the VLV search.",
-        changes=f"Accounts of {wanted.readers} may read this entry, and so use its indexes; no other entry.",
+        changes=f"{_readers(wanted)} may read this entry, and so use its indexes; no other entry.",
         risk="None beyond that: the entry has the base and the filter of the search.",
         undo=modify(server, *_modify_aci(wanted, "delete")) if possible else "",
         verify="The search's RESULT in the access log has err=0, with a SORT and a VLV line before it.",
@@ -182,6 +182,10 @@ def _verify(server: ServerAddress, backend: Backend, wanted: WantedView) -> str:
 
 def _verb(wanted: WantedView) -> str:
     return "Add a VLV index of" if wanted.present is None else "Build the VLV index of"
+
+
+def _readers(wanted: WantedView) -> str:
+    return "All accounts, also anonymous ones," if wanted.anonymous else "All accounts that have bound"
 
 
 def _aci(wanted: WantedView) -> str:

@@ -36,7 +36,7 @@ for second in 1 2 3 4 5 6 7 8 9 10; do search -b '' -s base 1.1 >/dev/null 2>&1 
 modify() { runuser -u "$user" -- slapmodify -n 0 ${folder:+-F "$folder"} "$@"; }
 restore() {
 [ -z "$changed" ] || { say 'failed: the former index lines are restored' >&2; before | modify; } || {
-say 'slapd is not started: it would miss entries. Restore the former lines with slapmodify, then start it' >&2
+say 'slapd is not started: its searches would miss entries. Restore the former lines with slapmodify, then start it' >&2
 exit 1
 }
 systemctl start slapd
