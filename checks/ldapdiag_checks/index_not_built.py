@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.build_history import BuildHistory, BuildState, IndexHistory
+from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
+from ldapdiag.analysis.indexes.build_states import BuildState
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_starts import shown
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.evidence.log.stamps import when
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
@@ -28,7 +28,7 @@ def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic
     it degraded). Also the server's own report of an index that needs rebuilding.
 
     - certain: the server reports it, or its errors log has no build since the index was added.
-    - likely: the log shows it (possible: a single account asks); the index may have been built after the log was
+    - likely: the log shows it (possible: for a single account); the index may have been built after the log was
       written, or the account may not see all entries.
 
     An index that was added or built after the log began is not judged: searches before that prove nothing.
@@ -70,13 +70,13 @@ def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory |
 
 def _later_event(history: IndexHistory, traffic: Traffic) -> str:
     """Return what happened to an index since the log began, and makes its scans no proof; empty: nothing."""
-    if traffic.segment.first_time is None or history.state is BuildState.UNUSED:
+    began = traffic.workload.began
+    if began is None or history.state is BuildState.UNUSED:
         return ""
-    first = when(traffic.segment.first_time)
-    if history.built and history.built >= first:
+    if history.built and history.built >= began:
         return f"it was built at {shown(history.built)}, after the log began"
     added = history.definition.created
-    return f"it was added at {shown(added)}, after the log began" if added and added >= first else ""
+    return f"it was added at {shown(added)}, after the log began" if added and added >= began else ""
 
 
 def _not_judged(one: UnhelpedScans, since: str) -> NotJudged:

@@ -8,10 +8,10 @@ from ldapdiag.analysis.indexes.list_views import (
     INAPPROPRIATE,
     ListView,
     ListViews,
-    RefusedView,
     ViewState,
     wanted_view,
 )
+from ldapdiag.analysis.indexes.refused_views import RefusedView
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -19,7 +19,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted
 
 MOST = 10
 """Clients and accounts named."""
@@ -52,7 +52,8 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     must be equal. They count if a page takes 5 ms or more on average, and all of them 0.1 s for each hour of log.
 
     - certain: the whole index configuration is known, and no VLV index fits.
-    - likely: a part of it, or a VLV index fits and was not used: it is not built, or was built after these searches.
+    - likely: only a part of it is known, or a VLV index fits and was not used: it is not built, or was built after
+      these searches. One that was added after the log began is not judged by searches from before.
 
     Searches that end with err=50, and whose base, scope and filter are those of a VLV search, are reported as well:
     their accounts may not read its entry.
@@ -71,12 +72,12 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     attribute has no ordering rule).
 
     ## What to do
-    Numbers without an ordering rule in the schema are sorted as text by a VLV index (999 after 20000) and by number
-    without one: such an index would change the pages, and none is proposed.
-
     Add the VLV index with an access control instruction for its accounts, and build it: without the instruction slow
     searches become refused ones. One index answers one base, scope, filter and order; it answers plain searches with
     that base, scope and filter as well.
+
+    Numbers without an ordering rule in the schema are sorted as text by a VLV index (999 after 20000) and by number
+    without one: such an index would change the pages, and none is proposed.
 
     ## When it is harmless
     A list that an administrator opens once a day.
@@ -124,7 +125,9 @@ def _judged(view: ListView, views: ListViews) -> Verdict:
             subject=_subject(view, views), reason=took + REASONS[view.state], missing=missing, how=HOW[view.state]
         )
     if view.state is ViewState.INDEXED:
-        return Clear(subject=_subject(view, views), reason="a VLV index fits, and was used or added since")
+        return Clear(
+            subject=_subject(view, views), reason="a VLV index fits, and was used, or added after the log began"
+        )
     return _finding(view, views)
 
 
@@ -171,8 +174,8 @@ def _sentences(view: ListView) -> Iterator[str]:
     elif view.search is not None:
         orders = ", ".join(one.sort for one in view.search.indexes) or "none"
         yield f"The VLV search {view.search.name} has these entries in other orders: {orders}."
-    for asker in view.group.requesters[:3]:
-        yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
+    for each in view.group.requesters[:3]:
+        yield f"{each.account} from {each.client}: {counted(each.count, 'time')}, {each.etime / SECOND:.3g} s."
 
 
 def _remedies(view: ListView, views: ListViews) -> tuple[Remedy, ...]:
@@ -191,8 +194,8 @@ def _refused(one: RefusedView, views: ListViews) -> Finding:
         subject=f"{group.shape} below {group.base} ({group.scope}) refused at {views.server}",
         severity=Severity.HIGH,
         confidence=Confidence.LIKELY,
-        title=f"{views.server} refuses {number(one.count)} searches {group.shape} below {group.base} (err=50): their "
-        f"accounts may not read the entry of the VLV search {one.search.name}",
+        title=f"{views.server} refuses {counted(one.count, 'search', 'searches')} {group.shape} below {group.base} "
+        f"(err=50): their accounts may not read the entry of the VLV search {one.search.name}",
         detail="A virtual list view with a VLV index needs the right to read the entry of its VLV search. The log "
         "shows no VLV line for a refused search, so another reason for err=50 is possible.",
         observed={

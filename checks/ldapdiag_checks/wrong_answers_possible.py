@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ldapdiag.analysis.indexes.build_history import DOUBTFUL, BuildHistory, BuildState, IndexHistory
+from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
+from ldapdiag.analysis.indexes.build_states import DOUBTFUL, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
+from ldapdiag.analysis.indexes.build_states import INCOMPLETE, BuildState, by_times, changed
 from ldapdiag.analysis.indexes.range_searches import count_ranges, misses_numbers
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
-from ldapdiag.analysis.indexes.server_starts import ErrorsLogs, Starts, errors_logs, shown, starts_of
+from ldapdiag.analysis.indexes.server_starts import ErrorsLogs, Starts, errors_logs, starts_of
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
@@ -32,46 +32,13 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.index_answers import ProbedIndex
 
 BUILDING = (
-    "the server builds indexes of this database now: a restart would leave them in part, and a write to cn=config "
+    "the server builds indexes of this database now: a restart would leave them incomplete, and a write to cn=config "
     "would stop all searches until the end"
 )
-OF_THE_DATABASE = "cn=ldbm database,cn=plugins,cn=config"
-"""The creator of the default indexes that 389-ds adds to a database by itself."""
-AT_ONCE = timedelta(minutes=2)
-"""Indexes added within this time of their database are as empty as it was: 389-ds updates them with each entry."""
-SAME_CHANGE = timedelta(seconds=5)
 USED_WHEN_BUILT = frozenset({Family.OPENDJ, Family.PING})
 RANGE_FILTERS = (">=@)", "<=@)")
 ENOUGH_SAMPLES = 3
 """Entries that an index must find to outweigh what its history suggests."""
-
-
-class BuildState(StrEnum):
-    """What is known of one index."""
-
-    BUILT = "built"
-    RIGHT = "right"
-    """It found every entry of a probe."""
-    UNUSED = "unused"
-    """Not built since it was added, and not used before the server starts again."""
-    WRONG = "wrong"
-    """It did not find an entry that has the value."""
-    NEVER_BUILT = "never-built"
-    """Added, never built, and used since the server started."""
-    RECREATED = "recreated"
-    """A default index that a start of the server has added again, empty."""
-    INTERRUPTED = "interrupted"
-    CHANGED = "changed"
-    """Its entry was changed after the last build; which attribute of the entry is not known."""
-    TEXT_ORDER = "text-order"
-    """It sorts numbers as text, and searches for ranges use it (389-ds)."""
-    UNKNOWN = "unknown"
-
-
-INCOMPLETE = frozenset(
-    {BuildState.WRONG, BuildState.NEVER_BUILT, BuildState.RECREATED, BuildState.INTERRUPTED, BuildState.CHANGED}
-)
-DOUBTFUL = INCOMPLETE | {BuildState.TEXT_ORDER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +85,6 @@ class BuildHistory:
         return next((one for one in own if one.definition.attribute.lower() == attribute.lower()), None)
 
 
-def changed(definition: IndexDefinition) -> datetime | None:
-    """Return when an index was added or last changed; None: unknown."""
-    return max(filter(None, (definition.created, definition.modified)), default=None)
-
-
 @provides(BuildHistory)
 def trace_builds(
     indexes: ServerIndexes,
@@ -165,7 +127,7 @@ def _history(
     probed: Mapping[tuple[str, str], tuple[ProbedIndex, Span | None]],
 ) -> IndexHistory:
     if family is Family.DS389:
-        state, why = _by_times(backend, definition, logs, starts)
+        state, why = by_times(backend, definition, logs, starts)
     elif family in USED_WHEN_BUILT:
         state, why = BuildState.BUILT, f"{family.product} uses an index only when it is built"
     else:
@@ -228,61 +190,3 @@ def _by_answer(answer: ProbedIndex, state: BuildState, why: str) -> tuple[BuildS
         return BuildState.WRONG, f"{answer.missing} of {answer.samples} entries are not found by their own value{by}"
     outweighs = answer.samples >= ENOUGH_SAMPLES or (state is BuildState.UNKNOWN and answer.samples > 0)
     return (BuildState.RIGHT, f"it finds all {answer.samples} entries of a probe") if outweighs else (state, why)
-
-
-def _by_times(
-    backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, starts: Starts
-) -> tuple[BuildState, str]:
-    """Return what the times of an index entry, the builds and the starts show (389-ds)."""
-    build = logs.build_of(backend.name, definition.attribute)
-    if build is not None and build.finished is None:
-        began = f"a build that began at {shown(build.started)}"
-        if used := starts.since(build.started) or ("the server started then" if build.restarted else ""):
-            return BuildState.INTERRUPTED, f"{began} did not finish, and {used}"
-        return BuildState.UNUSED, f"{began} {'failed' if build.failed else 'has not finished'}"
-    at = changed(definition)
-    if at is None:
-        return BuildState.UNKNOWN, "its entry has no time stamp"
-    if build is not None and build.started >= at:
-        return BuildState.BUILT, f"built at {shown(build.started)}"
-    if build is None and _is_of(backend, at):
-        return BuildState.BUILT, "as old as its database"
-    return _unbuilt(backend, definition, at, logs, starts)
-
-
-def _unbuilt(
-    backend: Backend, definition: IndexDefinition, at: datetime, logs: ErrorsLogs, starts: Starts
-) -> tuple[BuildState, str]:
-    """Return the state of an index of which no build since its last change is known."""
-    known, used = logs.covers(at, starts.last), starts.since(at)
-    added = definition.created is not None and not _was_built(definition, backend, logs)
-    if added and definition.creator == OF_THE_DATABASE:
-        since = " and not built since" if known else "; no errors log from then on shows whether it was built"
-        return BuildState.RECREATED, f"a start of the server added it at {shown(at)}{since}"
-    happened = f"{'added' if added else 'changed'} at {shown(at)}"
-    at_once = bool(definition.rules) and not added
-    if not (used or at_once) and (known or starts.complete):
-        return BuildState.UNUSED, f"{happened}, and no start of the server since"
-    if not known:
-        return (
-            BuildState.UNKNOWN,
-            f"{happened}; no errors log from then to the last start shows whether it was built",
-        )
-    since = f"{happened} and not built since" + (f"; {used}" if used else "")
-    return (BuildState.NEVER_BUILT if added else BuildState.CHANGED), since
-
-
-def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) -> bool:
-    """Return whether an index had been built, or its database was empty, before its entry was changed."""
-    created, modified = definition.created, definition.modified
-    if created is None or modified is None or modified <= created + SAME_CHANGE:
-        return False
-    build = logs.build_of(backend.name, definition.attribute)
-    return _is_of(backend, created) or (build is not None and build.started >= created)
-
-
-def _is_of(backend: Backend, at: datetime) -> bool:
-    """Return whether a time is that of the addition of a database, which was empty then."""
-    oldest = min(filter(None, (one.created for one in backend.definitions)), default=None)
-    began = backend.created or oldest
-    return began is not None and at <= began + AT_ONCE

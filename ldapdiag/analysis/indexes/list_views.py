@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.indexes.refused_views import RefusedView, find_refused_views
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.worth import HOUR, LEAST_MEAN, LEAST_TIME
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
@@ -23,19 +24,17 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
-from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.ds389.number_order import sorts_as_text
 from ldapdiag.servers.wanted_view import WantedView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 VIEWING_FAMILIES = frozenset({Family.DS389, Family.DSEE})
 """Products with VLV indexes whose log shows virtual list views."""
 INAPPROPRIATE = 18
 """inappropriateMatching: there is no ordering rule for the attribute to sort by."""
-REFUSED = 50
-"""insufficientAccessRights: what an account gets that may not read the entry of a VLV search in use."""
 
 
 class ViewState(StrEnum):
@@ -44,7 +43,7 @@ class ViewState(StrEnum):
     INDEXED = "indexed"
     NO_INDEX = "no-index"
     NOT_USED = "not-used"
-    """A VLV index fits, and was not used: not built, or defined or built after these searches."""
+    """A VLV index fits, and was not used: not built, or built after these searches."""
     VALUES = "filter-has-values"
     """The filter has values, and the log does not show whether always the same ones."""
     NO_ORDER = "no-order"
@@ -89,16 +88,6 @@ class ListView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedView:
-    """Searches that fail because their accounts may not read the entry of the VLV search with their filter."""
-
-    group: SearchGroup
-    backend: Backend
-    search: VlvSearch
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListViews:
     """The virtual list views of one server."""
 
@@ -131,15 +120,14 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
     """Find the virtual list views in a server's log, and the VLV indexes that fit them."""
     workload = traffic.workload
     family = server.family or workload.family
-    end = traffic.segment.last_time
     groups = [group for group in workload.searches if family in VIEWING_FAMILIES and not group.unidentified]
-    views = [view for group in groups for view in _views(group, indexes, end)]
+    views = [view for group in groups for view in _views(group, indexes, workload.began)]
     return ListViews(
         server=server.name,
         host=server.host,
         family=family,
         views=tuple(sorted(views, key=lambda view: (-view.etime, view.group.shape, view.group.base, view.keys))),
-        refused=tuple(one for group in groups for one in _refused(group, indexes)),
+        refused=tuple(one for group in groups for one in find_refused_views(group, indexes)),
         unordered=tuple(
             group
             for group in workload.searches
@@ -177,7 +165,7 @@ def without_views(group: SearchGroup) -> SearchGroup | None:
     )
 
 
-def _views(group: SearchGroup, indexes: ServerIndexes | None, end: int | None) -> Iterator[ListView]:
+def _views(group: SearchGroup, indexes: ServerIndexes | None, began: datetime | None) -> Iterator[ListView]:
     for keys, count in group.sorts.items():
         if count.vlv:
             unserved = count.vlv - count.by_index
@@ -191,7 +179,7 @@ def _views(group: SearchGroup, indexes: ServerIndexes | None, end: int | None) -
                 by_index=count.by_index,
                 state=ViewState.INDEXED if not unserved else ViewState.UNCONFIGURED,
             )
-            yield _compared(view, indexes, end) if unserved and indexes is not None else view
+            yield _compared(view, indexes, began) if unserved and indexes is not None else view
 
 
 def _share(count: SortCount, results: int) -> int:
@@ -200,7 +188,7 @@ def _share(count: SortCount, results: int) -> int:
     return (count.etime - count.by_index_etime) * results // without_index if without_index else 0
 
 
-def _compared(view: ListView, indexes: ServerIndexes, end: int | None) -> ListView:
+def _compared(view: ListView, indexes: ServerIndexes, began: datetime | None) -> ListView:
     """Return a view with the VLV index that fits it, or with the reason why none does."""
     backend = next(iter(indexes.backends(view.group.base, below=False)), None)
     if backend is None:
@@ -209,8 +197,8 @@ def _compared(view: ListView, indexes: ServerIndexes, end: int | None) -> ListVi
     index = search.ordered(view.keys) if search is not None else None
     state = ViewState.NO_INDEX
     if index is not None:
-        is_newer = end is not None and index.created is not None and index.created.timestamp() * SECOND >= end
-        state = ViewState.INDEXED if index.enabled or view.by_index or is_newer else ViewState.NOT_USED
+        is_younger = began is not None and index.created is not None and index.created >= began
+        state = ViewState.INDEXED if index.enabled or view.by_index or is_younger else ViewState.NOT_USED
     elif not _is_order(view.keys):
         state = ViewState.NO_ORDER
     elif any(sorts_as_text(key.removeprefix("-"), None, indexes.schema) for key in view.keys.split()):
@@ -238,17 +226,6 @@ def _constant_filter(group: SearchGroup) -> str:
         return ""
     constant = (one.kind is AssertionKind.PRESENCE or one.value is not None for one in assertions(tree))
     return logged if all(constant) else ""
-
-
-def _refused(group: SearchGroup, indexes: ServerIndexes | None) -> Iterator[RefusedView]:
-    """Yield the searches with err=50 that a VLV index in use answers: such a search has no VLV line."""
-    failed = group.errors.get(REFUSED, 0)
-    backends = indexes.backends(group.base, below=False) if indexes is not None and failed else ()
-    for backend in backends:
-        for search in backend.vlv_searches:
-            in_use = any(one.enabled is not False for one in search.indexes)
-            if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.filter):
-                yield RefusedView(group=group, backend=backend, search=search, count=failed)
 
 
 def wanted_view(view: ListView | RefusedView) -> WantedView:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.build_history import changed
+from ldapdiag.analysis.indexes.build_states import changed
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle

@@ -10,7 +10,6 @@ from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
-from ldapdiag.evidence.log.stamps import when
 from ldapdiag.servers.candidates import Database
 from ldapdiag.servers.products import product_of
 
@@ -58,8 +57,7 @@ class SimulatedServer:
             frequencies=frequencies,
             statuses=self.indexes.statuses,
         )
-        began = self.workload.segment.first_time
-        return ConfiguredDatabase(product.candidates, database, None if began is None else when(began))
+        return ConfiguredDatabase(product.candidates, database, self.workload.began)
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
         """Return the single assertions that a server which notes unindexed searches answered without a note."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.indexes.build_history import changed
+from ldapdiag.analysis.indexes.build_states import changed
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides

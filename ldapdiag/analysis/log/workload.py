@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded
 from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.log.tables import RESTART, ClientRow
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseReason
@@ -82,6 +84,11 @@ class Workload:
     segment: Segment
     family: Family | None = None
     """The family whose close codes these are; None for the combined logs of several products."""
+
+    @property
+    def began(self) -> datetime | None:
+        """The time of the first record; an index that was added later may have answered none of the searches."""
+        return None if self.segment.first_time is None else when(self.segment.first_time)
 
     @cached_property
     def searches(self) -> tuple[SearchGroup, ...]:
