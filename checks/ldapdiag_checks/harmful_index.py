@@ -115,6 +115,8 @@ def _unknown(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | Non
     base = definition.attribute.partition(";")[0]
     if not indexing.schema_is_known or definition.system or indexing.schema.find(base) is not None:
         return None
+    if any(one.attribute.lower() == base.lower() for one in indexing.configuration.templates):
+        return None  # the product's own: the schema of 389-ds lacks targetuniqueid, which it indexes by default
     reason = "its schema defines no such attribute: the name is misspelt, or the schema that had it was removed"
     return Harm(tuple(sorted(definition.types)), Severity.LOW, Confidence.LIKELY, "which its schema lacks", reason)
 
@@ -176,7 +178,7 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
         key=f"{indexing.server}|{backend.name}|{definition.attribute.lower()}",
         severity=harm.severity,
         confidence=harm.confidence,
-        title=f"{indexing.server} has an index on {definition.attribute}{types}, {harm.what}",
+        title=f"{backend.name} at {indexing.server} has an index on {definition.attribute}{types}, {harm.what}",
         detail=f"{harm.reason[:1].upper()}{harm.reason[1:]}."
         + ("" if harm.goes else "\nIt is one of the server's own indexes: ask the vendor how to correct it."),
         observed={

@@ -38,6 +38,13 @@ class EntryChange:
     is_default: bool = False
     """It is, or may be, one of the default indexes: 389-ds 2.3.1 recreates a deleted entry at its next start, treats
     the empty index as built, and finds nothing. So the entry is kept, with the type `none`."""
+    undefined: bool = False
+    """No known schema defines the attribute: it may be a number, whose index needs an ordering rule (389-ds)."""
+
+    @property
+    def orders(self) -> bool:
+        """Return whether the index gets or has an ordering rule."""
+        return any("orderingmatch" in rule.lower() for rule in (*self.rules, *(self.known.rules if self.known else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,11 @@ class EntryChanges:
     def extended(self) -> tuple[EntryChange, ...]:
         """Return the changes that add types or rules to an existing index entry."""
         return tuple(one for one in self.changes if one.known is not None and (one.types or one.rules))
+
+    @property
+    def perhaps_numbers(self) -> tuple[EntryChange, ...]:
+        """Return the changes that may sort numbers as text, so that ranges miss entries."""
+        return tuple(one for one in self.changes if one.undefined and "eq" in one.types and not one.orders)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -146,7 +158,8 @@ def _to_add(changes: list[Change], backend: Backend, configuration: IndexConfigu
     missing = {one.type for one in changes if known is None or one.type not in known.types}
     rules = {one.rule for one in changes} - {"", *(known.rules if known else ())}
     name = known.attribute if known else changes[0].attribute
-    return EntryChange(name, in_order(missing), tuple(sorted(rules)), known, _is_default(names, configuration))
+    default, undefined = _is_default(names, configuration), schema.find(name) is None
+    return EntryChange(name, in_order(missing), tuple(sorted(rules)), known, default, undefined)
 
 
 def _changes_rules(change: Change, backend: Backend, schema: Schema) -> bool:

@@ -144,6 +144,15 @@ def test_an_attribute_that_the_servers_schema_lacks() -> None:
     assert one.remedies
 
 
+def test_a_default_index_is_the_servers_own_although_its_schema_lacks_the_attribute() -> None:
+    """389-ds 2.3.1 indexes targetuniqueid by default, and no file of its schema defines it."""
+    template = "dn: cn=targetuniqueid,cn=default indexes,cn=config,cn=ldbm database,cn=plugins,cn=config\n"
+    told = replace(of_389(index("nsIndexType: eq", attribute="targetuniqueid")), schema_is_known=True)
+    assert set(found(told)) == {"targetuniqueid"}
+    text = f"{template}objectClass: nsIndex\ncn: targetuniqueid\nnsSystemIndex: true\nnsIndexType: eq\n\n"
+    assert not found(replace(of_389(index("nsIndexType: eq", attribute="targetuniqueid"), text), schema_is_known=True))
+
+
 def test_a_real_servers_indexes_do_no_harm() -> None:
     text = (CAPTURES / "389ds" / "indexes" / "userRoot-subtree.ldif").read_text()
     (configuration,) = [fact for fact in facts_of(text) if isinstance(fact, IndexConfiguration)]

@@ -150,6 +150,14 @@ def test_clear(index_entry: str, events: list[tuple[str, str]]) -> None:
     assert isinstance(judged(index_entry, *events), Clear)
 
 
+def test_an_index_with_a_time_beside_others_without_is_not_as_old_as_the_database() -> None:
+    """Entries that were written while the server was stopped have no times."""
+    loaded = f"dn: cn=userRoot,{DATABASES}\ncn: userRoot\nnsslapd-suffix: dc=example,dc=com\n\n{LIST}"
+    older = index("nsIndexType: eq")
+    told = verdicts(*facts_at([f"{loaded}{entry()}{older}", errors(BEGUN, (LATER, START))]))
+    assert [one.observed["state"] for one in told if isinstance(one, Finding)] == ["never-built"]
+
+
 def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() -> None:
     one = judged(entry(), BEGUN, (LATER, "a - line"))
     assert isinstance(one, Clear)

@@ -67,7 +67,7 @@ def by_times(backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, st
         return BuildState.UNKNOWN, "its entry has no time stamp"
     if build is not None and build.started >= at:
         return BuildState.BUILT, f"built at {shown(build.started)}"
-    if build is None and _is_of(backend, at):
+    if build is None and is_as_old_as(backend, at):
         return BuildState.BUILT, "as old as its database"
     return _unbuilt(backend, definition, at, logs, starts)
 
@@ -100,11 +100,14 @@ def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) 
     if created is None or modified is None or modified <= created + SAME_CHANGE:
         return False
     build = logs.build_of(backend.name, definition.attribute)
-    return _is_of(backend, created) or (build is not None and build.started >= created)
+    return is_as_old_as(backend, created) or (build is not None and build.started >= created)
 
 
-def _is_of(backend: Backend, at: datetime) -> bool:
-    """Return whether a time is that of the addition of a database, which was empty then."""
-    oldest = min(filter(None, (one.created for one in backend.definitions)), default=None)
-    began = backend.created or oldest
+def is_as_old_as(backend: Backend, at: datetime) -> bool:
+    """Return whether a time is that of the addition of a database, which was empty then.
+
+    Without its own time it is as old as its oldest index; an index without a time may be older than the others.
+    """
+    times = [one.created for one in backend.definitions]
+    began = backend.created or (None if None in times else min(filter(None, times), default=None))
     return began is not None and at <= began + AT_ONCE

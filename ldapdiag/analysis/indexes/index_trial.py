@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PRESENCE = frozenset({"pres", "presence"})
 SERVER_MAINTAINED = "the server maintains the indexes it needs of this attribute itself"
+OF_SECRETS = "an index of it would contain its secret values, so none is proposed"
 FEW_ENTRIES = 100
 """An ID list of no more entries makes a search fast."""
 FEW_PRESENT = 1000
@@ -81,7 +82,9 @@ class IndexTrial:
         if name == "objectclass":
             return "" if change.type in {"eq", "equality"} else SERVER_MAINTAINED
         maintained = product.never_dropped if product is not None and product.makes_own_indexes else frozenset[str]()
-        if name in SECRETS or name in maintained:
+        if name in SECRETS and change.type not in PRESENCE:
+            return OF_SECRETS
+        if name in maintained:
             return SERVER_MAINTAINED
         if not isinstance(self.database, ConfiguredDatabase):
             return ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.build_states import changed
+from ldapdiag.analysis.indexes.build_states import changed, is_as_old_as
 from ldapdiag.analysis.indexes.index_trial import FEW_ENTRIES, IndexTrial
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
@@ -111,14 +111,18 @@ def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, predicti
 
 
 def _is_indexed_since(trial: IndexTrial) -> bool:
-    """Return whether an index answers a scan that was added or changed after the log began: a plan carried out."""
+    """Return whether an index answers a scan that was added or changed after the log began: a plan carried out.
+
+    Those of a database that was itself added after the log began came with it.
+    """
     database, forecast = trial.database, trial.scan.forecast
     if not isinstance(database, ConfiguredDatabase) or database.log_began is None or forecast is None:
         return False
     listed = [leaf for leaf in forecast.leaves if leaf.cause in {Cause.NONE, Cause.LIMIT_PERHAPS}]
     definitions = [database.database.definition(leaf.assertion.attribute) for leaf in listed]
     times = [time for each in definitions if each is not None and (time := changed(each)) is not None]
-    return forecast.index_use is not IndexUse.UNINDEXED and any(time >= database.log_began for time in times)
+    since = [one for one in times if one >= database.log_began and not is_as_old_as(database.database.backend, one)]
+    return forecast.index_use is not IndexUse.UNINDEXED and bool(since)
 
 
 def has_short_list(forecast: Forecast | None, database: SimulatedDatabase) -> bool:

@@ -31,6 +31,7 @@ def adding(server: ServerAddress, backend: Backend, verb: str, chosen: EntryChan
         chosen.attributes,
         joined(definitions(backend, chosen)),
         [line for one in chosen.changes for line in _checks(backend, one)],
+        *(f"no_unordered_number {one.attribute}" for one in chosen.perhaps_numbers),
     )
 
 

@@ -70,6 +70,16 @@ task_value() { printf '%s\n' "$entry" | sed -n "s/^$1: \\(-*[0-9][0-9]*\\)\$/\\1
 suffix_of() {
 octets "$(search -b "$1" -s base nsslapd-suffix 2>/dev/null | sed -n '/^nsslapd-suffix:/{p;q;}')"
 }
+no_unordered_number() {
+types=$(search -b cn=schema -s base attributeTypes 2>/dev/null | sed -n '/^attributeTypes: /p')
+[ -n "$types" ] || { say 'the schema of the server cannot be read (cn=schema)' >&2; return 1; }
+types=$(printf '%s\n' "$types" | grep -iF -e "'$1'" -e ": ( $1 " | grep -F .115.121.1.27) || return 0
+! printf '%s\n' "$types" | grep -viq ' ORDERING ' || {
+say "$1 is a number without an ordering rule: with an index eq alone, ranges (>=, <=) would miss entries." >&2
+say 'Name the schema to ldapdiag, too (schema/99user.ldif, or all of cn=schema): it then adds the rule.' >&2
+return 1
+}
+}
 configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
 }"""
@@ -78,11 +88,12 @@ search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFI
 
 def building(
     search: str, modify: str, title: str, backend: str, attributes: Sequence[str], ldif: Sequence[str],
-    checks: Sequence[str],
+    checks: Sequence[str], *before: str,
 ) -> str:  # fmt: skip
     """Return the block that applies LDIF, builds the indexes of these attributes of a backend, waits and checks.
 
-    `search` and `modify` are ldapsearch and ldapmodify with their connection options, `checks` commands to run then.
+    `search` and `modify` are ldapsearch and ldapmodify with their connection options, `checks` commands to run then;
+    those of `before` end the block, and nothing is changed, if they fail.
     """
     named = f"{', '.join(attributes)} in {backend}"
     undone = "may be configured, and is not built. Do not restart the server before it is built or removed."
@@ -90,6 +101,7 @@ def building(
     lines = [
         f"step='{title} in {backend}' task=ldapdiag-{backend}-$(date +%s)-$$",
         REACHED,
+        *before,
         f"state='{named}: {undone}'",
         f"{{ {here_document('cat', *ldif)}" if ldif else "{",
         f"task {backend} {' '.join(attributes)}; }} | apply",

@@ -15,6 +15,7 @@ checks its answers (index_build.py). dsconf is not used: it needs one command fo
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
@@ -62,6 +63,10 @@ ON_LMDB = f"The database is LMDB: a server that {LOSES_ENTRIES}"
 PERHAPS_ON_LMDB = (
     "If the database is LMDB (nsslapd-backend-implement: mdb; the evidence does not contain it), a server that "
     f"{LOSES_ENTRIES}"
+)
+NUMBER_OR_NOT = (
+    "No known schema defines it: if it is a number without an ordering rule, ranges would miss entries. The script "
+    "(--script) reads the schema of the server before it changes anything; or give ldapdiag that schema, too."
 )
 REMOVED_TYPE = "A removed type is maintained and used until the next restart."
 WHAT_DROPPING_RISKS = (
@@ -123,7 +128,11 @@ def add_indexes_ldif(
     chosen = to_add(changes, backend, configuration, schema)
     if not chosen.changes or not backend_name(backend):
         return None
-    return "\n".join(joined([*definitions(backend, chosen), task_entry(backend, chosen.attributes)])) + "\n"
+    doubtful = chosen.perhaps_numbers
+    chosen = replace(chosen, changes=tuple(one for one in chosen.changes if one not in doubtful))
+    comments = [f"# Not in this LDIF: {one.attribute}. {NUMBER_OR_NOT}" for one in doubtful]
+    entries = [*definitions(backend, chosen), task_entry(backend, chosen.attributes)]
+    return "\n".join([*comments, *joined(entries if chosen.changes else ())]) + "\n"
 
 
 def build_indexes(

@@ -110,6 +110,22 @@ def test_what_was_indexed_during_the_log_asks_for_nothing_more(audit) -> None:
     assert plan_of(audit).indexes == ()
 
 
+def test_a_database_that_was_added_during_the_log_has_its_indexes_from_the_beginning(audit) -> None:
+    """They are no plan carried out: the list of all persons is too long, before and after."""
+    for number, name in enumerate(tuple(audit.indexes)):
+        audit.has(name, "eq", lines=(f"createTimestamp: 2099123100000{number}Z",))
+    audit.limit = 4000
+    audit.asks("(&(objectClass=person)(l=y))", UNINDEXED, took=scan(20), entries=20)
+    assert "l" in {row.attribute for row in plan_of(audit).indexes}
+
+
+def test_presence_of_a_secret_is_indexed_and_its_values_are_not(audit) -> None:
+    audit.asks("(userPassword=*)", UNINDEXED, took=scan(20), entries=20)
+    audit.asks("(userPassword=x)", UNINDEXED, took=scan(20), entries=0)
+    added = {(change.attribute, change.type) for row in plan_of(audit).indexes for change in row.changes}
+    assert {type_ for name, type_ in added if name.lower() == "userpassword"} == {"pres"}
+
+
 SLAPD = """include /etc/ldap/schema/core.schema
 database mdb
 suffix dc=example,dc=com
