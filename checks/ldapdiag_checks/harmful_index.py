@@ -1,4 +1,4 @@
-"""harmful-index: an index that makes changes very slow, or answers wrong."""
+"""harmful-index: an index that makes changes or searches very slow, or answers wrong."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ldapdiag.analysis.indexes.costs import is_membership
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.analysis.indexes.united_ranges import slow_ranges
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
+from ldapdiag.servers.search_advice import replace_range
 from ldapdiag.wording import counted
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
@@ -43,12 +47,14 @@ class Harm:
 
 
 @check
-def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
-    """An index that makes changes very slow, or answers wrong.
+def judge(indexing: ServerIndexes, coverage: IndexCoverage | None = None) -> Iterator[Verdict]:
+    """An index that makes changes or searches very slow, or answers wrong.
 
     ## What it looks at
-    The index configuration, without any log. Whether the order of parentid on disk agrees with its matching rule is
-    not in the configuration: dsctl INSTANCE index-check reports it, where the version has it.
+    The index configuration; for slapd also the access log: searches for a range that take 5 ms or more on average,
+    and twice as long as a scan of all entries, because the lists of all values in it are united. Whether the order
+    of parentid on disk agrees with its matching rule is not in the configuration: dsctl INSTANCE index-check reports
+    it, where the version has it.
 
     ## Severity
     - high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service
@@ -58,14 +64,18 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
       index on entrydn beside that on entryrdn, left by an upgrade (DSBLE0008).
     - low: the same with another product, or on memberOf; on 389-ds a scan limit of parentid or entryrdn, or an
       entry for ancestorid, which should have none; an index on an attribute that the server's schema lacks.
+    - high, medium, low, of an index that makes ranges slow: as missing-index, by the time beyond that of a scan.
 
     ## Why it matters
     To remove one member, 389-ds compares the substrings of all: minutes for a group of some thousand members, while
     all other writes wait (389ds#6436, 389ds#5767). With a scan limit on parentid, searches of one level examine
-    every entry (389ds#7223).
+    every entry (389ds#7223). For (&(uidNumber>=100)(uidNumber<=120)) slapd reads the index from each bound to its
+    end, and copies the list found so far for each value: with 20,000 numbers 20 times as long as a scan.
 
     ## What to do
-    Remove the index. Never remove the system indexes themselves, nor a matching rule of one that is in use.
+    Remove the index. Never remove the system indexes themselves, nor a matching rule of one that is in use. An index
+    that makes ranges slow may be needed for single values: change the filter, and remove the index only where
+    nothing searches for single values.
 
     ## When it is harmless
     Substrings of members, where groups are small. Referential integrity of 389-ds uses them when an entry with
@@ -79,6 +89,9 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
             if harm is not None:
                 found += 1
                 yield _finding(indexing, backend, definition, harm)
+    for finding in _of_ranges(coverage, indexing) if coverage is not None else ():
+        found += 1
+        yield finding
     if not seen:
         reason = f"the configuration of {indexing.server} contains no index"
         how = IndexConfiguration.how
@@ -193,3 +206,30 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
         remedies=remedies,
         origins=indexing.origins,
     )
+
+
+def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes) -> Iterator[Finding]:
+    """Yield the indexes that make searches for a range slower than scans."""
+    for slow in slow_ranges(coverage.searches):
+        seconds, share = slow.beyond / SECOND, slow.beyond / coverage.etime if coverage.etime else 0.0
+        requesters = slow.searches[0].group.requesters
+        reason = "the lists of all values in a range are united, which takes longer than a scan"
+        yield Finding(
+            subject=f"ranges of {slow.attribute} of {slow.backend} at {indexing.server}",
+            severity=severity_of_share(share, seconds),
+            confidence=Confidence.LIKELY,
+            title=f"{indexing.server} has an index on {slow.attribute} that makes "
+            f"{counted(slow.count, 'search', 'searches')} for a range slower, by {seconds:.3g} s in total",
+            detail="\n".join(slow.sentences),
+            observed={
+                "server": indexing.server,
+                "backend": slow.backend,
+                "attribute": slow.attribute,
+                "types": ["eq"],
+                "reason": reason,
+            },
+            server=indexing.server,
+            hosts=(indexing.host,),
+            remedies=(replace_range(requesters[0].client if requesters else indexing.server, slow.attribute),),
+            origins=coverage.origins,
+        )

@@ -49,6 +49,18 @@ def narrow_search(client: str, part: str) -> Remedy:
     )
 
 
+def replace_range(client: str, attribute: str) -> Remedy:
+    """Advise filters for values in place of a range that slapd reads from each bound to the end of the index."""
+    return _advice(
+        client,
+        "Search for values instead of a range",
+        f"Ask for each value of a short range: (|({attribute}=1)({attribute}=2)). For the latest entries, send one "
+        f"bound near the end of the index. Where no application searches for single values of {attribute}, remove the "
+        "index: the server then tests every entry, which takes less time. Another part in an AND changes nothing: the "
+        "range is still read.",
+    )
+
+
 def correct_attribute(client: str, attribute: str) -> Remedy:
     """Advise a correction of an attribute type that the schema lacks."""
     what = f"the attribute type {attribute}" if attribute else "the attribute type"

@@ -22,6 +22,7 @@ from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
+from ldapdiag.analysis.indexes.united_ranges import scan_instead
 from ldapdiag.analysis.indexes.worth import worth_an_index
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
@@ -101,8 +102,10 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     )
     known = [settled(search, total, costs, family) for (search, _), total in zip(found, totals, strict=True)]
     proposed = [
-        propose(search, databases, family, costs) if search.is_scan else search
-        for search, (_, databases) in zip(known, found, strict=True)
+        propose(search, databases, family, costs)
+        if search.is_scan
+        else replace(search, scan_instead=scan_instead(search, total, costs, family))
+        for search, (_, databases), total in zip(known, found, totals, strict=True)
     ]
     covered = worth_an_index(proposed, traffic.seconds)
     return IndexCoverage(

@@ -73,6 +73,8 @@ class SearchCoverage:
     """The average time with each of these sets, waits for a worker thread included."""
     slower: Mapping[frozenset[ProposedIndex], PredictedTime] = field(default_factory=dict)
     """The average time with each set of indexes that the server would use, and that would take longer than the scan."""
+    scan_instead: tuple[frozenset[str], int] | None = None
+    """Attributes with ranges whose lists take longer to make than a scan would, and the time of that scan."""
     stopped: GroupPart | None = None
     """Those that a limit or a refusal stopped; they are in the counts."""
     certain: bool = False
