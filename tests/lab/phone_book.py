@@ -234,7 +234,8 @@ class Logged:
         return self._text()[self.begun :]
 
     def _text(self) -> str:
-        return self.server.host.run(["cat", ACCESS]) if is_389(self.server) else self.server.log.read_text()
+        text = self.server.host.run(["cat", ACCESS]) if is_389(self.server) else self.server.log.read_text()
+        return text[: text.rfind("\n") + 1]  # without a line that is being written
 
 
 def is_389(server: Server) -> bool:
