@@ -9,7 +9,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.remedy import RemedyKind
+from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.index_answers import FUNCTIONS
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
 
 NOTHING = "nothing to change"
-LIST_VIEWS = "missing-vlv-index"
-"""The check whose remedies are in the script as well."""
+WRONG_ANSWERS, LIST_VIEWS = "wrong-answers-possible", "missing-vlv-index"
+"""The checks whose remedies are in the script as well: wrong answers come first, list views last."""
 NO_CONFIGURATION = "no index configuration: nothing can be planned"
 NO_LOG = "no access log: nothing can be planned"
 ADD = "name it, too (see ldapdiag indexes --help)"
@@ -70,6 +70,13 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             yield from add_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema, None)
 
 
+def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Yield the remedies that build the indexes which may lack entries, not those that only prove it."""
+    for check, finding in diagnosis.found:
+        if check == WRONG_ANSWERS:
+            yield from (one for one in finding.remedies if one.needs is Needs.REINDEX)
+
+
 def of_list_views(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies that add VLV indexes, or let accounts use them."""
     for check, finding in diagnosis.found:
@@ -82,7 +89,7 @@ def as_script(diagnosis: Diagnosis) -> str:
 
     Raises LdapdiagError if no server can have a plan.
     """
-    remedies = [*of_plans(diagnosis), *of_list_views(diagnosis)]
+    remedies = [*of_wrong_answers(diagnosis), *of_plans(diagnosis), *of_list_views(diagnosis)]
     advice = [*_not_planned(diagnosis)]
     advice += [
         f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
@@ -119,7 +126,9 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment. Raises LdapdiagError if no server can have a plan."""
     unplanned = _not_planned(diagnosis)
-    unplanned += [f"# Not in this LDIF, but in --script: {neutral(one.title)}\n" for one in of_list_views(diagnosis)]
+    others = [one for one in of_wrong_answers(diagnosis) if one.kind is RemedyKind.SHELL]
+    others += of_list_views(diagnosis)
+    unplanned += [f"# Not in this LDIF, but in --script: {neutral(one.title)}\n" for one in others]
     changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if changes:
         return "\n".join([UNWATCHED, *unplanned, *_ldif_parts(changes)])

@@ -85,6 +85,25 @@ def test_everything_is_added_built_and_checked(site) -> None:
     assert done.stdout.splitlines()[-1] == "Done. Every index is built, and its answers are right."
 
 
+def test_what_may_answer_wrong_is_built_first(site) -> None:
+    """The index of uidNumber is sorted as text, so that a range without a note missed entries."""
+    (site / "dse.ldif").write_text(CONFIGURATION + index("nsIndexType: eq", attribute="uidNumber"))
+    search = 'SRCH base="dc=example,dc=com" scope=2 filter="(uidNumber>=9)" attrs=ALL'
+    lines = [
+        f"{stamp(95)} conn=77 op=9 {search}",
+        f"{stamp(95)} conn=77 op=9 RESULT err=0 tag=101 nentries=1 etime=0.1",
+    ]
+    with (site / "access").open("a") as log:
+        log.write("\n".join([*lines, ""]))
+    assert (
+        "# Not in this LDIF, but in --script: Index uidNumber (integerOrd" in ldapdiag("indexes", site, "--ldif").text
+    )
+    done, asked = started(site)
+    assert done.returncode == 0, done.stderr
+    assert asked == ["userRoot: uidNumber", f"userRoot: {' '.join(WANTED)}"]
+    assert "right: (uidNumber>=@) below dc=example,dc=com" in done.stdout
+
+
 def test_every_database_is_waited_for_with_one_password(site) -> None:
     (site / "dse.ldif").write_text(
         CONFIGURATION + CONFIGURATION.replace("userRoot", "other").replace("example", "other")
