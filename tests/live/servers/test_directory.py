@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from facts import address_of
 from internal_searches import searched_by
 from lab.directory_servers import DSE
 from ldapdiag.evidence.configuration import Configuration
@@ -85,12 +86,13 @@ CLASS_OF_SERVICE = (
     "cosTemplateDn: cn=template,dc=example,dc=com",
     "cosAttribute: postalCode",
 )
+SERVER = address_of("localhost")
 
 
 @pytest.fixture(scope="module")
 def ds(ds389):
     entry = ["changetype: add", "objectClass: person", "sn: person", f"userPassword: {PASSWORD}"]
-    ds389.paste(modify("localhost", f"dn: {SOMEBODY}", *entry))
+    ds389.paste(modify(SERVER, f"dn: {SOMEBODY}", *entry))
     return ds389
 
 
@@ -133,7 +135,7 @@ class TestOn389:
 
     def test_the_index_configuration_is_what_its_own_file_says(self, ds):
         for change in (INDEX, UNIQUENESS, CLASS_OF_SERVICE):
-            ds.paste(modify("localhost", *change))
+            ds.paste(modify(SERVER, *change))
         answers = asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD)
         found, expected = the(IndexConfiguration, answers), of_file(IndexConfiguration, ds.run(f"cat {DSE}"))
         assert (found.identity, found.whole) == (expected.identity, True)
@@ -175,9 +177,9 @@ class TestOn389:
 
     def test_an_aci_that_hides_cn_monitor_is_told(self, ds):
         aci = '(target="ldap:///cn=monitor*")(targetattr="*")(version 3.0; acl "hidden"; deny (all) userdn="ldap:///anyone";)'
-        ds.paste(modify("localhost", "dn: cn=monitor", "changetype: modify", "add: aci", f"aci: {aci}"))
+        ds.paste(modify(SERVER, "dn: cn=monitor", "changetype: modify", "add: aci", f"aci: {aci}"))
         answers = asked(ds, "ldap://localhost", dn=SOMEBODY, password=PASSWORD)
-        ds.paste(modify("localhost", "dn: cn=monitor", "changetype: modify", "delete: aci", f"aci: {aci}"))
+        ds.paste(modify(SERVER, "dn: cn=monitor", "changetype: modify", "delete: aci", f"aci: {aci}"))
         assert not any(isinstance(fact, Monitor) for fact in facts(answers))
         assert f"cn=monitor: not visible to '{SOMEBODY}'" in [gap.reason for gap in answers.gaps]
 
