@@ -1,7 +1,7 @@
 """An example of the searches of a filter shape, to verify that an index is used.
 
 From the log it contains only attribute names (validated by RFC 4512) and the base DN (RFC 4514); the values are digits,
-which nearly every syntax allows.
+which nearly every syntax allows, and a word in approximate matches.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, N
 from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
 
 DIGITS = "123456789"
+WORD = "example"
+"""slapd has no phonetic key for digits, and would scan."""
 TIME = "20260101000000Z"
 OPERATORS = {
     AssertionKind.EQUALITY: "=",
@@ -70,6 +72,8 @@ def _assertion(assertion: Assertion) -> str | None:
     if assertion.kind is AssertionKind.EXTENSIBLE:
         return f"({name}{':dn' if assertion.dn else ''}{f':{assertion.rule}' if assertion.rule else ''}:={DIGITS})"
     value = TIME if name.endswith("timestamp") else DIGITS
+    if assertion.kind is AssertionKind.APPROXIMATE:
+        value = WORD
     if name == "objectclass" and assertion.value is not None:
         value = assertion.value
     return (

@@ -115,6 +115,15 @@ def test_a_short_value_uses_no_index_of_substrings(tmp_path, shell):
     assert done.stdout.count("too short") == 3
 
 
+def test_an_approximate_match_has_only_words_with_a_phonetic_key(tmp_path, shell):
+    call = check_answers(SUFFIX, "cn", ("eq", "approx"))
+    done, asked = run(tmp_path, shell, call, entries=entry("cn: Li 12"))
+    assert [one.split()[0] for one in done.stdout.splitlines()] == ["right:", "right:"]
+    assert list(dict.fromkeys(one.partition(" <- ")[2] for one in asked)) == [r"cn=\4c\69\20\31\32", r"cn~=\4c\69\20"]
+    done, _ = run(tmp_path, shell, call, entries=entry("cn: 12 34"))
+    assert done.stdout.endswith("its values have no word with letters for (cn~=@)\n")
+
+
 def test_a_server_that_does_not_answer_has_no_right_answers(tmp_path, shell):
     done, _ = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries="", scan=255)
     assert done.returncode == 1

@@ -55,6 +55,11 @@ def test_the_example_search_uses_the_tool_of_the_family_and_names_the_log_line(p
     assert TOLD[product.family] in expected_in_log(product.family)
 
 
+def test_the_example_of_an_approximate_match_is_a_word():
+    """Digits have no phonetic key, so slapd would scan."""
+    assert "'(cn~=example)'" in search_command("ldapsearch", "dc=x", "sub", parse("(cn~=joe)"))
+
+
 def test_the_manager_is_the_one_of_the_version():
     assert "-D uid=admin " in ldapsearch_command(DS1, configuration(Family.OPENDJ, (7, 1)))
     assert "Directory Manager" in ldapsearch_command(DS1, configuration(Family.OPENDJ, (4, 10)))

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
+    from ldapdiag.evidence.filter_tree import Node
+    from ldapdiag.servers.candidates import Forecast
 
 SLOW_AVERAGE = 5 * MILLISECOND
 """The average time of searches that are slow if they return little."""
@@ -197,8 +199,8 @@ def _coverage(
     """Return the coverage of a part of a group; `refused`: some were refused for the entries they would examine."""
     group = part.group
     tree = parse_shape(group.shape, part.piece_lengths)
-    forecast = databases[0].forecast(tree, group.base, group.scope) if tree and simulate else None
-    slow = (refused or _is_slow(group, part.results, part.etime)) and not has_short_list(forecast, databases[0])
+    forecast, deciding = _decided(tree, group, databases, family) if tree and simulate else (None, databases[0])
+    slow = (refused or _is_slow(group, part.results, part.etime)) and not has_short_list(forecast, deciding)
     index_use = index_use_of(group, family, forecast, noted=part.noted, slow=slow)
     return SearchCoverage(
         group=group,
@@ -213,6 +215,18 @@ def _coverage(
         index_use=index_use,
         forecast=forecast,
     )
+
+
+def _decided(
+    tree: Node, group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
+) -> tuple[Forecast, SimulatedDatabase]:
+    """Return the forecast of a search that decides whether it is a scan, and its database.
+
+    Where the log notes unindexed searches, the note is about all databases; else the first that is scanned decides.
+    """
+    asked = databases[:1] if family in NOTING_FAMILIES else databases
+    found = [(one.forecast(tree, group.base, group.scope), one) for one in asked]
+    return next((one for one in found if one[0].index_use is IndexUse.UNINDEXED), found[0])
 
 
 def _refused(part: GroupPart, family: Family | None) -> int:

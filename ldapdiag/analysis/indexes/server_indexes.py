@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
 from ldapdiag.evidence.indexes.explanations import IndexExplanations
@@ -51,7 +52,8 @@ class ServerIndexes:
     def backends(self, base: str, *, below: bool = True) -> tuple[Backend, ...]:
         """Return the databases that answer a search; none for the server's own suffixes.
 
-        The first contains the base; the others have suffixes `below` it.
+        The first contains the base; the others have suffixes `below` it. slapd searches a database below another only
+        if it is glued to it (subordinate, slapd.conf(5)).
         """
         if is_server_suffix(base):
             return ()
@@ -61,7 +63,12 @@ class ServerIndexes:
         containing = [(len(suffix), backend) for suffix, backend in suffixes if is_within(base_dn, suffix)]
         found = [max(containing, key=lambda pair: pair[0])[1]] if containing else []
         if below and base_dn:
-            found += [backend for suffix, backend in suffixes if suffix != base_dn and is_within(suffix, base_dn)]
+            found += [
+                backend
+                for suffix, backend in suffixes
+                if suffix != base_dn and is_within(suffix, base_dn)
+                if backend.glued or self.configuration.identity.family is not Family.OPENLDAP
+            ]
         if found:
             return tuple({backend.name: backend for backend in found}.values())
         # A single database of unknown suffix, or the only one below the root.

@@ -35,9 +35,7 @@ class SimulatedServer:
         """Return the databases that answer a search; none for the server's own suffixes and for unknown ones."""
         if self.indexes is None:
             return () if is_server_suffix(base) else (self._database(None),)
-        # slapd searches a database below another only if it is glued to it (subordinate, slapd.conf(5)).
-        below = scope != "one" and self.family in NOTING_FAMILIES
-        return tuple(self._database(backend) for backend in self.indexes.backends(base, below=below))
+        return tuple(self._database(backend) for backend in self.indexes.backends(base, below=scope != "one"))
 
     def _database(self, backend: Backend | None) -> SimulatedDatabase:
         name = backend.name if backend else ""

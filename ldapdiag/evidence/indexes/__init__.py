@@ -73,6 +73,8 @@ class Backend:
     """The DN of its configuration entry, as written; empty: it has none (slapd.conf)."""
     kind: str = ""
     """mdb, bdb, hdb, je, …; empty: unknown."""
+    glued: bool = False
+    """slapd's `subordinate`: searches of the database above it search it, too."""
     refuses_unindexed: bool = False
     """nsslapd-require-index: unindexed searches are refused."""
     entry_limit: int | None = None

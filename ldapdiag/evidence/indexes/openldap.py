@@ -47,9 +47,11 @@ OWN_SEARCHES = (
 )
 AUTHZ_REGEXP, SYNCREPL = "olcAuthzRegexp", "olcSyncrepl"
 """Read if present, but never searched for: the second contains a password, the first may contain account names."""
+GLUED = "olcSubordinate"
+"""TRUE, FALSE or advertise."""
 REQUIRED = "olcDbDirectory"
 """Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
-ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
+ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", GLUED, REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
 """The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
@@ -131,6 +133,7 @@ class OpenldapIndexes:
             definitions=tuple(lines.definitions.values()),
             entry=entry.dn if found["whole"] else entry.dn + BELOW_CONFIG,
             kind=found["kind"],
+            glued=entry.first(GLUED).upper() not in {"", "FALSE"},
         )
 
 

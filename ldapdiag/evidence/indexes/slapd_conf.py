@@ -34,6 +34,7 @@ SUBSTRING_KEYS = {
     "index_substr_any_step": "any_step",
 }
 MOST_SUFFIXES = 1000
+NO = frozenset({"false", "no", "off"})
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class _Database:
     kind: str
     suffixes: list[str] = field(default_factory=list)
     lines: IndexLines = field(default_factory=IndexLines)
+    glued: bool = False
     directory: bool = False
     """It has the `directory` directive, as every database does; an excerpt without it may also lack index lines."""
 
@@ -71,6 +73,8 @@ class IndexDirectives:
         elif word == "suffix" and self.current:
             if len(self.current.suffixes) < MOST_SUFFIXES:
                 self.current.suffixes.append(rest.strip('"'))
+        elif word == "subordinate" and self.current:
+            self.current.glued = rest.lower() not in NO
         elif word == "directory" and self.current:
             self.current.directory = True
         elif word == "index" and self.current:
@@ -115,4 +119,5 @@ def _backend(database: _Database) -> Backend:
         suffixes=tuple(database.suffixes),
         definitions=tuple(database.lines.definitions.values()),
         kind=database.kind,
+        glued=database.glued,
     )

@@ -5,6 +5,8 @@ a type added to an indexed attribute         its other types stay in use
 slapd stopped before the build has ended     treats the index as complete afterwards: 47 of 600 entries were found
 a database that is full during the build     the same, without a message: 1,900 of 8,000 entries were found
 cn=config changed during the build           slapd answers no request until the build has ended
+cn=config changed during a search            it may end with err 51 and some of its entries
+a word without letters after another         an approx index found 0 of 98 entries for `Foo 12`
 a line removed and added by one change       is not built again; by two changes it is
 a new index line in slapd.conf               nothing is found by it until slapindex has run (slapd_conf.py)
 """
@@ -61,6 +63,11 @@ UNDISTURBED = (
     "Until the build has ended, do not stop slapd: it would treat the incomplete index as complete, and searches would "
     "silently miss entries (if so, remove the line and add it again). Do not change cn=config either: slapd would "
     "answer no request until the build has ended. "
+)
+BUSY = "A search that is answered at the moment of the change may end early, with the result 51 (busy). "
+APPROXIMATE = (
+    "With an approx index, slapd finds nothing for a word without letters that follows another, as in (cn~=Main 12); "
+    "without the index, it does. "
 )
 TWO_CHANGES = "slapd does not build a line that one change removes and adds, so there are two."
 OFFLINE = (
@@ -210,9 +217,10 @@ def _building(procedure: Procedure, backend: Backend) -> str:
 
 def _risk(procedure: Procedure, backend: Backend, built: Sequence[Change]) -> str:
     """Return what a build costs searches, and what must not happen meanwhile."""
+    lost = APPROXIMATE if any(change.type == "approx" for change in built) else ""
     if procedure in {Procedure.ONLINE, Procedure.UNWATCHED}:
-        return UNDISTURBED
-    return f"{build_times.stopped(backend, built)}{BY_FILE if procedure is Procedure.FILE else OFFLINE}"
+        return f"{UNDISTURBED}{BUSY}{lost}"
+    return f"{build_times.stopped(backend, built)}{BY_FILE if procedure is Procedure.FILE else OFFLINE}{lost}"
 
 
 def _interruption(procedure: Procedure, backend: Backend, lines: LineChanges) -> str:

@@ -282,3 +282,18 @@ class TestOwnSearches:
         found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
         for attribute in (*searched_by(found.searches({})), *found.computed):
             assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()
+
+
+@pytest.mark.parametrize(
+    ("entry", "directive", "glued"),
+    [
+        ("", "", False),
+        ("olcSubordinate: TRUE\n", "subordinate\n", True),
+        ("olcSubordinate: advertise\n", "subordinate advertise\n", True),
+        ("olcSubordinate: FALSE\n", "subordinate no\n", False),
+    ],
+)
+def test_a_database_that_is_glued_to_the_one_above_it(entry: str, directive: str, glued) -> None:
+    text = f"database mdb\nsuffix dc=x\n{directive}directory /srv/db\nindex cn eq\nrootdn cn=a,dc=x\n"
+    for read in (indexes_of(DATABASE + entry), indexes_of(text)):
+        assert [one.glued for one in read.backends] == [glued]

@@ -89,6 +89,16 @@ def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
     assert text.count("change <<'LDIF'") == 2
 
 
+def test_what_a_change_costs_searches_is_announced() -> None:
+    place = backend("cn eq")
+    plain, approximate = (
+        add_indexes(LDAP1, place, [Change("cn", one)], configuration(place), SCHEMA).risk for one in ("sub", "approx")
+    )
+    assert "the result 51 (busy)" in plain
+    assert "(cn~=Main 12)" in approximate
+    assert "(cn~=Main 12)" not in plain
+
+
 def test_a_file_is_edited_and_slapindex_run() -> None:
     place = backend("cn eq", entry="", suffix="o=it's,c=de")
     for remedy in (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.index_answers import ProbedIndex
-from ldapdiag.evidence.ldif import SECRETS, entries
+from ldapdiag.evidence.ldif import SECRETS, comparable, entries
 from ldapdiag.sources.live.ldap.entries import EntryBuffer
 from ldapdiag.sources.live.ldap.probe_filters import any_of, filled, is_usable, patterns_of
 from ldapdiag.sources.live.ldap.queries import Query, Scope
@@ -54,10 +54,15 @@ class AnswerProbe:
             definitions = [one for one in backend.definitions if is_probed(one)]
             for suffix in backend.suffixes:
                 if definitions and not suffix.lower().replace(" ", "").startswith(SERVERS_OWN):
-                    self._probe(backend, suffix, definitions)
+                    below = [other for one in configuration.backends for other in one.suffixes if one != backend]
+                    self._probe(backend, suffix, definitions, [one for one in below if is_below(one, suffix)])
 
-    def _probe(self, backend: Backend, suffix: str, definitions: Sequence[IndexDefinition]) -> None:
-        samples = self._samples(suffix, [one.attribute for one in definitions])
+    def _probe(
+        self, backend: Backend, suffix: str, definitions: Sequence[IndexDefinition], others: Sequence[str]
+    ) -> None:
+        """Probe the indexes of one database; `others` are suffixes below its own, whose databases have their own."""
+        read = self._samples(suffix, [one.attribute for one in definitions])
+        samples = {dn: one for dn, one in read.items() if not any(is_below(dn, other) for other in others)}
         for definition in definitions:
             having = [one for one in samples.values() if is_leaf(one) and is_usable(one, definition.attribute)]
             found = self._compare(definition, oldest_and_newest(having))
@@ -179,6 +184,11 @@ def is_probed(definition: IndexDefinition) -> bool:
 def is_leaf(entry: Entry) -> bool:
     """Return whether an entry has none below it, so that a search of its subtree can only find itself."""
     return entry.first("numSubordinates") in {"", "0"} and entry.first("hasSubordinates").upper() != "TRUE"
+
+
+def is_below(dn: str, suffix: str) -> bool:
+    """Return whether a DN equals a suffix or is below it."""
+    return f",{comparable(dn)}".endswith(f",{comparable(suffix)}")
 
 
 def word_of(entry: Entry, key: str) -> int:

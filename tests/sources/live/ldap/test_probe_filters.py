@@ -39,6 +39,12 @@ def test_a_short_value_has_no_substrings() -> None:
     assert filled("(sn=*)", entry("abc"), "sn") == "(sn=*)"
 
 
+def test_an_approximate_match_has_only_words_with_a_phonetic_key() -> None:
+    assert filled("(sn~=@)", entry("Main Street 12 (4)"), "sn") == f"(sn~={escaped('Main Street')})"
+    assert filled("(sn~=@)", entry("12 34"), "sn") == ""
+    assert filled("(sn=@)", entry("12 34"), "sn") == f"(sn={escaped('12 34')})"
+
+
 @pytest.mark.parametrize("value", ["", "a\\b", "a\nb", "x" * 300])
 def test_a_value_that_cannot_be_searched(value: str) -> None:
     assert not is_usable(entry(value), "sn")
