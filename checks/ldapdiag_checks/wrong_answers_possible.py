@@ -9,6 +9,7 @@ from ldapdiag.analysis.indexes.build_states import DOUBTFUL, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.answer_proof import prove_answers
@@ -21,6 +22,7 @@ TITLES = {
     BuildState.WRONG: "does not find entries that have the value",
     BuildState.NEVER_BUILT: "was added and never built, and the server uses it",
     BuildState.RECREATED: "is a default index that a start of the server has added again, without entries",
+    BuildState.ABSENT: "is a default index without an entry, which a start of the server adds again, without entries",
     BuildState.INTERRUPTED: "was built in part only, and the server uses it",
     BuildState.CHANGED: "was changed and not built since",
     BuildState.TEXT_ORDER: "sorts numbers as text, so that ranges miss entries",
@@ -29,6 +31,7 @@ CONFIDENCES = {
     BuildState.WRONG: Confidence.CERTAIN,
     BuildState.NEVER_BUILT: Confidence.LIKELY,
     BuildState.RECREATED: Confidence.LIKELY,
+    BuildState.ABSENT: Confidence.POSSIBLE,
     BuildState.INTERRUPTED: Confidence.LIKELY,
     BuildState.CHANGED: Confidence.POSSIBLE,
     BuildState.TEXT_ORDER: Confidence.LIKELY,
@@ -68,6 +71,7 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
     ## Severity
     - critical: the index lacks entries, certainly or likely.
+    - high: a default index has no entry in its database, so that a start adds it again.
     - high: an index with a matching rule (nsMatchingRule) was changed: its keys have another form then.
     - high: an index of 389-ds sorts numbers as text, and searches for ranges in the log used it (without a note).
     - medium: another index was changed.
@@ -104,7 +108,7 @@ def _why_clear(builds: BuildHistory) -> str:
 
 
 def _severity(one: IndexHistory) -> Severity:
-    if one.state is BuildState.TEXT_ORDER:
+    if one.state in {BuildState.TEXT_ORDER, BuildState.ABSENT}:
         return Severity.HIGH
     if one.state is BuildState.CHANGED:
         return Severity.HIGH if one.definition.rules else Severity.MEDIUM
@@ -155,10 +159,18 @@ def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
     if one.state is BuildState.TEXT_ORDER:
         rule = Change(attribute, "eq", RULE)
         return add_indexes(address, backend, (rule,), configuration, schema, None)
+    if one.state is BuildState.ABSENT:
+        return add_indexes(address, backend, _all_of(one.definition), configuration, schema, None)
     return (
         *prove_answers(address, backend, one.definition, configuration),
         *build_indexes(address, backend, (attribute,), configuration, schema),
     )
+
+
+def _all_of(definition: IndexDefinition) -> tuple[Change, ...]:
+    """Return the changes that add every type and matching rule of an index."""
+    rules = [Change(definition.attribute, type_, rule) for type_ in definition.types for rule in definition.rules]
+    return (*(Change(definition.attribute, type_) for type_ in sorted(definition.types)), *rules)
 
 
 def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory, indexing: ServerIndexes) -> Verdict:

@@ -150,6 +150,31 @@ def test_clear(index_entry: str, events: list[tuple[str, str]]) -> None:
     assert isinstance(judged(index_entry, *events), Clear)
 
 
+TEMPLATE = "dn: cn=sn,cn=default indexes,cn=config,cn=ldbm database,cn=plugins,cn=config\ncn: sn\n"
+
+
+def test_a_default_index_without_an_entry_is_added_again_empty() -> None:
+    """dse.ldif has the entry that a start added only after the next change of cn=config."""
+    template = f"{TEMPLATE}nsSystemIndex: false\nnsIndexType: eq\nnsIndexType: pres\n\n"
+    told = verdicts(*facts_at([backend(entry(created=LOADED), template), errors(BEGUN, (LATER, START))]))
+    (one,) = [each for each in told if isinstance(each, Finding)]
+    assert (one.severity, one.confidence) == (Severity.HIGH, Confidence.POSSIBLE)
+    assert (one.observed["state"], one.observed["attribute"], one.observed["changed"]) == ("absent", "sn", None)
+    text = one.remedies[0].text
+    assert "nsIndexType: pres\nnsIndexType: eq\nLDIF\ntask userRoot sn; } | apply" in text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param([f"{TEMPLATE}nsSystemIndex: true\nnsIndexType: eq\n\n"], id="the server's own"),
+        pytest.param([f"{TEMPLATE}nsIndexType: eq\n\n", index("nsIndexType: none", attribute="SN")], id="type none"),
+    ],
+)
+def test_a_default_index_that_a_start_does_not_add(told: list[str]) -> None:
+    assert isinstance(judged("".join([entry(created=LOADED), *told]), BEGUN, (LATER, START)), Clear)
+
+
 def test_an_index_with_a_time_beside_others_without_is_not_as_old_as_the_database() -> None:
     """Entries that were written while the server was stopped have no times."""
     loaded = f"dn: cn=userRoot,{DATABASES}\ncn: userRoot\nnsslapd-suffix: dc=example,dc=com\n\n{LIST}"

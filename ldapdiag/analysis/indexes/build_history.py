@@ -7,7 +7,7 @@ the builds and starts in the errors log, and the answers of the index itself (`-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -104,12 +104,13 @@ def trace_builds(
     }
     family = indexes.configuration.identity.family
     own_tasks = facts_of(tasks, server.name)
-    histories = (
+    histories = [
         _history(backend, definition, family, logs, starts, probed)
         for backend in indexes.configuration.backends
         for definition in backend.definitions
         if definition.types and not definition.system
-    )
+    ]
+    histories += _absent(indexes)
     return BuildHistory(
         server=server.name,
         host=server.host,
@@ -149,6 +150,24 @@ def _history(
         built=build.started if build else None,
         answer=answer,
     )
+
+
+def _absent(indexes: ServerIndexes) -> Iterator[IndexHistory]:
+    """Yield the default indexes of 389-ds that a database has no entry for.
+
+    A start adds such an index again and uses it as it is; dse.ldif has its entry only after the next change of
+    cn=config.
+    """
+    configuration = indexes.configuration
+    if configuration.identity.family is not Family.DS389 or not configuration.whole:
+        return
+    why = "it is in cn=default indexes and has no entry of its own, so each start of the server adds it again"
+    for backend in configuration.backends:
+        for one in configuration.templates:
+            known = backend.definition(indexes.schema.names(one.attribute)) is not None
+            if backend.definitions and one.types and not one.system and not known:
+                index = replace(one, created=None, modified=None)
+                yield IndexHistory(backend=backend, definition=index, state=BuildState.ABSENT, why=why, logged=False)
 
 
 def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistory:

@@ -35,6 +35,8 @@ class BuildState(StrEnum):
     """Added, never built, and used since the server started."""
     RECREATED = "recreated"
     """A default index that a start of the server has added again, empty."""
+    ABSENT = "absent"
+    """A default index without an entry: each start of the server adds it again, empty if it was not there before."""
     INTERRUPTED = "interrupted"
     CHANGED = "changed"
     """Its entry was changed after the last build; which attribute of the entry is not known."""
@@ -44,7 +46,14 @@ class BuildState(StrEnum):
 
 
 INCOMPLETE = frozenset(
-    {BuildState.WRONG, BuildState.NEVER_BUILT, BuildState.RECREATED, BuildState.INTERRUPTED, BuildState.CHANGED}
+    {
+        BuildState.WRONG,
+        BuildState.NEVER_BUILT,
+        BuildState.RECREATED,
+        BuildState.ABSENT,
+        BuildState.INTERRUPTED,
+        BuildState.CHANGED,
+    }
 )
 DOUBTFUL = INCOMPLETE | {BuildState.TEXT_ORDER}
 
