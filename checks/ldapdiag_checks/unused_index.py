@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.unused_indexes import DAY, HOUR, UnusedIndex, UnusedIndexes
+from ldapdiag.analysis.indexes.unused_indexes import DAY, UnusedIndex, UnusedIndexes
+from ldapdiag.analysis.indexes.worth import HOUR
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

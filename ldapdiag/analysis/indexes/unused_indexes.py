@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.build_states import changed
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.worth import HOUR
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
@@ -32,8 +33,6 @@ FALLBACKS = {
 }
 """The types that slapd and others use if the proper type is not configured."""
 
-
-HOUR = 3600
 DAY = 24 * HOUR
 """Seconds. Applications repeat their searches daily; a shorter log shows what ran in it, not what never runs."""
 

@@ -25,6 +25,7 @@ LEAST_MEAN, LEAST_ONCE = 5 * MILLISECOND, SECOND
 LEAST_TIME = SECOND // 10
 """The time to be saved in all, for each hour of log."""
 HOUR = 3600
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)

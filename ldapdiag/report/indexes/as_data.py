@@ -8,6 +8,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
+from ldapdiag.analysis.indexes.worth import HOUR
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.plan import PlannedIndexes
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
-
-HOUR = 3600
 
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
