@@ -164,6 +164,14 @@ def test_a_default_index_without_an_entry_is_added_again_empty() -> None:
     assert "nsIndexType: pres\nnsIndexType: eq\nLDIF\ntask userRoot sn; } | apply" in text
 
 
+def test_a_live_server_that_does_not_list_a_default_index_has_not_added_it() -> None:
+    told = facts_at([backend(entry(created=LOADED), f"{TEMPLATE}nsIndexType: eq\n\n"), errors(BEGUN, (LATER, START))])
+    asked = "LDAP searches for indexes at ldap://ds1"
+    (one,) = verdicts(*(replace(each, origin=replace(each.origin, asked=asked)) for each in told))
+    assert isinstance(one, Clear)
+    assert one.reason.endswith("before the next start: sn")
+
+
 @pytest.mark.parametrize(
     "told",
     [

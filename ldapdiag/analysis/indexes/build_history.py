@@ -37,6 +37,8 @@ BUILDING = (
 )
 USED_WHEN_BUILT = frozenset({Family.OPENDJ, Family.PING})
 RANGE_FILTERS = (">=@)", "<=@)")
+BY_LDAP = "LDAP searches for "
+"""How the answers of a live server are named."""
 ENOUGH_SAMPLES = 3
 """Entries that an index must find to outweigh what its history suggests."""
 
@@ -156,18 +158,19 @@ def _absent(indexes: ServerIndexes) -> Iterator[IndexHistory]:
     """Yield the default indexes of 389-ds that a database has no entry for.
 
     A start adds such an index again and uses it as it is; dse.ldif has its entry only after the next change of
-    cn=config.
+    cn=config. A live server that does not list it has not added it yet.
     """
     configuration = indexes.configuration
     if configuration.identity.family is not Family.DS389 or not configuration.whole:
         return
     why = "it is in cn=default indexes and has no entry of its own, so each start of the server adds it again"
+    state = BuildState.UNUSED if configuration.origin.asked.startswith(BY_LDAP) else BuildState.ABSENT
     for backend in configuration.backends:
         for one in configuration.templates:
             known = backend.definition(indexes.schema.names(one.attribute)) is not None
             if backend.definitions and one.types and not one.system and not known:
                 index = replace(one, created=None, modified=None)
-                yield IndexHistory(backend=backend, definition=index, state=BuildState.ABSENT, why=why, logged=False)
+                yield IndexHistory(backend=backend, definition=index, state=state, why=why, logged=False)
 
 
 def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistory:
