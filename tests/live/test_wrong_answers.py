@@ -178,6 +178,18 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
     server.restart()
     assert states(ds389.offline()) == {}
 
+    server.stop()
+    server.host.run(["mv", ERRORS, f"{ERRORS}.20261122-010101"])  # as the server renames it
+    server.start()
+    build_line = f"Indexing attribute: {NEW.lower()}"
+    assert build_line not in server.host.run(["cat", ERRORS])
+    capture = ds389.folder.with_name("rotated")
+    code, _, err = ds389.desk.run("collect", "ssh://ldap", "--output", str(capture))
+    assert code == 0, err
+    (errors,) = capture.rglob("errors")
+    assert build_line in errors.read_text()
+    assert states(ds389.verdicts(str(capture))) == {}
+
 
 TASKS = "cn=index,cn=tasks,cn=config"
 

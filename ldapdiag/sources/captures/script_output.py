@@ -49,6 +49,12 @@ HERE = "."
 NAMESPACE = "ns:"
 TIMED_OUT = frozenset({124, 137, 143})
 """Exit codes of timeout(1): its own, and those of a command that it killed (SIGKILL, SIGTERM)."""
+SEARCH, NO_SUCH_OBJECT = "ldapsearch ", 32
+"""A command that exits with the result code of the server."""
+WITHOUT_MONITOR = (
+    "slapd has cn=Monitor only with a monitor database (olcDatabase=monitor): without one, its connections, its "
+    "counters and the end of an online build are not seen"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +239,8 @@ def unusable(section: ScriptSection, target: str) -> Gap | None:
         return Gap(target=target, reason=f"the output of `{ran}` {section.cut}", how=how)
     if section.status in TIMED_OUT:
         return Gap(target=target, reason=f"`{ran}` did not finish in time", how="run it on that host to see why")
+    if section.status == NO_SUCH_OBJECT and ran.startswith(SEARCH):
+        return Gap(target=target, reason=f"`{ran}` found no such entry", how=WITHOUT_MONITOR)
     if section.status != 0:
         outcome = "failed" if section.status is None else f"failed (exit {section.status})"
         return Gap(target=target, reason=f"`{ran}` {outcome}", how="run it on that host to see why")

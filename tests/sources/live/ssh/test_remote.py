@@ -53,8 +53,8 @@ def host(tmp_path, *lines):
         "nonce = hear().partition('=')[2].strip(\"'\")\n"
         "say = lambda *words: print(*words, flush=True)\n"
         "now = '2026-11-20T13:00:01Z'\n"
-        "def section(file, text, status=0, folder='.'):\n"
-        "    say(nonce, 'begin', folder, file, now, 'what was run')\n"
+        "def section(file, text, status=0, folder='.', asked='what was run'):\n"
+        "    say(nonce, 'begin', folder, file, now, asked)\n"
         "    sys.stdout.write(text)\n"
         "    say(nonce, 'end', status, now)\n"
         "def script():\n"
@@ -244,6 +244,14 @@ class TestWhatAHostMaySay:
             ("ssh://app1", "`what was run` did not finish in time"),
             ("ssh://app1 (namespace blue)", "`what was run` failed (exit 1)"),
         ]
+
+    def test_a_slapd_without_a_monitor_database_is_a_gap_that_names_it(self, tmp_path) -> None:
+        asked = "ldapsearch -Y EXTERNAL -b cn=Monitor"
+        argv = host(tmp_path, *WHOLE, "hear()", f"section('x.ldif', '', 32, asked={asked!r})", *DONE)
+        with session(argv) as failing:
+            _, (gap,) = sorted_out(failing.collect())
+        assert gap.reason == f"`{asked}` found no such entry"
+        assert "monitor database" in gap.how
 
     def test_other_namespaces_have_folders_of_their_own(self, tmp_path) -> None:
         argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x', folder='ns:blue')", *DONE)
