@@ -71,7 +71,8 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
     ## Severity
     - critical: the index lacks entries, certainly or likely.
-    - high: a default index has no entry in its database, so that a start adds it again.
+    - high: a default index has no entry in its database, so that a start adds it again; or a start has added it, and
+      no errors log shows whether it was built since.
     - high: an index with a matching rule (nsMatchingRule) was changed: its keys have another form then.
     - high: an index of 389-ds sorts numbers as text, and searches for ranges in the log used it (without a note).
     - medium: another index was changed.
@@ -108,7 +109,7 @@ def _why_clear(builds: BuildHistory) -> str:
 
 
 def _severity(one: IndexHistory) -> Severity:
-    if one.state in {BuildState.TEXT_ORDER, BuildState.ABSENT}:
+    if one.state in {BuildState.TEXT_ORDER, BuildState.ABSENT} or _is_unlogged(one):
         return Severity.HIGH
     if one.state is BuildState.CHANGED:
         return Severity.HIGH if one.definition.rules else Severity.MEDIUM
@@ -119,8 +120,11 @@ def _confidence(one: IndexHistory) -> Confidence:
     """Return how sure it is; without an errors log a default index may have been built since."""
     if one.state is BuildState.TEXT_ORDER and one.answer is not None and one.answer.missing:
         return Confidence.CERTAIN
-    unlogged = one.state is BuildState.RECREATED and not one.logged
-    return Confidence.POSSIBLE if unlogged else CONFIDENCES[one.state]
+    return Confidence.POSSIBLE if _is_unlogged(one) else CONFIDENCES[one.state]
+
+
+def _is_unlogged(one: IndexHistory) -> bool:
+    return one.state is BuildState.RECREATED and not one.logged
 
 
 def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -> Finding:
