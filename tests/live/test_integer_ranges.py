@@ -11,10 +11,17 @@ from __future__ import annotations
 
 import pytest
 
+from facts import address_of, origin
+from lab.directory_servers import DSE, PASSWORD
 from lab.host import Host
 from lab.odd_directory import Asked, ask
 from lab.two_database_servers import two_databases_389
 from lab.two_databases import EXAMPLE, FIRST_UID_NUMBER
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+from ldapdiag.evidence.schema import Schema
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.ds389.index_remedies import add_indexes
 
 LAST = FIRST_UID_NUMBER + EXAMPLE.people - 1
 """Everybody has a number of their own, from FIRST_UID_NUMBER to this."""
@@ -59,3 +66,18 @@ def test_with_the_ordering_rule_and_a_build_it_finds_all(server) -> None:
     assert (first.entries, first.notes) == (LAST - 9944 + 1, SCANS)
     assert (second.entries, second.notes) == (LAST - 20990 + 1, "")
     assert (third.entries, third.notes) == (20, "")
+
+
+def test_an_index_of_a_number_that_no_known_schema_defines_is_not_added(server) -> None:
+    """Without an ordering rule it would sort shadowLastChange as text; the commands read the server's schema first."""
+    backend = Backend(name="userroot", suffixes=(EXAMPLE.suffix,), definitions=())
+    indexes = IndexConfiguration(origin=origin(), identity=ServerIdentity(family=Family.DS389), backends=(backend,))
+    changes = (Change("shadowLastChange", "eq"), Change("displayName", "eq"))
+    remedy = add_indexes(address_of(), backend, changes, indexes, Schema(origin=origin(), types={}))
+    server.host.run(f"umask 077; printf %s {PASSWORD} > /run/password; echo 127.0.0.1 ds1 >> /etc/hosts")
+    before = server.host.run(["cat", DSE])
+    done = server.host.attempt(remedy.text, env={"LDAP_PASSWORD_FILE": "/run/password"})
+    assert done.returncode == 1
+    assert "shadowLastChange is a number without an ordering rule" in done.stderr
+    assert "State: nothing is changed\n" in done.stderr
+    assert server.host.run(["cat", DSE]) == before
