@@ -91,7 +91,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     family = server.family or workload.family
     simulated = SimulatedServer(family, workload, indexes)
     found = [
-        (coverage, databases)
+        (coverage, _scanned(coverage, databases, family))
         for group in _audited(workload.searches, family)
         for databases in [simulated.databases(group.base, group.scope)]
         for coverage in _covered(group, databases, family)
@@ -227,6 +227,17 @@ def _decided(
     asked = databases[:1] if family in NOTING_FAMILIES else databases
     found = [(one.forecast(tree, group.base, group.scope), one) for one in asked]
     return next((one for one in found if one[0].index_use is IndexUse.UNINDEXED), found[0])
+
+
+def _scanned(
+    search: SearchCoverage, databases: Sequence[SimulatedDatabase], family: Family | None
+) -> Sequence[SimulatedDatabase]:
+    """Return the databases in which the search is a scan, if any; all, where the log's notes are about all of them."""
+    tree = search.filter
+    if tree is None or family in NOTING_FAMILIES or len(databases) == 1:
+        return databases
+    found = [(one.forecast(tree, search.group.base, search.group.scope), one) for one in databases]
+    return [one for forecast, one in found if forecast.index_use is IndexUse.UNINDEXED] or databases
 
 
 def _refused(part: GroupPart, family: Family | None) -> int:

@@ -76,9 +76,12 @@ def saves_enough(
 ) -> bool:
     """Return whether a set saves a worthwhile part of a scan's time, and not much less than the best set.
 
-    What fails for lack of an index needs one whatever it takes then; what is quick is not worth one anyway.
+    What fails for lack of an index needs one whatever it takes then, unless the same searches of other accounts would
+    be no faster: their candidates stay as many. What is quick is not worth one anyway.
     """
-    if scan.refused or scan.mean < QUICK:
+    if scan.refused:
+        return not scan.completed or predictions[indexes].time.expected < scan.own_time
+    if scan.mean < QUICK:
         return True
     saved = {each: scan.mean - one.time.expected for each, one in predictions.items()}
     return saved[indexes] >= max(LEAST_SAVED * scan.mean, NEAR_BEST * max(saved.values()))

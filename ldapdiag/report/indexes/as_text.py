@@ -252,9 +252,11 @@ def _why(row: SearchCoverage) -> str:
 
 
 def _needs(row: SearchCoverage) -> str:
-    """Return an index that would help."""
+    """Return indexes that would help, with their databases where a search examines several."""
+    several = len(row.backends) > 1
     wanted: Iterable[str] = (
-        f"{change.attribute} {change.type} {change.rule}".strip() for _, change in sorted(row.sufficient_sets[0])
+        f"{change.attribute} {change.type} {change.rule}".strip() + (f" of {name}" if several else "")
+        for name, change in sorted(row.sufficient_sets[0])
     )
     return f"needs {', '.join(wanted)}"
 

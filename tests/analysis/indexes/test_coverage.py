@@ -1,0 +1,65 @@
+"""How searches of glued databases are found, of a log and a configuration that are written here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from incidents import diagnosed
+from ldapdiag.analysis.indexes.plan import IndexPlan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATABASE = """database mdb
+suffix {suffix}
+directory /srv/{name}
+index objectClass eq
+{lines}
+"""
+UPPER, LOWER = "dc=com", "dc=example,dc=com"
+FULL, ADMIN_LIMIT = 0, 11
+
+
+def written(conn: int, filter_: str, err: int, entries: int, etime: float) -> str:
+    """Return twenty searches of one account."""
+    start = f"6b02fe19.{conn:08x} 0x7fd0ab44f6c0 conn={conn}"
+    text = f"{start} fd=12 ACCEPT from IP=10.0.0.{conn}:43210 (IP=0.0.0.0:389)\n"
+    text += f'{start} op=0 BIND dn="uid=a{conn},dc=com" mech=SIMPLE bind_ssf=0 ssf=0\n'
+    for op in range(1, 21):
+        text += f'{start} op={op} SRCH base="{UPPER}" scope=2 deref=0 filter="{filter_}"\n'
+        text += f"{start} op={op} SEARCH RESULT tag=101 err={err} "
+        text += f"qtime=0.000010 etime={etime:.6f} nentries={entries} text=\n"
+    return text
+
+
+def planned(folder: Path, log: str, *, lower: str, upper: str = "") -> set[tuple[str, str]]:
+    """Return database and attribute of each line of the plan."""
+    (folder / "access.log").write_text(log)
+    (folder / "slapd.conf").write_text(
+        DATABASE.format(suffix=LOWER, name="lower", lines=f"subordinate\n{lower}")
+        + DATABASE.format(suffix=UPPER, name="upper", lines=upper)
+        + "rootdn cn=a,dc=com\n"
+    )
+    (plan,) = diagnosed(folder).facts.every(IndexPlan)
+    return {(change.backend.name, change.attribute.lower()) for change in plan.indexes}
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "expected"),
+    [
+        ("", "", {"{1}mdb", "{2}mdb"}),
+        ("", "index mail eq", {"{1}mdb"}),
+        ("index mail eq", "", {"{2}mdb"}),
+        ("index mail eq", "index mail eq", set()),
+    ],
+)
+def test_each_database_that_is_scanned_needs_the_index(tmp_path: Path, lower, upper, expected) -> None:
+    log = written(1, "(mail=a@x)", FULL, 2, 0.05)
+    assert planned(tmp_path, log, lower=lower, upper=upper) == {(one, "mail") for one in expected}
+
+
+def test_no_index_is_added_for_a_refused_range_that_it_would_make_slower(tmp_path: Path) -> None:
+    log = written(1, "(uidNumber>=100)", FULL, 4000, 0.2) + written(2, "(uidNumber>=100)", ADMIN_LIMIT, 0, 0.001)
+    assert planned(tmp_path, log, lower="index uidNumber eq", upper="") == set()
