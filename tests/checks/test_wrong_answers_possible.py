@@ -214,6 +214,20 @@ def test_not_judged(index_entry: str, events: list[tuple[str, str]]) -> None:
     assert "--probe-answers" in (one.how or "")
 
 
+def test_an_index_added_soon_after_its_database_may_be_empty_if_no_log_reaches_back() -> None:
+    """An import may have filled the database in between."""
+    database = entry("objectClass: top", created=LOADED).replace("employeeNumber", "uid")
+    texts = [backend(database, entry(created="02:01:00"))]
+    (one,) = verdicts(*facts_at([*texts, errors((LATER, START))]))
+    assert isinstance(one, NotJudged)
+    (one,) = verdicts(*facts_at([*texts, errors(BEGUN, (LATER, START))]))
+    assert isinstance(one, Clear)
+    imported = ("02:00:30", "x - import userRoot: Import complete.  Processed 9 entries")
+    (one,) = verdicts(*facts_at([*texts, errors(BEGUN, imported, (LATER, START))]))
+    assert isinstance(one, Finding)
+    assert one.observed["state"] == "never-built"
+
+
 def answers(samples: int, missing: int, attribute: str = "employeeNumber", name: str = "userRoot") -> IndexAnswers:
     one = ProbedIndex(backend=name, attribute=attribute, samples=samples, missing=missing)
     return IndexAnswers(origin=facts.origin("ldap", "index-answers.txt"), indexes=(one,))

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 OF_THE_DATABASE = "cn=ldbm database,cn=plugins,cn=config"
 """The creator of the default indexes that 389-ds adds to a database by itself."""
-AT_ONCE = timedelta(minutes=2)
-"""Indexes added within this time of their database are as empty as it was: 389-ds updates them with each entry."""
+AT_ONCE, SOON = timedelta(seconds=10), timedelta(minutes=2)
+"""Indexes added so soon after their database are as empty as it was: 389-ds updates them with each entry. After the
+first time only if an errors log reaches back that far: else an import may have filled the database before."""
 SAME_CHANGE = timedelta(seconds=5)
 
 
@@ -76,7 +77,7 @@ def by_times(backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, st
         return BuildState.UNKNOWN, "its entry has no time stamp"
     if build is not None and build.started >= at:
         return BuildState.BUILT, f"built at {shown(build.started)}"
-    if build is None and is_as_old_as(backend, at):
+    if build is None and is_as_old_as(backend, at, _soon(backend, logs)):
         return BuildState.BUILT, "as old as its database"
     return _unbuilt(backend, definition, at, logs, starts)
 
@@ -109,14 +110,24 @@ def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) 
     if created is None or modified is None or modified <= created + SAME_CHANGE:
         return False
     build = logs.build_of(backend.name, definition.attribute)
-    return is_as_old_as(backend, created) or (build is not None and build.started >= created)
+    return is_as_old_as(backend, created, _soon(backend, logs)) or (build is not None and build.started >= created)
 
 
-def is_as_old_as(backend: Backend, at: datetime) -> bool:
-    """Return whether a time is that of the addition of a database, which was empty then.
+def _soon(backend: Backend, logs: ErrorsLogs) -> timedelta:
+    began = _added(backend)
+    return SOON if began is not None and logs.first is not None and logs.first <= began else AT_ONCE
 
-    Without its own time it is as old as its oldest index; an index without a time may be older than the others.
+
+def is_as_old_as(backend: Backend, at: datetime, soon: timedelta = SOON) -> bool:
+    """Return whether a time is that of the addition of a database, which was empty then."""
+    began = _added(backend)
+    return began is not None and at <= began + soon
+
+
+def _added(backend: Backend) -> datetime | None:
+    """Return when a database was added; without its own time it is as old as its oldest index.
+
+    An index without a time may be older than the others.
     """
     times = [one.created for one in backend.definitions]
-    began = backend.created or (None if None in times else min(filter(None, times), default=None))
-    return began is not None and at <= began + AT_ONCE
+    return backend.created or (None if None in times else min(filter(None, times), default=None))
