@@ -19,6 +19,8 @@ ATTRIBUTES = {
     "partners-department": "departmentNumber", "partners-given": "givenName",
 }  # fmt: skip
 """Kinds of one equality, and its attribute."""
+AFTERWARDS = 500
+"""Searches after the restart."""
 LANES = {
     "people": Lane(SUFFIX, "sub", "(uid=a00005)"),
     "partners": Lane(PARTNERS.suffix, "sub", "(uid=p00005)"),
@@ -52,7 +54,8 @@ def test_a_server_has_what_the_generator_says(laboratory, family) -> None:
             records = send(server, {name: KINDS[name] for name in ATTRIBUTES}, seed=1, times=2)
             limited = send(server, {"eq-city": KINDS["eq-city"]}, seed=1, times=1, who=probe(STEPS[1]))
             server.restart()
-            send(server, {"eq-uid": KINDS["eq-uid"]}, seed=1, times=1)
+            # The client connects again meanwhile, in each lane.
+            send(server, {"eq-uid": KINDS["eq-uid"]}, seed=1, times=AFTERWARDS)
     for name, several in records.items():
         for one in several:
             kind = KINDS[name]

@@ -38,7 +38,7 @@ ETIME = re.compile(r"(?<= etime=)[\d.]+")
 
 QUESTIONS = {
     "one": Question("(employeeNumber={digits})", TIMES),
-    "a tenth": Question("(title=title 3)", TIMES),
+    "one of 25": Question("(title=title 3)", TIMES),
     "one of a hundred": Question("(l=city 3)", TIMES),
     "two parts": Question("(&(title=title 3)(l=city 3))", TIMES),
     "half": Question("(description=odd)", TIMES),
@@ -71,7 +71,7 @@ def people() -> str:
     """Return everyone as LDIF."""
     unit = f"dn: {PLACE}\nobjectClass: organizationalUnit\nou: people\n"
     numbers = range(PEOPLE)
-    return "\n".join([unit, *(PERSON.format(n, n % 40, n % 10, n % 100, ("even", "odd")[n % 2]) for n in numbers)])
+    return "\n".join([unit, *(PERSON.format(n, n % 40, n % 25, n % 100, ("even", "odd")[n % 2]) for n in numbers)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def test_only_what_saves_time_is_planned(loop) -> None:
 
 
 def test_times_are_as_predicted(loop) -> None:
-    shapes = {"one": "(employeeNumber=?)", "a tenth": "(title=?)", "one of a hundred": "(l=?)"}
+    shapes = {"one": "(employeeNumber=?)", "one of 25": "(title=?)", "one of a hundred": "(l=?)"}
     shapes |= {"two parts": "(&(title=?)(l=?))"}
     predicted = {one["shape"]: one["after_seconds"]["expected"] for one in loop.audits[0]["predicted"]}
     before, after = loop.seconds

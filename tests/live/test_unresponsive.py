@@ -38,7 +38,7 @@ LOOP = "package Hung; sub new { bless {}, shift } sub init { 0 } sub search { 1 
 def ask(application: Application, host: Host) -> None:
     """Let an application send a request on each of its connections; wait until none of them is read."""
     application.begin("use")
-    wait_for(lambda: unread(host) >= COUNT, "the requests do not arrive")
+    wait_for(lambda: unread(host) >= COUNT, "the requests do not arrive", seconds=60)
 
 
 def unread(host: Host) -> int:

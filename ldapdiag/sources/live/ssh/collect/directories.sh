@@ -151,7 +151,8 @@ OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout 
     olcupdatedn"
 OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
-    olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir"
+    olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir
+    olcsubordinate"
 MOST_OVERLAYS=200
 
 # find_openldap PID: set openldap_config to its configuration, a folder or a file; return whether it is readable.
