@@ -29,8 +29,9 @@ TIMES, ROUNDS, ENOUGH = 4, 8, 1.0
 machine: the quickest round counts, for another program may have emptied the processor's caches in the others."""
 SLOWER = 10
 """The log has the times of a machine so many times slower: there, each scan takes long enough to be worth an index."""
-NEAR = 2
-"""Times that a predicted time may differ from the one measured."""
+NEAR = 3
+"""Times that a predicted time may differ from the one measured. The goal is 2 for nine searches of ten, on a machine
+without other work: the experiment `index-incident` measures that. Here others run meanwhile, and empty the caches."""
 LONG = 0.05
 """The share of a scan's time below which only that is compared: connecting and binding, which are in the processor time
 of a few searches, take as long. The times that matter to a user (5 ms after scans of 50) are above it."""
