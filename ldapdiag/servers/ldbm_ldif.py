@@ -71,7 +71,7 @@ def ldif_restore(one: EntryChange, backend: Backend) -> list[str]:
         *(ldif_line("nsMatchingRule", value) for value in known.rules),
         # As matching rules, because the attributes of this name need another object class.
         *(f"nsMatchingRule: nsSubStr{name}={length}" for name, length in lengths.items() if length is not None),
-        *(ldif_line("nsIndexIDListScanLimit", _scan_limit_value(limit)) for limit in known.scan_limits),
+        *(ldif_line("nsIndexIDListScanLimit", scan_limit_value(limit)) for limit in known.scan_limits),
     ]
 
 
@@ -99,7 +99,8 @@ def _types(how: str, types: Iterable[str]) -> list[str]:
     return [f"{how}: nsIndexType", *(f"nsIndexType: {one}" for one in types)]
 
 
-def _scan_limit_value(limit: ScanLimit) -> str:
+def scan_limit_value(limit: ScanLimit) -> str:
+    """Return the value of nsIndexIDListScanLimit."""
     parts = [f"limit={limit.limit}"]
     parts += [f"type={','.join(sorted(limit.types))}"] if limit.types else []
     parts += [f"flags={','.join(sorted(limit.flags)).upper()}"] if limit.flags else []

@@ -89,8 +89,8 @@ def saves_enough(
 
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:
     """Return why a set of indexes that removes a scan saves no time."""
-    changed = {change.attribute.lower() for _, change in indexes}
-    found = [each for each in assertions(trial.filter) if trial.database.leaf(each).assertion.attribute in changed]
+    attributes = {change.attribute.lower() for _, change in indexes}
+    found = [each for each in assertions(trial.filter) if trial.database.leaf(each).assertion.attribute in attributes]
     assertion = next(iter(found or assertions(trial.filter)))
     wanted = ", ".join(sorted(f"{change.attribute} {change.type}" for _, change in indexes))
     entries = counted(round(prediction.candidates.expected), "entry", "entries")

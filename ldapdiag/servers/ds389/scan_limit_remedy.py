@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
+from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Remedy, RemedyKind, Where, is_attribute_type, ldif_line
 from ldapdiag.servers.ldap_tools import modify, shown
-from ldapdiag.servers.ldbm_ldif import backend_name, container
+from ldapdiag.servers.ldbm_ldif import backend_name, container, scan_limit_value
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
@@ -37,7 +38,7 @@ def raise_scan_limit(
         return None
     limit = _rounded_up(entries + entries // 4)
     entry = f"cn={definition.attribute},{container(backend)}"
-    value = f"nsIndexIDListScanLimit: limit={limit} type={type_}"
+    value = f"nsIndexIDListScanLimit: {scan_limit_value(ScanLimit(limit=limit, types=frozenset({type_})))}"
     return Remedy(
         title=f"Raise the scan limit of {definition.attribute} ({type_}) to {limit:,} entries",
         target=server.name,
