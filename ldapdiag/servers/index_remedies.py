@@ -6,15 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind
-from ldapdiag.servers.ds389.index_build import BUILDING
-from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import preceded
-from ldapdiag.servers.openldap.offline_build import STOPPED
-from ldapdiag.servers.openldap.online_build import WATCH
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.filter_tree import Node
@@ -23,9 +19,6 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.product_interfaces import IndexRemedies
     from ldapdiag.servers.server_address import ServerAddress
-
-LIBRARIES = (FUNCTIONS, BUILDING, WATCH, STOPPED)
-"""Functions of the shell that blocks of commands share, of every product."""
 
 
 def add_indexes(
@@ -110,6 +103,12 @@ def expected_in_log(family: Family | None) -> str:
     """Return a sentence: what the access log shows of a search that an index answers."""
     module = _module(family) if family else None
     return module.EXPECTED_IN_LOG if module else "It must be answered within milliseconds."
+
+
+def libraries_of(families: Iterable[Family | None]) -> list[str]:
+    """Return the functions of the shell that blocks of commands of these products share, each once."""
+    modules = (_module(family) for family in families if family)
+    return list(dict.fromkeys(library for module in modules if module for library in module.LIBRARIES))
 
 
 def between_ldif(family: Family | None) -> str:

@@ -60,6 +60,8 @@ class IndexRemedies(Protocol):
 
     EXPECTED_IN_LOG: str
     """A sentence: what the access log shows of a search that an index answers."""
+    LIBRARIES: tuple[str, ...]
+    """Functions of the shell that its blocks of commands share."""
     BETWEEN_LDIF: str
     """A sentence: what must have ended before the LDIF of another database is applied; empty: nothing."""
 

@@ -13,7 +13,7 @@ from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.index_answers import FUNCTIONS
-from ldapdiag.servers.index_remedies import LIBRARIES, add_indexes, between_ldif, without_ldif
+from ldapdiag.servers.index_remedies import add_indexes, between_ldif, libraries_of, without_ldif
 from ldapdiag.servers.shell_session import SESSION, is_block, without_libraries
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def as_script(diagnosis: Diagnosis) -> str:
     shell = [one for one in remedies if one.kind is RemedyKind.SHELL]
     if not shell:
         return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
-    libraries = [one for one in LIBRARIES if any(is_block(remedy.text) and one in remedy.text for remedy in shell)]
+    blocks = [remedy for remedy in shell if is_block(remedy.text)]
+    shared = libraries_of(remedy.family for remedy in blocks)
+    libraries = [one for one in shared if any(one in remedy.text for remedy in blocks)]
     addresses = addresses_of(shell)
     steps = [_step(one, addresses, libraries) for one in shell]
     head = [f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, AT_SERVER]

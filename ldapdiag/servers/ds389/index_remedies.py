@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
 from ldapdiag.servers.ds389.index_blocks import adding, definitions, dropping, task_entry, undoing_add, undoing_drop
-from ldapdiag.servers.ds389.index_build import TASKS
+from ldapdiag.servers.ds389.index_build import BUILDING, TASKS
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
+LIBRARIES: tuple[str, ...] = (FUNCTIONS, BUILDING)
 BETWEEN_LDIF = ""
 
 FIRST_WITH_LMDB = (2, 1)

@@ -16,6 +16,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
 from ldapdiag.servers.dsee.index_blocks import checked
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager, host, modify, port
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
+LIBRARIES: tuple[str, ...] = (FUNCTIONS,)
 BETWEEN_LDIF = ""
 
 TYPES = ("pres", "eq", "sub", "approx")

@@ -12,6 +12,7 @@ from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, set_by, suffixes_of, to_add, to_build
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
+LIBRARIES: tuple[str, ...] = (FUNCTIONS,)
 BETWEEN_LDIF = ""
 
 ORACLE = "Oracle Unified Directory"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.openldap import build_times
@@ -32,6 +33,8 @@ from ldapdiag.servers.openldap.index_commands import (
     procedure_of,
     suffix_of,
 )
+from ldapdiag.servers.openldap.offline_build import STOPPED
+from ldapdiag.servers.openldap.online_build import WATCH
 from ldapdiag.servers.openldap.slapd_conf import shown
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND
 
@@ -49,6 +52,7 @@ EXPECTED_IN_LOG = (
     "It must be answered within milliseconds: slapd does not log unindexed searches, but from 2.5 on its SEARCH RESULT "
     "in the log has an etime."
 )
+LIBRARIES: tuple[str, ...] = (FUNCTIONS, WATCH, STOPPED)
 BETWEEN_LDIF = (
     "Apply this part, without the number signs, only when ldapsearch -b cn=Threads,cn=Monitor -s one "
     "'(monitoredInfo=*online_index*)' finds no entry: a change of cn=config while an index is built stops every "

@@ -12,6 +12,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
 from ldapdiag.servers.dsconfig_indexes import IndexTool, set_by, to_add, to_build
+from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ping.remedies import dsconfig
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 EXPECTED_IN_LOG = (
     "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."
 )
+LIBRARIES: tuple[str, ...] = (FUNCTIONS,)
 BETWEEN_LDIF = ""
 
 NOT_TESTED = "Taken from the documentation, not tested."
