@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import every_table
 import index_advice
+import instructions
 import live_diagnosis
 import live_sockets
 import log_hostile
@@ -37,6 +38,7 @@ def main() -> None:
             starting.figures(),
             live_diagnosis.figures(),
             log_speed.figures(tables),
+            instructions.figures(tables),
             index_advice.figures(tables),
         ):
             for figure in figures:

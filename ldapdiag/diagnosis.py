@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.evidence.history import History
 
 T = TypeVar("T")
 
@@ -146,17 +147,20 @@ def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all
     return taken, origin.snapshot, origin.understood, origin.path
 
 
-def diagnose(bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = False) -> Diagnosis:
-    """Attribute the facts to hosts, join them, and run every check."""
+def diagnose(
+    bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = False, earlier: History | None = None
+) -> Diagnosis:
+    """Attribute the facts to hosts, join them, and run every check. Earlier runs are of all servers."""
     attribution = attribute(bundle)
+    read = (*attribution.facts, *([earlier] if earlier else []))
     facts = Facts()
-    for fact in (*attribution.facts, *attribution.hosts, *attribution.servers):
+    for fact in (*read, *attribution.hosts, *attribution.servers):
         facts.add(fact)
     facts.every(Instance)  # the first to be joined: the other facts are about one
     judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
     return Diagnosis(
         bundle=Bundle(
-            facts=attribution.facts,
+            facts=read,
             gaps=bundle.gaps + attribution.gaps,
             passed_over=bundle.passed_over,
             ldap_ports=bundle.ldap_ports,

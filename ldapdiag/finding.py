@@ -36,6 +36,27 @@ def severity_of_share(share: float, seconds: float) -> Severity:
     return Severity.MEDIUM if share >= 0.1 and seconds >= 10 else Severity.LOW
 
 
+LONG, HOPELESS, ENOUGH = 0.96, 30.0, 0.1
+"""Seconds. LONG is 1 s, less the 4 % within which quantiles are right."""
+FEWEST = 10
+
+
+def severity_of_times(
+    *, half: float, tenth: float, hundredth: float, worst: float, total: float, count: int
+) -> Severity | None:
+    """Return the severity of operations that wait, by their times in seconds; None for quick ones.
+
+    high: half took 1 s or more, and a minute in total; medium: 1 in 10 did, and 10 s in total, or one took 30 s;
+    low: 1 in 100 did, or 10 or more took 100 ms on average, and 5 s in total.
+    """
+    if half >= LONG and total >= 60:
+        return Severity.HIGH
+    if worst >= HOPELESS or (tenth >= LONG and total >= 10):
+        return Severity.MEDIUM
+    long = hundredth >= LONG or (count >= FEWEST and total >= ENOUGH * count)
+    return Severity.LOW if long and total >= 5 else None
+
+
 class Confidence(StrEnum):
     """How certain a finding is."""
 
@@ -87,6 +108,14 @@ class NotJudged:
         """Return the verdict on a subject for which a fact is missing; `about` is put before the reason."""
         reason = f"{about}: {missing.reason}" if about else missing.reason
         return cls(subject=subject, reason=reason, missing=missing.lacks, how=missing.how)
+
+
+def clear_unless(unlisted: str, *, subject: str, reason: str) -> Clear | NotJudged:
+    """Return Clear; or NotJudged where a full table, or searches without result, may hide a finding (`unlisted`)."""
+    if not unlisted:
+        return Clear(subject=subject, reason=reason)
+    how = "the log of a shorter period (--since, --until), or one with the results"
+    return NotJudged(subject=subject, reason=unlisted, missing=("access-log",), how=how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,13 @@ class Read:
         """The positions of records of more than 64 MiB; only their beginnings were scanned."""
 
 @final
+class Counts:
+    """The counts of a chunk, which take less memory here than in plain form."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the plain form (ldapdiag/evidence/log/plain.py), once."""
+
+@final
 class Scan:
     """Counts one chunk of one stream, whose records are fed in order. It releases the interpreter lock."""
 
@@ -65,7 +72,7 @@ class Scan:
     def read(self, location: str, inode: tuple[int, int] | None, start: int, end: int, watch: Watch) -> Read:
         """Scan the whole records between two positions of a file, and the one that its end cuts off.
 
-        It stops early when the scan is heavy or over, the watch is stopped, or the file has shrunk. OSError if the file
+        It stops early when the scan is heavy, the watch is stopped, or the file has shrunk. OSError if the file
         cannot be read.
         """
 
@@ -73,9 +80,9 @@ class Scan:
     def is_heavy(self) -> bool:
         """Return whether the undecided state is so large that the chunk should be taken now."""
 
-    @property
-    def is_over(self) -> bool:
-        """Return whether a record past `until` was read."""
+    def take(self) -> list[tuple[str, Counts]]:
+        """Return the parts of the chunk in their order, and reset the scan.
 
-    def take(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """Return the chunks before `since` and from then on, in plain form, and reset the scan."""
+        A part has consecutive records in one place: `before`, `within` or `later` than the period, or `untimed`: lines
+        before the first record with a time.
+        """

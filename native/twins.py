@@ -26,7 +26,7 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 """The folders of the Python twins."""
 
 PARTS = {
-    "border": "period",
+    "border": "period_counts",
     "pending_requests": "connection",
     "result_fields": "scan",
     "results": "scan",
@@ -37,9 +37,9 @@ PARTS = {
 
 ALONE = {
     "bindings": "the Python bindings of the crate",
-    "clock_history": "the reference divides a chunk at the limits of the period before it scans",
     "dialects": "a list; the tests check each of its entries",
     "fields": "primitives that regular expressions provide in the reference",
+    "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
     "lib": "the list of modules",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",

@@ -40,7 +40,7 @@ class Conversations:
         op = self._next(number)
         self.scan.search(number, op, self._tick(), base, scope, filter_)
         self.now += etime
-        self.scan.result(number, op, self._tick(), SEARCH, err, etime, wait, 1, notes)
+        self.scan.result(number, op, self._tick(), SEARCH, err, etime, wait, None, 1, notes)
 
     def close(self, number, code=b"U1"):
         self.scan.closed(number, self._tick(), code)

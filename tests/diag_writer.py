@@ -19,12 +19,18 @@ SEQUENCE = (255, 4711)
 """Number of the request, and port of who asked."""
 
 
-def tcp_info(order: str, *, size: int = 284, last_received: int = 7000) -> bytes:
-    """Return a struct tcp_info: idle as said, 5 s since the last ACK, 2 ms busy, 146 bytes sent and 96 received."""
+def tcp_info(
+    order: str, *, size: int = 284, last_received: int = 7000, busy: int = 2500, backoff: int = 0, timeout: int = 0
+) -> bytes:
+    """Return a struct tcp_info: idle as said, 5 s since the last ACK, 146 bytes sent and 96 received.
+
+    It was `busy` for so many microseconds, as is the `timeout` of its retransmission.
+    """
     words = bytearray(284)
     for at, kind, value in (
         *((52, "I", last_received), (56, "I", 5000), (120, "Q", 147), (128, "Q", 96)),
-        *((168, "Q", 2500), (200, "Q", 146)),
+        *((168, "Q", busy), (200, "Q", 146)),
+        *((4, "B", backoff), (8, "I", timeout), (44, "I", 800)),
     ):
         field = pack(order + kind, value)
         words[at : at + len(field)] = field

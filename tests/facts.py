@@ -16,6 +16,8 @@ from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.forecast import DescriptorForecast
+from ldapdiag.analysis.load.past_exhaustion import LimitReached
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -152,9 +154,11 @@ def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:
     return Monitor(origin=origin(name="cn-monitor.ldif"), identity=identity, **counters)
 
 
-def monitored(count: int, client: str = APP1, account: str = "uid=app,dc=example") -> tuple[MonitoredConnection, ...]:
+def monitored(
+    count: int, client: str = APP1, account: str = "uid=app,dc=example", **traits: Any
+) -> tuple[MonitoredConnection, ...]:
     """Return so many connections as cn=monitor lists them."""
-    return tuple(MonitoredConnection(account=account, client=client) for _ in range(count))
+    return tuple(MonitoredConnection(account=account, client=client, **traits) for _ in range(count))
 
 
 def settings(host: str = "fw", **values: int) -> KernelSettings:
@@ -211,9 +215,13 @@ GROUPED: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
         {
             "idle_seconds": "matched",
             "idle_before_loss": "before_loss",
+            "one_event": "one_event",
+            "timers_shown": "timers_shown",
+            "lost_sooner": "lost_sooner",
             "ghost_ages": "ghosts",
             "ages_of_running": "ghosts_of_running_clients",
             "probed": "probed",
+            "all_probed": "all_probed",
         },
     ),
     "tables": (TableQuality, {"headerless": "headerless", "partial": "partial", "unreadable": "unreadable"}),
@@ -245,12 +253,27 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
         "used_source": "/proc/PID/fd",
         "exact": True,
         "limit_source": "Max open files of the process",
-        "rate_per_hour": None,
-        "exhaustion_reports": (),
+        "forecast": DescriptorForecast(not_because="no evidence shows its connections at two times"),
+        "reached": (),
         "recovered": False,
         "origins": ("ldap/proc-fd-count.txt",),
     }
     return Descriptors(server="ldap", used=used, limit=limit, **known | facts)
+
+
+def forecast(
+    median: float, earliest: float | None = None, latest: float | None = None, **facts: Any
+) -> DescriptorForecast:
+    """Return a forecast in hours, a tenth of it wide at each side unless said so, from an access log of a day."""
+    known = {"rates": (9.0, 10.0, 11.0), "source": "its access log", "readings": 24, "hours": 24.0}
+    earliest = 0.9 * median if earliest is None else earliest
+    return DescriptorForecast(median=median, earliest=earliest, latest=latest or 1.1 * median, **known | facts)
+
+
+def reached(meaning: str = "accepted and closed at once: no descriptor left", count: int = 15) -> LimitReached:
+    """Return a sign that the limit was reached, in the log of a server."""
+    clause = f"{meaning} ({count} times)"
+    return LimitReached(meaning=meaning, count=count, first=START, last=START, source="ldap/slapd.log", clause=clause)
 
 
 def nobodys(fact: Any) -> Any:

@@ -185,7 +185,7 @@ HOSTILE = (
         what="failed binds of many",
         lines=_refused,
         told={**CONNECTIONS, "operations.bind": 1},
-        caps=frozenset({"failures", "clients"}),
+        caps=frozenset({"attribution", "clients"}),
     ),
     Hostile(
         what="result codes and notes",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from ldapdiag.sources.logs.asked_period import AskedPeriod, AskedTime
+
 BEGIN = datetime(2026, 11, 20, 8, tzinfo=UTC)
 HEADER = "\t389-Directory/2.3.1 B2025.016.1616\n\tlocalhost:{port} (/etc/dirsrv/slapd-corp)\n\n"
 
@@ -16,6 +18,15 @@ def header(port: int = 389) -> bytes:
 def at(seconds: float) -> int:
     """Return a time so many seconds after the first one, as nanoseconds since 1970."""
     return int(BEGIN.timestamp()) * 10**9 + round(seconds * 1e9)
+
+
+def period(since: int | None = None, until: int | None = None) -> AskedPeriod:
+    """Return a period between two times in nanoseconds since 1970."""
+
+    def asked(time: int | None) -> AskedTime | None:
+        return None if time is None else AskedTime(text=str(time), by_end=lambda _: (time, time), needs_end=False)
+
+    return AskedPeriod(since=asked(since), until=asked(until))
 
 
 def stamp(seconds: float) -> str:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION, named, scan_chunk
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.merge import merge
-from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.records import whole_lines
 
 if TYPE_CHECKING:
     import pytest
+
+    from ldapdiag.evidence.log.segment import Segment
 
 BUFFER = 5_000
 HEAVY = 20_000
@@ -41,31 +42,37 @@ class Read:
         self.too_long: list[int] = []
 
 
+class Counts:
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+
+    def plain(self) -> Segment:
+        return self._segment
+
+
 class Scan:
     def __init__(self, dialect: str, *, since: int | None = None, until: int | None = None, **_: Any) -> None:
         self._dialect = named(dialect)
         self._period = Period(since, until)
-        self._pieces: list[Segment | None] = [None, None]
+        self._parts: list[tuple[Place, Segment]] = []
         self._bytes = 0
-        self.is_over = False
 
     def feed(self, data: bytes) -> None:
         data = whole_lines(data)
         self._bytes += len(data)
-        before, within, self.is_over = self._period.divide(self._dialect, data, Hints())
-        if within:
-            self._period = Period(None, self._period.until)
-        for number, some in enumerate((before, within)):
-            if some:
-                piece, total = scan_chunk(self._dialect, some), self._pieces[number]
-                self._pieces[number] = piece if total is None else merge(total, piece)
+        for place, some in self._period.divide(self._dialect, data, Hints()):
+            part = scan_chunk(self._dialect, some)
+            if self._parts and self._parts[-1][0] is place:
+                self._parts[-1] = (place, merge(self._parts[-1][1], part))
+            else:
+                self._parts.append((place, part))
 
     def read(self, location: str, inode: tuple[int, int], start: int, end: int, watch: Watch) -> Read:
         with FileIO(location) as stream:
             status = os.fstat(stream.fileno())
             if inode != (status.st_dev, status.st_ino):
                 return Read(None)
-            while start < end and not (watch.stopped or self.is_heavy or self.is_over):
+            while start < end and not (watch.stopped or self.is_heavy):
                 stream.seek(start)
                 data = stream.read(min(BUFFER, end - start)) or b""
                 watch.read += len(data)
@@ -81,9 +88,9 @@ class Scan:
     def is_heavy(self) -> bool:
         return self._bytes > HEAVY
 
-    def take(self) -> tuple[Segment | None, ...]:
-        self._bytes, pieces, self._pieces = 0, self._pieces, [None, None]
-        return tuple(pieces)
+    def take(self) -> list[tuple[Place, Counts]]:
+        self._bytes, parts, self._parts = 0, self._parts, []
+        return [(place, Counts(segment)) for place, segment in parts]
 
 
 def put_in(monkeypatch: pytest.MonkeyPatch, **other: object) -> None:

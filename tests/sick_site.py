@@ -13,8 +13,9 @@ import facts
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.sockets import Timer
 from reading import facts_of
@@ -53,6 +54,7 @@ def access_log() -> AccessLog:
     log = Log()
     log.visits(10_000, facts.OTHER, every=9.0, code=b"B1")
     log.visits(30, "10.77.6.1", asks=False)
+    log.visits(30, "10.77.6.3", every=60, code=b"T1", lives=20)
     log.refuses(50, client=facts.APP2)
     for number in range(25):
         log.refuses(4, f"uid=user{number},dc=example".encode(), "10.77.6.2")
@@ -64,6 +66,9 @@ def access_log() -> AccessLog:
     log.searches(
         asking, 50, b"(objectClass=device)", took=60.0, notes=b"U", base=b"dc=example", sorting=Sorting(b"cn", 6000, 0)
     )
+    for op in range(51, 81):
+        log.operates(asking, op, MODIFY, b"uid=joe,ou=people,dc=example", took=4.0)
+        log.binds(asking, op=op + 50, took=2.0, mechanism=b"GSSAPI")
     return log.fact()
 
 
@@ -137,11 +142,20 @@ def bundle() -> Bundle:
         *(facts.table(server_rows(), taken=moment) for moment in (0, LATER)),
         *(facts.table(STRANDED, "app1", taken=moment) for moment in (0, LATER)),
         *(facts.table(alive, "app2", taken=moment) for moment in (0, LATER)),
-        facts.monitor(threads=16, busy_threads=16, queued_operations=20, connections_at_max_threads=1),
-        Configuration(origin=facts.origin(name="cn-config.ldif"), identity=facts.DS389, idle_timeout_seconds=0),
+        facts.monitor(
+            threads=16,
+            busy_threads=16,
+            queued_operations=20,
+            connections_at_max_threads=1,
+            connections=facts.monitored(200, facts.APP2, operations_started=2, operations_completed=2),
+        ),
+        Configuration(origin=facts.origin(name="cn-config.ldif"), identity=facts.DS389, idle_timeout_seconds=1800),
         ProcessLimits(origin=facts.origin(name="limits.txt"), open_files_soft=400, open_files_hard=400),
         DescriptorCount(origin=facts.origin(name="fds.txt"), open=395),
         facts.settings(max=200, tcp_timeout_established=30),
+        KernelSettings(
+            origin=facts.origin("app2", "sysctl.txt"), values={"net.ipv4.ip_local_port_range": "40000\t40239"}
+        ),
         facts.flows(LIVING),
         facts.sessions(HELD, GONE, taken=LATER),
         access_log(),

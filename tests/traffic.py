@@ -12,7 +12,7 @@ from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
-from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.scan import SIMPLE, Scan
 from ldapdiag.evidence.log.sorting import Sorting
 
 if TYPE_CHECKING:
@@ -48,11 +48,21 @@ class Log:
         self.scan.opened(self.number, at(self.now), client.encode())
         return self.number
 
-    def binds(self, number: int, dn: bytes = FOO, err: int = 0, op: int = 0, wait: float | None = None) -> None:
+    def binds(
+        self,
+        number: int,
+        dn: bytes = FOO,
+        err: int = 0,
+        op: int = 0,
+        wait: float | None = None,
+        *,
+        took: float = 0.001,
+        mechanism: bytes = SIMPLE,
+    ) -> None:
         """Bind, and have the result."""
-        self.scan.bind(number, op, at(self.now), dn)
+        self.scan.bind(number, op, at(self.now), dn, mechanism)
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(self.now), BIND, err, SECOND // 1000, waited)
+        self.scan.result(number, op, at(self.now), BIND, err, round(took * SECOND), waited)
 
     def searches(
         self,
@@ -75,7 +85,26 @@ class Log:
             self.scan.sorting(number, op, at(self.now), sorting)
         self.now += took
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(self.now), SEARCH, err, round(took * SECOND), waited, entries, notes)
+        self.scan.result(number, op, at(self.now), SEARCH, err, round(took * SECOND), waited, None, entries, notes)
+
+    def operates(
+        self,
+        number: int,
+        op: int,
+        kind: int,
+        target: bytes,
+        *,
+        took: float = 0.001,
+        err: int = 0,
+        wait: float | None = None,
+        apart: float | None = None,
+    ) -> None:
+        """Send an operation that is neither a search nor a BIND, and have the result; the next begins `apart` later."""
+        begun = self.now
+        self.scan.request(number, op, at(begun), kind, target)
+        waited = None if wait is None else round(wait * SECOND)
+        self.scan.result(number, op, at(begun + took), kind, err, round(took * SECOND), waited)
+        self.now = begun + (took if apart is None else apart)
 
     def closes(self, number: int, code: bytes = b"U1") -> None:
         """Close a connection."""
@@ -124,7 +153,7 @@ class Log:
 
     def segment(self) -> Segment:
         """Return what it all adds up to."""
-        return finish(merge(start(), self.scan.finish()))
+        return finish(merge(start(self.scan.segment.caps), self.scan.finish()))
 
     def fact(self, host: str = "ldap", family: Family = Family.DS389) -> AccessLog:
         """Return the fact that gathering would read; the log must not be written any more."""

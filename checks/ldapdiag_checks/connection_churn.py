@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.responsiveness import Responsiveness
-from ldapdiag.analysis.log.searches import below
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME, display_name
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tables import OTHER, ClientRow
+from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.wording import counted
@@ -100,8 +100,9 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
         )
         how = f"an access log of at least {SHORTEST:.0f} s"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
-    if segment.clients.full:
-        reason = "the access log has more clients than are counted separately"
+    if segment.clients.full and segment.clients.omitted >= SOME // 2:
+        bound = f"one that is not listed had at most {segment.clients.omitted:,} connections and operations"
+        reason = f"the access log has more clients than are counted separately; {bound}"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
     opened = counted(segment.opened, "connection")
     reason = f"{opened} in {traffic.seconds:,.0f} s: no client opens one for nearly every operation"

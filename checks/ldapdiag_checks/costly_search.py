@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch, is_unindexed
+from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
+from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
@@ -19,6 +22,8 @@ from ldapdiag.wording import are, counted
 LEAST_SHARE = 0.01
 ONCE, HOPELESS = SECOND, 30 * SECOND
 SLOW, CHEAP = SECOND // 10, SECOND // 200
+TOGETHER, TOGETHER_SHARE = 10 * SECOND, 0.1
+"""The time of slow searches of many kinds that matters, and its share of all search time."""
 MOST = 10
 """Findings, and clients and accounts named in each."""
 
@@ -39,6 +44,9 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     Excluded: searches of one entry (scope base), later pages of a paged search, and filters whose only fault is an
     attribute that the schema does not have (389-ds: F). Active Directory logs only expensive searches (event 1644),
     so a share is a share of those.
+
+    Not judged: slow searches of many kinds, each below 1 %, that take 10 s and a tenth of the time together; and
+    searches without a result (3 or more, and a tenth of their kind), whose time is not in the log.
 
     ## Severity
     - high: half of all search time and a minute or more; or one that took 30 s.
@@ -69,11 +77,11 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     costly = [(search, search.slowest) for search in searches if search.slowest and is_costly(search, search.slowest)]
     for search, worst in costly[:MOST]:
         yield _finding(server, traffic, search, worst, plan)
-    yield _of_other_searches(server, [search for search, _ in costly], searches, total)
+    yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
 
 
 def _of_other_searches(
-    server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int
+    server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int, unlisted: int
 ) -> Verdict:
     """Return the verdict on all other searches: not costly, or with an unknown filter."""
     subject = f"other searches of {server.name}" if costly else server.name
@@ -92,9 +100,32 @@ def _of_other_searches(
         reason = f"{_took(nameless)}, with unknown filters: requests before the log, or too many distinct filters"
         how = "the log before this one, or the log of a shorter period"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    if unlisted >= max(LEAST_SHARE * total, 1):
+        reason = f"more filters than are counted separately: one that is not listed took at most {_seconds(unlisted)}"
+        how = "the log of a shorter period"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    if lacking := without_result(others):
+        how = "the log after this one; or these searches, with ldapsearch and without a time limit"
+        return NotJudged(subject=subject, reason=lacking, missing=(AccessLog.kind,), how=how)
+    if scattered := _scattered(others, total):
+        return NotJudged(subject=subject, reason=scattered, how="ldapdiag log --format json")
     besides = f", except searches of one entry: {_took(slow)}" if slow else ""
     reason = f"{_took(others)} of {_seconds(total)}, and none of them is both slow and 1 % of all search time{besides}"
     return Clear(subject=subject, reason=reason)
+
+
+def _scattered(searches: Iterable[SearchGroup], total: int) -> str:
+    """Return what slow searches took together, where each kind takes less than 1 % of all time; empty: little."""
+    slow = [each for each in searches if each.scope != "base" and each.mean >= SLOW]
+    time = sum(each.etime for each in slow)
+    if time < max(TOGETHER, TOGETHER_SHARE * total):
+        return ""
+    shapes = Counter[str]()
+    for each in slow:
+        shapes[each.shape] += each.etime
+    ((shape, most),) = shapes.most_common(1)
+    kinds = counted(len(slow), "kind")
+    return f"{_took(slow)}, of {kinds} with less than 1 % of all search time each; most {shape}, {_seconds(most)}"
 
 
 def _took(searches: list[SearchGroup]) -> str:
@@ -102,12 +133,12 @@ def _took(searches: list[SearchGroup]) -> str:
     return f"{count} took {_seconds(sum(each.etime for each in searches))}"
 
 
-def is_costly(search: SearchGroup, worst: SlowestSearch) -> bool:
+def is_costly(search: SearchGroup, worst: SlowestOperation) -> bool:
     """Return whether a search is a finding, by the numbers of the manual page."""
     return search.scope != "base" and not search.unidentified and is_slow(search, worst)
 
 
-def is_slow(search: SearchGroup, worst: SlowestSearch) -> bool:
+def is_slow(search: SearchGroup, worst: SlowestOperation) -> bool:
     """Return whether a search takes enough time, whatever its filter is."""
     if search.share < LEAST_SHARE:
         return False
@@ -115,7 +146,7 @@ def is_slow(search: SearchGroup, worst: SlowestSearch) -> bool:
     return search.mean >= SLOW or worst.etime >= ONCE or (blamed and search.mean >= CHEAP)
 
 
-def severity_of(search: SearchGroup, worst: SlowestSearch) -> Severity:
+def severity_of(search: SearchGroup, worst: SlowestOperation) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
     return Severity.HIGH if worst.etime >= HOPELESS else severity_of_share(search.share, search.etime / SECOND)
 
@@ -127,7 +158,7 @@ def attributes_of(shape: str) -> list[str]:
 
 
 def _finding(
-    server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestSearch, plan: IndexPlan | None
+    server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestOperation, plan: IndexPlan | None
 ) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
@@ -155,6 +186,7 @@ def _finding(
             "entries": search.entries,
             "clients": _first(asker.client for asker in search.requesters),
             "accounts": _first(asker.account for asker in search.requesters),
+            **observed_trend(search.trend),
         },
         server=server.name,
         hosts=(server.host,),
@@ -162,11 +194,12 @@ def _finding(
     )
 
 
-def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> Iterator[str]:
+def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -> Iterator[str]:
     where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
     names = attributes_of(search.shape)
     if names:
         yield f"Attributes in the filter: {', '.join(names)}."
+    yield from trend_sentences(search.trend)
     at = moment(worst.time, MILLISECOND)
     yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
     if search.unindexed:

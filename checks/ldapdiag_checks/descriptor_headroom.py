@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.servers import HOW_TO_SEPARATE
 from ldapdiag.analysis.load.accept_queue import accept_queues
 from ldapdiag.analysis.load.descriptors import FULL, Descriptors
+from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem
+from ldapdiag.analysis.load.forecast_sentences import (
+    forecast_clause,
+    forecast_sentences,
+    hours_between,
+    reached_sentences,
+)
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -33,16 +41,22 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
     (likely, and a lower bound); each may need two descriptors. 389-ds keeps twice its reserved descriptors for
     itself, so its connections are also compared with the remaining places.
 
-    Growth is that of the connections between the first and the last snapshot, else over an access log of a day or
-    more that begins with at least a quarter of the connections it ends with (a server that has just started only
-    fills its clients' pools). Evidence of exhaustion: lines in the server's log, and an access log with as many
-    open connections as the limit allows. Connections in the accept queue of a server without free descriptors are
+    When they run out is forecast from the connections that were open at five times or more: in snapshots of its
+    sockets over a minute or more, at the end of each interval of its access log, or in the recorded runs of a history
+    (--record). Of several series the longest counts, unless a later one forecasts an earlier end. Only the time since
+    the last restart counts, without the refill of pools. The interval contains the truth in about 9 of 10 cases;
+    docs/how-it-decides.md says how that was measured ("When the descriptors run out"). Growth of less than 30
+    connections, or that does not exceed its fluctuation, is not forecast.
+
+    That the limit was reached before is shown by lines in the server's log, and by an access log with as many open
+    connections as the limit allows. Connections in the accept queue of a server without free descriptors are
     counted here.
 
     ## Severity
-    - critical: 95 % or more used; or exhaustion in a log without recovery; or less than 24 h left at the measured
-      growth.
-    - high: 80 % or more.
+    - critical: 95 % or more used; or exhaustion in a log without recovery; or less than 24 h left by the median of
+      the forecast: it is more likely than not that they run out within a day.
+    - high: 80 % or more; or less than 24 h left by the earliest end of the forecast: that is possible,
+      and worth a look today rather than an alarm at night.
     - medium: 60 % or more; or exhaustion in a log, with recovery.
 
     ## Why it matters
@@ -51,7 +65,8 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
 
     ## What to do
     Find the owners before you raise the limit: connection-share names account and client, ghost-connections the
-    dead connections, and ghosts fill any limit. Then raise it.
+    dead connections. Growth that would also fill twice the limit within a week is a leak: a higher limit only
+    postpones the end. A count that is near the limit and does not grow needs a higher limit.
 
     ## When it is harmless
     A server with a fixed number of clients may run at 60 % for years; one that grows may not.
@@ -82,16 +97,16 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
         )
         yield NotJudged(subject=server.name, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
     else:
-        yield Clear(subject=server.name, reason=_numbers(descriptors))
+        yield Clear(subject=server.name, reason=_numbers(descriptors) + forecast_clause(descriptors.forecast))
 
 
 def severity_of(descriptors: Descriptors) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when enough are free, or nothing is known."""
-    share, left = descriptors.share or 0.0, descriptors.hours_left
+    share, left, earliest = descriptors.share or 0.0, descriptors.hours_left, descriptors.earliest_hours_left
     exhausted = bool(descriptors.exhaustion_reports)
     if share >= FULL or (exhausted and not descriptors.recovered) or (left is not None and left < HOURS_LEFT):
         return Severity.CRITICAL
-    if share >= NEARLY:
+    if share >= NEARLY or (earliest is not None and earliest < HOURS_LEFT):
         return Severity.HIGH
     return Severity.MEDIUM if share >= FILLING or exhausted else None
 
@@ -108,15 +123,48 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity, wai
             "used": descriptors.used,
             "limit": descriptors.limit,
             "limit_source": descriptors.limit_source,
-            "rate_per_hour": descriptors.rate_per_hour,
-            "hours_left": descriptors.hours_left,
+            **_forecast_observed(descriptors.forecast),
             "witnesses": list(descriptors.exhaustion_reports),
+            "reached": [
+                {
+                    "what": sign.meaning,
+                    "count": sign.count,
+                    "first": _iso(sign.first),
+                    "last": _iso(sign.last),
+                    "source": sign.source,
+                }
+                for sign in descriptors.reached
+            ],
         },
         server=server.name,
         hosts=(server.host,),
         remedies=_remedies(descriptors, server),
         origins=descriptors.origins,
     )
+
+
+def _forecast_observed(forecast: DescriptorForecast) -> dict[str, object]:
+    """Return the numbers of the forecast, as docs/contract.md has them."""
+    low, rate, high = forecast.rates or (None, None, None)
+    return {
+        "rate_per_hour": rate,
+        "rate_per_hour_low": low,
+        "rate_per_hour_high": high,
+        "hours_left": forecast.median,
+        "hours_left_earliest": forecast.earliest,
+        "hours_left_latest": forecast.latest,
+        "forecast_source": forecast.source,
+        "forecast_readings": forecast.readings,
+        "forecast_hours": forecast.hours,
+        "forecast_from": _iso(forecast.since),
+        "forecast_remarks": list(forecast.remarks),
+        "not_forecast": forecast.not_because,
+        "problem": forecast.problem and str(forecast.problem),
+    }
+
+
+def _iso(time: datetime | None) -> str | None:
+    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _numbers(descriptors: Descriptors) -> str:
@@ -133,14 +181,16 @@ def _title(descriptors: Descriptors) -> str:
     if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
-    if left is not None and left < HOURS_LEFT:
-        return f"{host} runs out of descriptors in {left:.1f} h: now {numbers}"
+    earliest = descriptors.earliest_hours_left
+    if left is not None and earliest is not None and earliest < HOURS_LEFT:
+        return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
     return f"{host} uses {numbers} descriptors"
 
 
 def _sentences(descriptors: Descriptors, waiting: int | None) -> Iterator[str]:
     if descriptors.exhaustion_reports:
         yield f"Its logs: {'; '.join(descriptors.exhaustion_reports)}."
+        yield from reached_sentences(descriptors.reached)
     if waiting and descriptors.accepts_few:
         connections = counted(waiting, "connection")
         yield f"{connections} {'waits' if waiting == 1 else 'wait'} to be accepted, each for a free descriptor."
@@ -151,10 +201,18 @@ def _sentences(descriptors: Descriptors, waiting: int | None) -> Iterator[str]:
             f"The server reserves some: {descriptors.connections:,} of the {descriptors.served:,} connections that "
             "this limit allows are open."
         )
-    if (left := descriptors.hours_left) is not None:
-        gains = f"{descriptors.rate_per_hour:,.0f} connections an hour"
-        yield f"It gains {gains} ({descriptors.rate_source}), which leaves {left:.1f} h."
-    yield "connection-share names the accounts and clients, ghost-connections the dead ones; any limit fills again."
+    yield from forecast_sentences(descriptors.forecast)
+    yield f"connection-share names the accounts and clients, ghost-connections the dead ones{_advice(descriptors)}."
+
+
+def _advice(descriptors: Descriptors) -> str:
+    match descriptors.forecast.problem:
+        case Problem.LIMIT:
+            return "; if all are in use, the limit is too low"
+        case Problem.FILLING:
+            return ""
+        case _:
+            return "; any limit fills again"
 
 
 def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.log.spellings import ANONYMOUS, UNKNOWN_NAME
+from ldapdiag.analysis.log.failed_binds import Failures, grouped_failures
+from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.analysis.log.workload import FailedBinds
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -31,27 +30,11 @@ NO_WAY_IN = "A bind that is not allowed: anonymous, or as an entry without a pas
 
 NAMELESS = "without a DN (anonymous, or SASL)"
 
-GUESSED_ACCOUNTS, GUESSES = 20, 100
 MANY, SOME = 100, 10
 HOURLY = 10.0
 SHORTEST_HOUR = 3600.0
 MOST = 20
 """Findings, and clients named of an account."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Failures:
-    """The BINDs of one account, or of one client, that were refused."""
-
-    accounts: Counter[str] = field(default_factory=Counter)
-    clients: Counter[str] = field(default_factory=Counter)
-    errors: Counter[int] = field(default_factory=Counter)
-
-    def take(self, failed: FailedBinds) -> None:
-        """Count some more."""
-        self.accounts[failed.dn] += failed.count
-        self.clients[failed.client] += failed.count
-        self.errors[failed.err] += failed.count
 
 
 @check
@@ -87,28 +70,28 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
             subject=server.name, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
         )
         return
-    guessing = {client: one for client, one in _by(failed, "client").items() if is_guessing(client, one)}
-    by_account = _by((one for one in failed if one.client not in guessing), "dn")
-    accounts_failing = [
-        (severity, dn, one) for dn, one in by_account.items() if (severity := severity_of(one, traffic)) is not None
+    groups = [one for one in grouped_failures(failed) if one.name != OTHER_NAME]
+    judged = [(severity, one) for one in groups if (severity := severity_of(one, traffic)) is not None]
+    judged.sort(key=lambda each: (-each[0], -each[1].count, each[1].name))
+    findings = [
+        _guessed(server, traffic, one) if one.of_client else _stale(server, traffic, one, severity)
+        for severity, one in judged
     ]
-    accounts_failing.sort(key=lambda each: (-each[0], -each[2].errors.total(), each[1]))
-    ranked = sorted(guessing.items(), key=lambda each: (-each[1].errors.total(), each[0]))
-    findings = [*(_guessed(server, traffic, client, one) for client, one in ranked)]
-    findings.extend(_stale(server, traffic, dn, one, severity) for severity, dn, one in accounts_failing)
     yield from findings[:MOST]
     if len(findings) > MOST:
         reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one"
         yield NotJudged(subject=f"others at {server.name}", reason=reason, how="ldapdiag log --format json")
     else:
-        yield _of_other_accounts(server, traffic, binds, findings=bool(findings))
+        most = max((one.count for one in groups if severity_of(one, traffic) is None), default=0)
+        yield _of_other_accounts(server, traffic, binds, most, findings=bool(findings))
 
 
-def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
-    """Return the verdict on all accounts without a finding."""
-    segment, subject = traffic.segment, f"others at {server.name}" if findings else server.name
-    if segment.failures.full:
-        reason = "more accounts and clients failed to bind than are counted separately"
+def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, most: int, *, findings: bool) -> Verdict:
+    """Return the verdict on all accounts without a finding, each of which failed `most` times or less."""
+    subject = f"others at {server.name}" if findings else server.name
+    unlisted = traffic.workload.unlisted_failed_binds
+    if unlisted and most + unlisted >= SOME:
+        reason = f"{counted(unlisted, 'failed BIND')} of more accounts and clients than are counted separately"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter period")
     failed = traffic.workload.failed_binds
     other = Counter[int]()
@@ -130,14 +113,11 @@ def _errors(errors: Counter[int]) -> str:
     return ", ".join(f"err={err}" for err, _ in errors.most_common(3))
 
 
-def is_guessing(client: str, failures: Failures) -> bool:
-    """Return whether one client tries many accounts, by the numbers of the manual page."""
-    return client != UNKNOWN_NAME and failures.errors.total() >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
-
-
 def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
-    """Return how bad one account's failures are, by the numbers of the manual page; None for typing errors."""
-    count = failures.errors.total()
+    """Return how bad it is, by the numbers of the manual page; None for typing errors."""
+    if failures.of_client:
+        return Severity.HIGH
+    count = failures.count
     if count >= MANY and per_hour(count, traffic) >= HOURLY:
         return Severity.MEDIUM
     return Severity.LOW if count >= SOME else None
@@ -148,21 +128,14 @@ def per_hour(count: int, traffic: Traffic) -> float:
     return count * 3600 / max(traffic.seconds, SHORTEST_HOUR)
 
 
-def _by(failed: Iterable[FailedBinds], name: str) -> dict[str, Failures]:
-    found: dict[str, Failures] = {}
-    for one in failed:
-        found.setdefault(getattr(one, name), Failures()).take(one)
-    return found
-
-
 def _words(failures: Failures) -> str:
     return "; ".join(
         f"{counted(count, 'time')} {REFUSED[err]} (err={err})" for err, count in failures.errors.most_common()
     )
 
 
-def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures) -> Finding:
-    count, accounts = failures.errors.total(), len(failures.accounts)
+def _guessed(server: Instance, traffic: Traffic, failures: Failures) -> Finding:
+    client, count, accounts = failures.name, failures.count, len(failures.accounts)
     most = ", ".join(f"{dn} ({times:,})" for dn, times in failures.accounts.most_common(3))
     return Finding(
         subject=f"{client} -> {server.name}",
@@ -178,8 +151,8 @@ def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures
     )
 
 
-def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
-    where = list(failures.clients)
+def _stale(server: Instance, traffic: Traffic, failures: Failures, severity: Severity) -> Finding:
+    dn, where = failures.name, list(failures.clients)
     clients = where[0] if len(where) == 1 else f"{len(where):,} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
     most = ", ".join(f"{client} ({times:,})" for client, times in failures.clients.most_common(3))
@@ -189,7 +162,7 @@ def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, seve
         subject=f"{dn} at {server.name}",
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"BINDs {who} were refused {failures.errors.total():,} times, from {clients}",
+        title=f"BINDs {who} were refused {failures.count:,} times, from {clients}",
         detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.name,
@@ -200,7 +173,7 @@ def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, seve
 
 
 def _observed(server: Instance, traffic: Traffic, failures: Failures) -> dict[str, object]:
-    count = failures.errors.total()
+    count = failures.count
     return {
         "server": server.name,
         "account": None,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
+from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
+from ldapdiag.analysis.idle.drain_numbers import drain_numbers
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
@@ -20,6 +22,7 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.servers.client_settings.choosing import settings_command
 from ldapdiag.wording import counted
 
 LONG_LIFE = 600
@@ -27,7 +30,7 @@ LONG_LIFE = 600
 
 
 @check
-def judge(
+def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connections
     server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
@@ -35,6 +38,7 @@ def judge(
     pairing: Pairing | None = None,
     kernels: tuple[KernelSettings, ...] = (),
     descriptors: Descriptors | None = None,
+    hosts: tuple[Host, ...] = (),
 ) -> Iterator[Verdict]:
     """Idle timeouts and keepalives that leave dead connections open, or close live ones.
 
@@ -47,7 +51,7 @@ def judge(
     ## Severity
     - high: there are ghosts, and one stays open for more than 600 s, for ever, or for an unknown time.
     - medium: there are ghosts that end sooner; or the idle timeout is longer than the firewall's, so that clients
-      never see the close; or it is below 60 s.
+      never see the close. (Whether it is too short, idle-timeout-too-low finds in the access log.)
     - low: no ghosts are seen, but nothing would close one.
 
     ## Why it matters
@@ -55,10 +59,12 @@ def judge(
     fill the descriptor table.
 
     ## What to do
-    In this order: drain (an idle timeout of at least 300 s and 1.5 times the longest live idle time), cure
-    (keepalive probes after half of the firewall's timeout, at the server or at the clients), tidy (an idle timeout
-    below the firewall's; if that would be less than 60 s, raise the firewall's timeout instead). Each remedy states
-    what it changes, its risk, and how to undo it.
+    In this order: drain (the smallest idle timeout that is 1.5 times the longest live idle time and cuts no live
+    connection in the access log; 300 s at least, unless the log is long enough to exclude one cut a day at a shorter
+    one; shorter where the descriptors may run out before), cure (keepalive probes after half of the firewall's timeout,
+    at the server or at the clients), tidy (an idle timeout below the firewall's; if that would be less than 60 s, or
+    live connections are idle for longer, raise the firewall's timeout instead). Each remedy states what it changes, its
+    price and risk, and how to undo it.
 
     ## When it is harmless
     Without a middlebox on the path and with keepalive on, an idle timeout of 0 costs only the wait for the probes.
@@ -66,7 +72,9 @@ def judge(
     outcome = severity_of(lifetime, advice, bounds)
     if outcome is not None:
         exhausted = descriptors is not None and descriptors.exhausted
-        remedies = tuple(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, exhausted=exhausted))
+        remedies = tuple(
+            idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts, exhausted=exhausted)
+        )
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
@@ -99,7 +107,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
     drops_after = bounds.silent_drop_seconds if bounds else None
-    if current and (current < SHORTEST_SAFE or (drops_after is not None and current > drops_after)):
+    if current and drops_after is not None and current > drops_after:
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
         return Severity.LOW
@@ -120,7 +128,7 @@ def _finding(
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, None if advice.clients_gone else bounds),
-        detail="\n".join(idle_sentences(server, advice, bounds)),
+        detail="\n".join([*idle_sentences(server, advice, bounds), _for_clients(lifetime, advice)]),
         observed=observed(server, lifetime, advice, bounds),
         server=server.name,
         hosts=(server.host,),
@@ -151,15 +159,21 @@ def observed(
         else [],
         "would_close_now": advice.would_close_now,
         "would_cut_living": advice.would_cut_live,
+        **drain_numbers(advice.drain),
     }
+
+
+def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:
+    """Return how to print what clients must set, by the timeout that will be in force."""
+    current, drain = lifetime.idle_timeout_seconds, advice.recommended_seconds
+    command = settings_command(min(current or drain, drain), advice.keepalive_seconds)
+    return f"The settings of clients that lose no request to these timeouts: {command}."
 
 
 def _title(lifetime: GhostLifetime, bounds: IdleBounds | None) -> str:
     current, drops_after = lifetime.idle_timeout_seconds, bounds.silent_drop_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
         return f"The idle timeout of {current} s is above the firewall's {drops_after:g} s: clients never see the close"
-    if current and current < SHORTEST_SAFE:
-        return f"The idle timeout of {current} s closes connections that applications still use"
     if current:
         return f"The idle timeout of {current} s lets dead connections accumulate"
     if current is None:

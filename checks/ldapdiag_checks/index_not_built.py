@@ -12,7 +12,7 @@ from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelpe
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
 from ldapdiag.wording import counted
@@ -56,7 +56,9 @@ def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.server, reason="no unindexed search has an index that would answer it")
+        yield clear_unless(
+            coverage.unlisted, subject=coverage.server, reason="no unindexed search has an index that would answer it"
+        )
 
 
 def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory | None) -> IndexHistory | None:

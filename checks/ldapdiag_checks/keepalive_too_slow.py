@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import SELDOM, IdleBounds, PathBounds
+from ldapdiag.analysis.idle.client_keepalive import ClientKeepalive, all_in_time, client_keepalives, clients_sentence
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import unused_clauses
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -17,12 +20,20 @@ UNSEEN = "No connection was seen to be dropped after that time: a setting alone 
 
 
 @check
-def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iterator[Verdict]:
+def judge(
+    lifetime: GhostLifetime,
+    bounds: IdleBounds,
+    server: Instance,
+    pairing: Pairing | None = None,
+    kernels: tuple[KernelSettings, ...] = (),
+) -> Iterator[Verdict]:
     """Keepalive probes that are sent after the firewall has dropped its state.
 
     ## What it looks at
     The server's keepalive time (configured, the default of its version, or its kernel's), against the idle time
-    after which a middlebox on the path drops its state: its own setting, or the upper bound in the evidence.
+    after which a middlebox on the path drops its state: its own setting, or the upper bound in the evidence. A path is
+    left out if its clients' sockets show that they send probes in time: the server received no data for longer than
+    half of that timeout, and no client was without a packet for that long.
 
     - certain: by the middlebox's own setting, and connections were dropped after that time.
     - likely: by measurement, or by a setting after which no connection was seen to be dropped.
@@ -46,6 +57,14 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     if bounds.direct:
         yield Clear(subject=lifetime.server, reason="every client is on the server's own host or in its own subnet")
         return
+    clients = {path.client_network: client_keepalives(pairing, path, kernels) for path in bounds.paths}
+    probed = [path for path in bounds.paths if all_in_time(clients[path.client_network])]
+    if probed and len(probed) == len(bounds.paths):
+        shortest = min(path.upper_seconds or 0.0 for path in probed)
+        reason = f"every client sends probes in time; shortest timeout of a middlebox {shortest:g} s"
+        yield Clear(subject=lifetime.server, reason=reason)
+        return
+    bounds = replace(bounds, paths=tuple(path for path in bounds.paths if path not in probed))
     path = _slowest_for(lifetime.keepalive_seconds, bounds)
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
@@ -76,7 +95,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
         yield Clear(subject=lifetime.server, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
-        yield _finding(lifetime, upper, path, origins)
+        yield _finding(lifetime, path, clients[path.client_network], origins)
 
 
 def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
@@ -101,8 +120,10 @@ def severity_of(seconds: int | None, path: PathBounds) -> Severity:
     return Severity.MEDIUM if seconds is None or seconds >= upper else Severity.LOW
 
 
-def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: tuple[str, ...]) -> Finding:
-    seconds = lifetime.keepalive_seconds
+def _finding(
+    lifetime: GhostLifetime, path: PathBounds, clients: Sequence[ClientKeepalive], origins: tuple[str, ...]
+) -> Finding:
+    seconds, upper = lifetime.keepalive_seconds, path.upper_seconds or 0.0
     unseen = path.middlebox is not None and not path.drop_seen
     drops = f"the middlebox {'is set to drop' if unseen else 'drops'}"
     most = "at most " if path.loose else ""
@@ -113,12 +134,13 @@ def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: t
         severity=severity_of(seconds, path),
         confidence=Confidence.CERTAIN if path.middlebox and path.drop_seen else Confidence.LIKELY,
         title=f"{lifetime.server}'s first keepalive probe {first} but {drops} its state after {most}{upper:g} s",
-        detail="\n".join((sources, *([UNSEEN] if unseen else []), *path.remarks)),
+        detail="\n".join((sources, *clients_sentence(clients), *([UNSEEN] if unseen else []), *path.remarks)),
         observed={
             "host": lifetime.host,
             "end": "server",
             "keepalive_seconds": seconds,
             "box_upper_seconds": upper,
+            "clients": [one.observed for one in clients],
         },
         server=lifetime.server,
         hosts=(lifetime.host,),

@@ -9,10 +9,11 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
+from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
@@ -73,7 +74,8 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     if not plan.indexes:
         scans = len(coverage.scans)
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""
-        yield Clear(
+        yield clear_unless(
+            coverage.unlisted,
             subject=plan.server,
             reason=f"no index is missing for the {counted(len(coverage.searches), 'kind')} of search{but}",
         )
@@ -126,6 +128,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
             "clients": list(dict.fromkeys(asker.client for asker in row.requesters))[:MOST],
             "accounts": list(dict.fromkeys(asker.account for asker in row.requesters))[:MOST],
             "refused_accounts": list(refused_accounts(row.requesters))[:MOST],
+            **observed_trend(first.trend),
         },
         server=plan.server,
         hosts=(plan.host,),
@@ -142,6 +145,8 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
             f"{one.mean / SECOND:.2g} s{noted}; with the index {_interval(after)}."
         )
+    first = row.resolved[0].group
+    yield from trend_sentences(first.trend, f"Those for {first.shape}" if len(row.resolved) > 1 else "These searches")
     for asker in row.requesters[:3]:
         yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
     for one in row.slowed[:3]:

@@ -16,7 +16,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
 from ldapdiag.wording import counted
@@ -93,7 +93,8 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     if not found and not views.refused:
         by_index = sum(view.by_index for view in views.views)
         answered = f"; VLV indexes answered {counted(by_index, 'search', 'searches')}" if by_index else ""
-        yield Clear(subject=views.server, reason=f"no virtual list view takes much time without a VLV index{answered}")
+        reason = f"no virtual list view takes much time without a VLV index{answered}"
+        yield clear_unless(views.unlisted, subject=views.server, reason=reason)
 
 
 def _of_other_products(views: ListViews) -> Iterator[Verdict]:

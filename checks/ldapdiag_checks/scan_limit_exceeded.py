@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelpe
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import raise_scan_limit
@@ -63,7 +63,9 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for limit in limits:
         yield _of_account(limit, coverage)
     if coverage.indexes is not None and not found and not limits:
-        yield Clear(subject=coverage.server, reason="no unindexed search is due to the limit of an ID list")
+        yield clear_unless(
+            coverage.unlisted, subject=coverage.server, reason="no unindexed search is due to the limit of an ID list"
+        )
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:

@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import ask_for_more_characters
 
@@ -44,7 +44,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(
+        yield clear_unless(
+            coverage.unlisted,
             subject=coverage.server,
             reason="no unindexed search is for fewer characters than the keys of its index have",
         )

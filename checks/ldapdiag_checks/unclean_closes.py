@@ -65,7 +65,7 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
     named = {ends.client for ends, _ in judged}
     others = [ends for ends in every if ends.client not in named]
     if others or not judged:
-        yield _of_other_clients(server, others, all_clients=not judged)
+        yield _of_other_clients(server, traffic, others, all_clients=not judged)
 
 
 def severity_of(ends: CloseReasons) -> Severity | None:
@@ -78,7 +78,7 @@ def severity_of(ends: CloseReasons) -> Severity | None:
     return Severity.INFO if ends.probes >= SOME and ends.probes >= ALL_BUT_FEW * (closes + ends.probes) else None
 
 
-def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clients: bool) -> Verdict:
+def _of_other_clients(server: Instance, traffic: Traffic, others: list[CloseReasons], *, all_clients: bool) -> Verdict:
     """Return the verdict on all clients without a finding."""
     closes, unclean = sum(ends.close_count for ends in others), sum(ends.unclean for ends in others)
     vague = sum(ends.by_kind[CloseKind.UNKNOWN] for ends in others)
@@ -91,6 +91,11 @@ def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clien
         reason = f"for {vague:,} of {counted(closes, 'close')} the log does not show whether the client sent UNBIND"
         how = "none: the log of this server has one close reason for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
+    clients = traffic.segment.clients
+    if clients.full and clients.omitted >= SOME:
+        reason = f"more clients than are counted separately: one not listed had at most {clients.omitted:,} connections"
+        how = "the log of a shorter period"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in others)
     idle = f"; the server's idle timeout ended {timeouts:,}" if timeouts else ""
     return Clear(subject=subject, reason=f"{counted(closes, 'close')}, {unclean:,} without UNBIND{idle}")

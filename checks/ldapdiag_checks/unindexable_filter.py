@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
-from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
@@ -46,7 +46,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if not found:
-        yield Clear(subject=coverage.server, reason="no unindexed search has a filter that no index can answer")
+        yield clear_unless(
+            coverage.unlisted,
+            subject=coverage.server,
+            reason="no unindexed search has a filter that no index can answer",
+        )
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:

@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict
+from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import correct_attribute
 from ldapdiag.wording import counted
@@ -54,7 +54,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for subject, rows in sorted(found.items()):
         yield _finding(subject, rows, whys[subject], coverage)
     if not found:
-        yield Clear(subject=coverage.server, reason="no search has an attribute that the server's schema does not have")
+        yield clear_unless(
+            coverage.unlisted,
+            subject=coverage.server,
+            reason="no search has an attribute that the server's schema does not have",
+        )
 
 
 def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:

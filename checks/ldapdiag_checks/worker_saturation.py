@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.log.workers import BusiestWorkers, busiest_workers
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor
@@ -35,7 +36,8 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     wait for one, and (389-ds) how many connections use as many threads as one connection may. Servers count a few
     threads that never work on operations, so 80 % busy with operations waiting counts as all busy. In the access
     log: how many operations waited 134 ms or more for a thread (wtime of 389-ds since 1.4.3, qtime of slapd since
-    2.5 and of PingDirectory).
+    2.5 and of PingDirectory); and the longest queue, with the busy threads of that time (wqdepth, wbusy of 389-ds of
+    2026).
 
     likely: the finding rests on the log alone; it describes the time of the log and may be over.
 
@@ -43,7 +45,8 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     - critical: 80 % or more are busy, and at least as many operations wait as there are threads.
     - high: all are busy, or 80 % with an operation waiting; or 10 % or more of the operations in the log waited.
     - medium: 80 % are busy, or as many operations wait as there are threads; or 1 % or more of those in the log
-      waited.
+      waited; or its longest queue was as long as there are threads, with 80 % of them busy. That is a peak, and may
+      have lasted a moment.
     - low: none of these, but a connection is at its limit of threads: its next operations wait for its own.
 
     ## Why it matters
@@ -62,14 +65,14 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
         return
     monitor = server.monitor
     threads = threads_of(server, monitor)
-    now, logged = severity_of(monitor, threads), severity_of_waits(traffic)
+    now, logged = severity_of(monitor, threads), severity_in_log(traffic)
     clear = _clear(monitor, threads, traffic)
     if now is not None or logged is not None:
         yield _finding(server, traffic, threads, now, logged)
     elif clear:
         yield Clear(subject=server.name, reason=clear)
     elif monitor is None:
-        reason = f"no cn=monitor of {server.name}, and no access log with wait times"
+        reason = f"no cn=monitor of {server.name}, and no access log with wait times or busy threads"
         yield NotJudged(subject=server.name, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
     else:
         what = "the number of busy threads" if monitor.busy_threads is None else "the number of threads"
@@ -102,8 +105,26 @@ def severity_of(monitor: Monitor | None, threads: int | None) -> Severity | None
     return Severity.LOW if monitor.connections_at_max_threads else None
 
 
-def severity_of_waits(traffic: Traffic | None) -> Severity | None:
+def severity_in_log(traffic: Traffic | None) -> Severity | None:
     """Return how bad it was while the log was written; None without a sign of saturation."""
+    found = [one for one in (severity_of_waits(traffic), severity_of_peak(busiest_of(traffic))) if one is not None]
+    return max(found, default=None)
+
+
+def busiest_of(traffic: Traffic | None) -> BusiestWorkers | None:
+    """Return the worst of the worker threads in the log; None where it does not report them."""
+    return None if traffic is None else busiest_workers(traffic.segment)
+
+
+def severity_of_peak(busiest: BusiestWorkers | None) -> Severity | None:
+    """Return how bad the longest queue was; None for one that the threads finish in one round."""
+    if busiest is None or busiest.queued < busiest.threads:
+        return None
+    return Severity.MEDIUM if busiest.busy_meanwhile >= BUSY * busiest.threads else None
+
+
+def severity_of_waits(traffic: Traffic | None) -> Severity | None:
+    """Return how bad the waits in the log were; None if few waited."""
     if traffic is None or traffic.timed_waits < FEWEST:
         return None
     share = traffic.waited_at_least(LONG) / traffic.timed_waits
@@ -122,6 +143,11 @@ def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None
         reasons.append(
             f"{traffic.waited_at_least(LONG):,} of {traffic.timed_waits:,} operations in the log waited 134 ms or more"
         )
+    if (busiest := busiest_of(traffic)) is not None:
+        reasons.append(
+            f"in the log at most {busiest.busy:,} of {counted(busiest.threads, 'thread')} busy and "
+            f"{counted(busiest.queued, 'operation')} waiting"
+        )
     return "; ".join(reasons)
 
 
@@ -134,13 +160,14 @@ def _finding(
 ) -> Finding:
     monitor, severity = server.monitor, max(one for one in (now, logged) if one is not None)
     waits = traffic if traffic is not None and traffic.timed_waits else None
+    busiest = busiest_of(traffic)
     by_log = now is None or (logged is not None and logged > now)
     return Finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.LIKELY if by_log else Confidence.CERTAIN,
         title=_title(server, traffic if by_log else None, threads, severity),
-        detail="\n".join(_sentences(monitor, waits if logged else None, now)),
+        detail="\n".join(_sentences(monitor, waits if logged else None, busiest, now)),
         observed={
             "server": server.name,
             "busy": monitor.busy_threads if monitor else None,
@@ -150,16 +177,31 @@ def _finding(
             "logged_operations": waits.timed_waits if waits else None,
             "logged_waits": waits.waited_at_least(LONG) if waits else None,
             "longest_wait_seconds": round(waits.segment.longest_wait[0] / SECOND, 9) if waits else None,
+            "logged_busy": busiest.busy if busiest else None,
+            "logged_queue": busiest.queued if busiest else None,
+            "logged_queue_time": _moment(busiest.queued_since) if busiest else None,
         },
         server=server.name,
         hosts=(server.host,),
         remedies=_remedies(server, threads, severity) if now is not None else (),
-        origins=tuple(sorted({*server.origins_of(monitor, server.configuration), *(waits.origins if waits else ())})),
+        origins=tuple(
+            sorted(
+                {
+                    *server.origins_of(monitor, server.configuration),
+                    *(traffic.origins if traffic is not None and (waits or busiest) else ()),
+                }
+            )
+        ),
     )
 
 
 def _title(server: Instance, traffic: Traffic | None, threads: int | None, severity: Severity) -> str:
-    monitor = server.monitor
+    monitor, busiest = server.monitor, busiest_of(traffic)
+    if traffic is not None and busiest is not None and severity_of_waits(traffic) is not severity:
+        return (
+            f"{counted(busiest.queued, 'operation')} waited at once for the "
+            f"{counted(busiest.threads, 'worker thread')} of {server.name}, at {_moment(busiest.queued_since)}"
+        )
     if traffic is not None:
         waited = traffic.waited_at_least(LONG) / traffic.timed_waits
         return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.name}"
@@ -172,7 +214,9 @@ def _title(server: Instance, traffic: Traffic | None, threads: int | None, sever
     return f"{monitor.busy_threads} of {threads} worker threads of {server.name} are busy{waiting}"
 
 
-def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity | None) -> Iterator[str]:
+def _sentences(
+    monitor: Monitor | None, traffic: Traffic | None, busiest: BusiestWorkers | None, now: Severity | None
+) -> Iterator[str]:
     if now is not Severity.LOW or traffic is not None:
         yield "Every client waits for a free thread. The usual reason is slow searches: see costly-search."
     if traffic is not None:
@@ -180,6 +224,12 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
         yield (
             f"{traffic.waited_at_least(LONG):,} of {traffic.timed_waits:,} operations waited 134 ms or more, "
             f"the longest {longest / SECOND:.1f} s, at {moment(-earlier, MILLISECOND)}."
+        )
+    if busiest is not None:
+        yield (
+            f"In the log at most {busiest.busy:,} of {counted(busiest.threads, 'thread')} were busy, at "
+            f"{_moment(busiest.busy_since)}; at most {counted(busiest.queued, 'operation')} waited, at "
+            f"{_moment(busiest.queued_since)} (within {counted(busiest.seconds, 'second')})."
         )
     if monitor is not None and monitor.connections_at_max_threads:
         yield (
@@ -190,6 +240,10 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
         yield "This is the period of the log; cn=monitor shows the present."
     else:
         yield "cn=monitor is one sample: read it again before you change anything."
+
+
+def _moment(seconds: int) -> str:
+    return moment(seconds * SECOND, SECOND)
 
 
 def _remedies(server: Instance, threads: int | None, severity: Severity) -> tuple[Remedy, ...]:

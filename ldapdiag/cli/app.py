@@ -8,8 +8,10 @@ import typer
 
 from ldapdiag import __version__
 from ldapdiag.cli.checks import checks
+from ldapdiag.cli.client_settings import client_settings
 from ldapdiag.cli.collect import collect
 from ldapdiag.cli.diagnose import diagnose
+from ldapdiag.cli.history import history
 from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
 
@@ -41,5 +43,7 @@ def options(
 app.command()(diagnose)
 app.command()(indexes)
 app.command()(log)
+app.command()(history)
 app.command()(collect)
 app.command()(checks)
+app.command()(client_settings)

@@ -25,6 +25,7 @@ from ldapdiag.cli.judging import (
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
+from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all findings in full, with origins and skipped files.")
     ] = False,
+    record: RecordOption = None,
+    record_days: DaysOption = 400,
+    record_size: SizeOption = 64,
     options: OptionsFactory,
 ) -> None:
     """Diagnose LDAP connections from live hosts or captures.
@@ -91,6 +95,10 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     389-ds, the log of slapd, access logs (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare
     numbers (fd) and times (captured-at) need a file name.
 
+    --record FILE adds the numbers of this run to a history, and no address, DN or password; evidence of the same time
+    is recorded once. A run that cannot be recorded is reported on standard error, and the exit code is that of the
+    diagnosis. A FILE that is no history, or cannot be written, ends the command before it collects anything.
+
     Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
     evidence, or most of it passed over, 130 Ctrl-C.
     """
@@ -98,18 +106,24 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         check_file(output)
         with interruptible(evidence or []) as stop:
             collection = partial(_collection_options, options, ldap_port or [])
-            since_when = times.since("--since", since)
+            period = times.asked_period(since)
+            earlier = earlier_runs(record, check or [])
             checks = cache(partial(_checks, check or []))
             if check:
                 checks()  # report an unknown ID before collecting
-            diagnosis = run_diagnosis(evidence or [], checks, collection, stop, since=since_when, verbose=verbose)
+            diagnosis = run_diagnosis(
+                evidence or [], checks, collection, stop, period=period, verbose=verbose, earlier=earlier
+            )
         if form is ReportFormat.JSON or output or not outputs_share_terminal():
             print_unread(diagnosis)
         deliver(lambda stream: _write(diagnosis, form, stream, verbose=verbose), output)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
+    code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict)
+    if record is not None:
+        record_run(record, diagnosis, code, record_days, record_size, interrupted=stop.is_set())
+    raise typer.Exit(code)
 
 
 def _collection_options(options: OptionsFactory, ldap_ports: list[int]) -> CollectionOptions:

@@ -86,10 +86,10 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         if ldif + script + (form is ReportFormat.JSON) > 1:
             raise UsageError("--ldif, --script and --format json exclude each other: use one of them")
         with interruptible(evidence or []) as stop:
-            since_when = times.since("--since", since)
+            period = times.asked_period(since)
             collection = partial(_collection_options, options)
             diagnosis = run_diagnosis(
-                evidence or [], cache(_checks), collection, stop, since=since_when, verbose=verbose, of_indexes=True
+                evidence or [], cache(_checks), collection, stop, period=period, verbose=verbose, of_indexes=True
             )
         if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
             print_unread(diagnosis)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.history import History
     from ldapdiag.sources.collection_options import CollectionOptions
+    from ldapdiag.sources.logs.asked_period import AskedPeriod
 
 
 class ReportFormat(StrEnum):
@@ -56,7 +58,7 @@ SinceOption = Annotated[
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Read access logs from TIME on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
+        help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
         show_default=False,
     ),
 ]
@@ -71,15 +73,16 @@ def import_early(checks: Callable[[], object]) -> None:
     checks()
 
 
-def run_diagnosis(
+def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by option
     evidence: list[str],
     checks: Callable[[], Sequence[AnyCheck]],
     options: Callable[[], CollectionOptions],
     stop: Event,
     *,
-    since: int | None,
+    period: AskedPeriod | None,
     verbose: bool,
     of_indexes: bool = False,
+    earlier: History | None = None,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
@@ -99,7 +102,7 @@ def run_diagnosis(
             options=collection,
             progress=progress or NO_PROGRESS,
             stop=stop,
-            since=since,
+            period=period,
             meanwhile=partial(import_early, checks),
         )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
@@ -111,7 +114,7 @@ def run_diagnosis(
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
-    return judge(bundle, checks(), of_indexes=of_indexes)
+    return judge(bundle, checks(), of_indexes=of_indexes, earlier=earlier)
 
 
 def print_unread(diagnosis: Diagnosis) -> None:

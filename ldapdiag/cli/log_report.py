@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
+    from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.report.log.by import By
     from ldapdiag.report.log.reading import ReadLog, StreamRead
+    from ldapdiag.report.log.sort import Sort
     from ldapdiag.sources.logs.access_log import LogReading, ReadStream
-    from ldapdiag.sources.logs.period import Period
 
 CLEAR = "\x1b[H\x1b[2J"
 """Cursor home, erase display (ECMA-48)."""
@@ -27,7 +28,7 @@ RULE = f"{'-' * 40}\n"
 """Separates the reports of --follow where the output is not a terminal."""
 
 
-def combined(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
+def combined(reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool = False) -> ReadLog:
     """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued."""
     from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
@@ -37,9 +38,11 @@ def combined(reading: LogReading, period: Period, *, goes_on: bool = False) -> R
     finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
     streams = tuple(_stream(one, segment) for one, segment in zip(reading.streams, finished, strict=True))
     families = {one.family for one in streams}
+    workload = Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None)
+    shown = sorted((operation for one in reading.streams for operation in one.shown), key=lambda one: -one.etime)
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
     return ReadLog(
-        workload=Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
+        workload=workload,
         streams=streams,
         not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
         gaps=(
@@ -47,10 +50,21 @@ def combined(reading: LogReading, period: Period, *, goes_on: bool = False) -> R
             *(gap for one in reading.streams for gap in one.gaps),
         ),
         remarks=tuple(note for one in reading.streams for note in one.notes),
-        since=period.since,
-        until=period.until,
+        since=reading.period.since,
+        until=reading.period.until,
+        wanted=wanted,
+        not_found=_not_found(wanted, workload.segment),
+        shown=tuple(shown[: 0 if wanted is None else wanted.most_shown]),
         stopped=reading.stopped,
     )
+
+
+def _not_found(wanted: Wanted | None, segment: Segment) -> tuple[str, ...]:
+    if wanted is None:
+        return ()
+    from ldapdiag.analysis.log.selections import not_found  # noqa: PLC0415  import late
+
+    return not_found(wanted, segment)
 
 
 def _stream(one: ReadStream, segment: Segment) -> StreamRead:
@@ -69,7 +83,7 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
 
 
 def report_writer(
-    form: ReportFormat, output: Path | None, top: int, by: By, *, again: bool
+    form: ReportFormat, output: Path | None, top: int, by: By, sort: Sort, *, again: bool
 ) -> Callable[[ReadLog], bool]:
     """Return a function that writes a report and returns whether the output is still open.
 
@@ -80,13 +94,13 @@ def report_writer(
         if form is ReportFormat.JSON:
             from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
 
-            stream.write(as_json.line(read) if again and output is None else as_json.render(read))
+            stream.write(as_json.line(read, sort) if again and output is None else as_json.render(read, sort))
             return
         from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
 
         if again and output is None:
             stream.write(CLEAR if stream.isatty() else RULE)
-        as_text.print_log(read, stream, top=top, by=by)
+        as_text.print_log(read, stream, top=top, by=by, sort=sort)
 
     def write(read: ReadLog) -> bool:
         if output is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.flows import BoxTimeouts
+from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import (
     CaptureTimes,
     DescriptorCount,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 SUPPORTING = (
     *(BoxTimeouts, CaptureTimes, DescriptorCount, HostDescription, KernelSettings, ProcessLimits, TcpCounters),
-    *(BootTime, ProcessTable, Schema),
+    *(BootTime, History, ProcessTable, Schema),
 )
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""

@@ -84,6 +84,15 @@ root."""
 UNFILTERED = frozenset({"inet_diag"})
 """Tools whose tables are never limited to some states, nor edited by hand."""
 
+
+def unanswered_for(doublings: int, timeout: int, last_sent: int) -> int:
+    """Return for how many milliseconds, at least, a socket has retransmitted: its timeout was doubled so often.
+
+    tcp_info's busy_time adds up all times with unacknowledged data since the connection began.
+    """
+    return timeout - (timeout >> min(doublings, 64)) + last_sent
+
+
 Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""
 
@@ -119,7 +128,7 @@ class SocketTable:
     last_acknowledged: Sequence[int | None] | None = None
     """Milliseconds since the last ACK was received (tcp_info lastack); answers to keepalive probes reset it."""
     busy: Sequence[int | None] | None = None
-    """Milliseconds in which the socket had unacknowledged data."""
+    """Milliseconds in which the socket had unacknowledged data; of one that retransmits, at most `unanswered_for`."""
     bytes_sent: Sequence[int | None] | None = None
     bytes_received: Sequence[int | None] | None = None
     owner: Sequence[str] | None = None

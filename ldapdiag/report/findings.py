@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.finding import Finding, Severity
+from ldapdiag.report.candidates import candidates
 from ldapdiag.report.charts import bars
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def print_finding(page: Page, finding: Finding, check: str, *, verbose: bool) ->
 
 
 def chart(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
-    """Yield the bars of a finding's numbers."""
+    """Yield the bars of a finding's numbers, and the table of candidate timeouts."""
     observed = finding.observed
     if observed.get("client_count") is not None and observed.get("server_count") is not None:
         hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
@@ -57,6 +58,7 @@ def chart(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
         yield from shares([(row["bind_dn"], row["connections"]) for row in rows], room, verbose=verbose)
     elif rows := observed.get("by_client"):
         yield from shares([(row["client"], row["connections"]) for row in rows], room, verbose=verbose)
+    yield from candidates(observed, verbose=verbose)
 
 
 def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator[str]:

@@ -34,6 +34,22 @@ def unbind_first(client: str, server: str) -> Remedy:
     )
 
 
+def retire_before_server(client: str, server: str, seconds: int) -> Remedy:
+    """Advise a pool that closes idle connections before the server does, after so many seconds, and tests them."""
+    at_most = f"below {seconds} s" if seconds > 1 else "below the server's"
+    advice = _advice(
+        client,
+        "Retire connections in the application before the server closes them",
+        text=f"Set a maximum idle time {at_most} in the application's pool (JNDI, in milliseconds: "
+        "com.sun.jndi.ldap.connect.pool.timeout; UnboundID: setHealthCheckIntervalMillis), let it test a connection "
+        "before use, and let it repeat a request once on a new connection.",
+        changes="No request is sent on a connection that the server is about to close.",
+        verify=f"idle-timeout-too-low no longer lists it in the access log of {server}.",
+        risk="The application reconnects as often as before.",
+    )
+    return replace(advice, undo="Restore the former settings.", needs=Needs.RESTART)
+
+
 def close_at_end_of_file(client: str, server: str) -> Remedy:
     """Advise to close a connection that the other end has closed."""
     advice = _advice(
@@ -59,6 +75,20 @@ def renew_password(client: str, server: str) -> Remedy:
         changes="The failed binds stop, and with them the risk that they lock the account.",
         risk="Until it is found, a lockout policy may lock the account for all its users.",
         verify=f"failed-binds no longer lists it in the access log of {server}.",
+    )
+
+
+def bind_over_tls(clients: str, server: str) -> Remedy:
+    """Advise clients to bind over TLS."""
+    return _advice(
+        clients,
+        "Use LDAPS or StartTLS in the applications, then change the passwords",
+        text="In each application: an ldaps:// URL, or StartTLS before the BIND (ldapsearch -ZZ; nslcd and sssd: "
+        "ldap_id_use_start_tls; JNDI: StartTlsRequest), with the certificate of the CA, and its check switched on. "
+        "Passwords that were sent in the clear may be known to others.",
+        changes="Passwords and data are encrypted on the network.",
+        risk="An application that does not trust the certificate cannot bind: test one first.",
+        verify=f"binds-in-clear no longer lists them in the access log of {server}.",
     )
 
 

@@ -45,7 +45,7 @@ def by_version(*ranges: tuple[Version, T | None]) -> ByVersion[T]:
     return ByVersion(ranges)
 
 
-def always(value: int) -> ByVersion[int]:
+def always(value: T) -> ByVersion[T]:
     """Return a value that is the same in every version."""
     return ByVersion((((), value),))
 
@@ -56,16 +56,6 @@ class ProductDefaults:
 
     idle_timeout_seconds: ByVersion[int]
     """0: idle connections are never closed."""
-    idle_timeout_ignored: ByVersion[str] = UNDOCUMENTED
-    """Why a configured idle timeout has no effect, as a clause; None: it has its effect, as far as is known."""
-    enforces_idle_only_under_activity: ByVersion[bool]
-    """An idle connection is closed only when another connection is active."""
-    idle_timeout_reaches_open_connections: ByVersion[bool]
-    """A changed idle timeout applies to connections that are already open."""
-    exempt_identities: tuple[str, ...]
-    """Bind DNs that no idle timeout applies to."""
-    exemption: str
-    """Which connections the idle timeout does not apply to, as a sentence."""
 
     sends_keepalives: ByVersion[bool]
     """Accepted sockets have SO_KEEPALIVE."""

@@ -11,6 +11,7 @@ PASSWORD_HINT = (
 """Measured with OpenDJ 4.10.1: without -n it opens its menus, with -n it neither prompts nor accepts `-w -`."""
 
 
+DEFAULT_POLICY = '--policy-name "Default Password Policy"'
 HANDLER = '--handler-name "LDAP Connection Handler"'
 
 

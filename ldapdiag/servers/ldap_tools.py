@@ -28,34 +28,38 @@ PLAIN = re.compile(r"[A-Za-z0-9 =,._-]+", re.ASCII)
 """Words that need no more than double quotes."""
 
 
-def as_manager(tool: str, server: ServerAddress, manager: str = "") -> str:
+def as_manager(tool: str, server: ServerAddress, manager: str = "", *, secure: bool = False) -> str:
     """Return the start of a command that binds as in the session of the evidence, else as the manager.
 
-    `manager` is the product's, for a server whose configuration does not name it.
+    `manager` is the product's, for a server whose configuration does not name it; `secure`: with StartTLS at least.
     """
     if server.session is not None and server.session.is_bound:
-        return _as_in(server.session, tool)
-    return f"{_tls(server)}{tool} -x -H {uri(server)}{_start_tls(server)} -D {quoted(manager_of(server, manager))} -W"
+        return _as_in(server.session, tool, secure=secure)
+    tls = _start_tls(server.session, server.uri, secure=secure)
+    return f"{_tls(server)}{tool} -x -H {uri(server)}{tls} -D {quoted(manager_of(server, manager))} -W"
 
 
-def as_root(tool: str, server: ServerAddress) -> str:
+def as_root(tool: str, server: ServerAddress, *, secure: bool = False) -> str:
     """Return the start of a command that binds as in the session of the evidence, else as root over the local socket.
 
-    Packages of slapd allow root to write cn=config.
+    Packages of slapd allow root to write cn=config. `secure`: with StartTLS at least.
     """
     if server.session is not None and (server.session.is_bound or not server.local_uri):
-        return _as_in(server.session, tool)
+        return _as_in(server.session, tool, secure=secure)
     return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else variable(URI)}"
 
 
-def modify(server: ServerAddress, *ldif: str, manager: str = "") -> str:
+def modify(server: ServerAddress, *ldif: str, manager: str = "", secure: bool = False) -> str:
     """Return an ldapmodify command with its LDIF."""
-    return here_document(as_manager("ldapmodify", server, manager), *ldif)
+    return here_document(as_manager("ldapmodify", server, manager, secure=secure), *ldif)
 
 
-def shown(server: ServerAddress, *attributes: str, entry: str = "cn=config", manager: str = "") -> str:
+def shown(
+    server: ServerAddress, *attributes: str, entry: str = "cn=config", manager: str = "", secure: bool = False
+) -> str:
     """Return an ldapsearch command that shows attributes of one entry."""
-    return f"{as_manager('ldapsearch', server, manager)} -LLL -b {shlex.quote(entry)} -s base {' '.join(attributes)}"
+    search = as_manager("ldapsearch", server, manager, secure=secure)
+    return f"{search} -LLL -b {shlex.quote(entry)} -s base {' '.join(attributes)}"
 
 
 def uri(server: ServerAddress) -> str:
@@ -122,11 +126,11 @@ def quoted(word: str) -> str:
     return f'"{word}"' if " " in word and PLAIN.fullmatch(word) else shlex.quote(word)
 
 
-def _as_in(session: LdapSession, tool: str) -> str:
+def _as_in(session: LdapSession, tool: str, *, secure: bool) -> str:
     bind = f"-Q -Y {session.mechanism}" if session.mechanism else "-x"
     password = f"-y {shlex.quote(session.password_file)}" if session.password_file else "-W"
     account = f" -D {quoted(session.dn)} {password}" if session.dn else ""
-    start_tls = f" {session.start_tls}" if session.start_tls else ""
+    start_tls = _start_tls(session, session.url, secure=secure)
     return f"{_environment(session)}{tool} {bind} -H {shlex.quote(session.url)}{start_tls}{account}"
 
 
@@ -134,8 +138,10 @@ def _tls(server: ServerAddress) -> str:
     return _environment(server.session) if server.session is not None else ""
 
 
-def _start_tls(server: ServerAddress) -> str:
-    return f" {server.session.start_tls}" if server.session is not None and server.session.start_tls else ""
+def _start_tls(session: LdapSession | None, url: str, *, secure: bool) -> str:
+    if session is not None and session.start_tls:
+        return f" {session.start_tls}"
+    return " -ZZ" if secure and url.startswith("ldap://") else ""
 
 
 def _environment(session: LdapSession) -> str:

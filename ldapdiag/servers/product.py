@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Database
     from ldapdiag.servers.defaults import ProductDefaults
+    from ldapdiag.servers.idle_enforcement import IdleRules
     from ldapdiag.servers.product_interfaces import IndexRemedies, ListViewRemedies, ServerRemedies
     from ldapdiag.servers.server_address import ServerAddress
 
@@ -29,6 +30,7 @@ class Product:
 
     family: Family
     defaults: ProductDefaults
+    idle_enforcement: IdleRules
     remedies: ServerRemedies
     candidates: Candidates | None = None
     """None: its index lookup is not simulated."""

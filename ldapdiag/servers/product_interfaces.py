@@ -50,6 +50,9 @@ class ServerRemedies(Protocol):
     def raise_threads(self, server: ServerAddress, current: int | None, wanted: int) -> Remedy:
         """Raise the number of worker threads."""
 
+    def require_secure_binds(self, server: ServerAddress, version: Version = ()) -> Remedy:
+        """Refuse BINDs that send a password without TLS."""
+
 
 class IndexRemedies(Protocol):
     """The module `index_remedies` of a product.

@@ -26,11 +26,19 @@ OPERATIONS_AT_ONCE = "The number of operations that run at the same time"
 SHOW_BACKLOG = "ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog"
 
 
-def idle_for(seconds: int) -> str:
-    """Return what an idle timeout does, as a clause."""
-    return f"Connections that are idle for {seconds:,} s are closed"
+def idle_for(seconds: int, latest: float | None = None) -> str:
+    """Return what an idle timeout does, as a clause; `latest`: the idle time by which it has done so at the latest."""
+    closed = f"Connections that are idle for {seconds:,} s are closed"
+    return closed if latest is None else f"{closed}, by {latest:,.0f} s at the latest"
 
 
 def backlog_of(wanted: int) -> str:
     """Return what a listen backlog does, as a clause."""
     return f"The listening sockets queue up to {wanted:,} connections"
+
+
+SECURE_BINDS = "Refuse BINDs with a password without TLS"
+CLIENTS_ARE_REFUSED = (
+    "Every client that still binds in the clear is refused at once: change those listed here first. It still sends its "
+    "password, which the server cannot prevent while the port without TLS is open. Clients must trust the certificate."
+)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
 """A host name or an address, with or without a port, free of characters that are special in a shell or a URL."""
@@ -33,16 +38,16 @@ def ldif_replace(attribute: str, value: int | None, entry: str = "cn=config") ->
     return [*head, f"replace: {attribute}", f"{attribute}: {value}"]
 
 
-def sysctl_file(name: str, settings: dict[str, int]) -> str:
+def sysctl_file(name: str, settings: Mapping[str, int | str]) -> str:
     """Return the commands that set kernel parameters now and at each boot."""
     path = f"/etc/sysctl.d/90-ldapdiag-{name}.conf"
     lines = [f"{key} = {value}" for key, value in settings.items()]
     return here_document(f"cat > {path}", *lines, mark="CONF") + f"\nsysctl -p {path}"
 
 
-def sysctl_undo(name: str, settings: dict[str, int]) -> str:
+def sysctl_undo(name: str, settings: Mapping[str, int | str]) -> str:
     """Return the commands that remove the file of `sysctl_file` and restore the former values."""
-    former = " ".join(f"{key}={value}" for key, value in settings.items())
+    former = " ".join(quote(f"{key}={value}") for key, value in settings.items())
     return f"rm /etc/sysctl.d/90-ldapdiag-{name}.conf\nsysctl -w {former}"
 
 

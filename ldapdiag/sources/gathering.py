@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
-from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.live.sampling import LiveEvidence
+    from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.recognition.reading import InputReading
     from ldapdiag.sources.targets import Target
@@ -146,18 +147,18 @@ def gather(
     options: CollectionOptions | None = None,
     progress: Progress = NO_PROGRESS,
     stop: Event | None = None,
-    since: int | None = None,
+    period: AskedPeriod | None = None,
     meanwhile: Callable[[], object] | None = None,
 ) -> Bundle:
     """Read files and folders, and collect from targets, into a bundle; no evidence named means this host.
 
     `options` apply to live targets; `progress` is called for each file and target. Setting `stop` ends the collection
-    early: the bundle contains the evidence collected until then, and a gap. Only access log records at or after `since`
-    count (nanoseconds since 1970). `meanwhile` is called while other threads read logs, or after the files are read.
+    early: the bundle contains the evidence collected until then, and a gap. Only access log records of `period`
+    count. `meanwhile` is called while other threads read logs, or after the files are read.
     """
     targets, paths = split_targets(evidence)
     stop = stop or Event()
-    basket = Basket(DiscoveredLogs(Period(since=since) if since is not None else None), progress)
+    basket = Basket(DiscoveredLogs(period), progress)
     if targets:
         _take_answers(ask(targets, options, stop=stop, progress=progress), basket)
     for path in paths:
@@ -235,6 +236,8 @@ def _read_logs(basket: Basket, stop: Event) -> None:
                     basket.passed_over.append(found)
                 case AccessLog():
                     basket.facts.append(found)
+    except UsageError:
+        raise
     except Exception as error:  # noqa: BLE001  as in take
         basket.gaps.append(crashed("the access logs", error))
 

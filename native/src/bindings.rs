@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::dialects::{DIALECTS, Dialect, named};
-use crate::period::Period;
+use crate::period::{Period, Place};
 use crate::plain::plain_of;
 use crate::reading::{Progress, Reached, Reading};
 use crate::scan::{Hints, Offset, Scan};
@@ -75,7 +75,19 @@ struct PyScan {
 }
 
 type ZoneError = Arc<Mutex<Option<PyErr>>>;
-type PlainChunks<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+
+/// The counts of a chunk, which take less memory here than in plain form.
+#[pyclass(name = "Counts", module = "ldapdiag_native")]
+struct PyCounts(Option<Segment>);
+
+#[pymethods]
+impl PyCounts {
+    /// Return the plain form, and forget the counts.
+    fn plain<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let segment = self.0.take().ok_or_else(|| PyRuntimeError::new_err("the counts were taken before"))?;
+        plain_of(py, &segment)
+    }
+}
 
 #[pymethods]
 impl PyScan {
@@ -100,9 +112,7 @@ impl PyScan {
 
     /// Scan whole records.
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
-        if !self.scan.is_over() {
-            py.detach(|| with_location(|| (self.dialect.scan)(data, &mut self.scan)));
-        }
+        py.detach(|| with_location(|| (self.dialect.scan)(data, &mut self.scan)));
         self.check()
     }
 
@@ -128,29 +138,30 @@ impl PyScan {
         Ok(reached?.into())
     }
 
-    /// The undecided state is so large that the chunk should be taken now.
+    /// The Segment is so large that it should be taken now.
     #[getter]
     fn is_heavy(&self) -> bool {
         self.scan.is_heavy()
     }
 
-    /// A record past `until` was read.
-    #[getter]
-    fn is_over(&self) -> bool {
-        self.scan.is_over()
-    }
-
-    /// Return the chunks before `since` and from then on, in plain form, and reset the scan.
-    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<PlainChunks<'py>> {
-        let (before, within) = self.scan.take();
-        let plain = |segment: Option<Segment>| segment.map(|segment| plain_of(py, &segment)).transpose();
-        Ok((plain(before)?, plain(within)?))
+    /// Return the parts of the chunk in their order, with their places and in plain form, and reset the scan.
+    fn take(&mut self) -> Vec<(&'static str, PyCounts)> {
+        self.scan.take().into_iter().map(|(place, segment)| (name_of(place), PyCounts(Some(segment)))).collect()
     }
 }
 
 impl PyScan {
     fn check(&self) -> PyResult<()> {
         self.zone_error.lock().ok().and_then(|mut zone_error| zone_error.take()).map_or(Ok(()), Err)
+    }
+}
+
+fn name_of(place: Place) -> &'static str {
+    match place {
+        Place::Untimed => "untimed",
+        Place::Before => "before",
+        Place::Within => "within",
+        Place::Later => "later",
     }
 }
 
@@ -187,17 +198,7 @@ fn caps_of(caps: &Bound<'_, PyDict>) -> PyResult<Caps> {
     let most = |name: &str| -> PyResult<usize> {
         caps.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?.extract()
     };
-    Ok(Caps {
-        shapes: most("shapes")?,
-        clients: most("clients")?,
-        accounts: most("accounts")?,
-        attribution: most("attribution")?,
-        owed: most("owed")?,
-        failures: most("failures")?,
-        codes: most("codes")?,
-        notes: most("notes")?,
-        pages: most("pages")?,
-    })
+    Ok(Caps { owed: most("owed")?, codes: most("codes")?, notes: most("notes")?, pages: most("pages")? })
 }
 
 #[cfg(unix)]
@@ -214,7 +215,7 @@ fn is_same(_: &File, _: (u64, u64)) -> bool {
 #[pymodule]
 mod ldapdiag_native {
     #[pymodule_export]
-    use super::{PyScan, Read, Watch};
+    use super::{PyCounts, PyScan, Read, Watch};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

@@ -1,59 +1,57 @@
-//! The borders of the period: records before it are counted apart, records past it are not read.
+//! The borders of the period: the records before, inside and after it are counted apart, each by its own time.
+//!
+//! No record decides about those behind it: a client can forge one with any time.
 
 use std::mem;
 
-use crate::clock_history::ClockHistory;
+use crate::period::Place;
 use crate::runs::Run;
 use crate::scan::Scan;
-use crate::segment::Segment;
+use crate::segment::{Part, Segment};
+
+/// Approximate bytes of a part besides those of its records.
+const PART_BYTES: usize = 1 << 13;
 
 impl Scan {
-    /// Returns the chunks read before the period and within it, and resets the scan.
-    pub fn take(&mut self) -> (Option<Segment>, Option<Segment>) {
-        let before = self.before.take();
-        let is_before = self.period.since.is_some();
-        let chunk = self.finish();
-        if is_before { (Some(chunk), None) } else { (before, Some(chunk)) }
+    /// Returns the parts of the chunk in their order, and resets the scan.
+    pub fn take(&mut self) -> Vec<Part> {
+        self.finish_part();
+        self.parts_weight = 0;
+        mem::take(&mut self.parts)
     }
 
-    fn finish(&mut self) -> Segment {
+    /// Ends the part that is scanned.
+    fn finish_part(&mut self) {
         self.rows.clear();
         let caps = self.segment.caps;
-        self.clock_before = ClockHistory::default();
         let mut segment = mem::replace(&mut self.segment, Segment::new(caps));
+        self.segment.zones.clone_from(&segment.zones); // dialects report only changes
+        self.segment.resolution = segment.resolution;
         segment.runs.push(mem::replace(&mut self.run, Run::new(false)));
-        segment
+        self.parts_weight += PART_BYTES + segment.weight();
+        self.parts.push((self.place, segment));
     }
 
-    /// Extends the time range of the chunk to a record, or returns true for a record past the period.
+    /// Extends the time range of the chunk to a record; returns true for a record after the period.
     #[inline]
     pub(crate) fn is_past(&mut self, time: i64) -> bool {
-        if time >= self.border && self.crosses(time) {
-            return true;
-        }
+        let is_past = (time < self.span.0 || time > self.span.1) && self.crosses(time);
         let segment = &mut self.segment;
         segment.last_time = segment.last_time.max(time);
         segment.first_time = segment.first_time.min(time);
-        false
+        is_past
     }
 
-    /// Crosses a border of the period; returns whether the period is over.
+    /// Begins a part with the first record in another place; returns whether the record is after the period.
     #[cold]
     fn crosses(&mut self, time: i64) -> bool {
-        self.over = self.over || self.period.until.is_some_and(|until| time > until);
-        let (zones, resolution) = (self.segment.zones.clone(), self.segment.resolution);
-        if self.clock_before.line == self.segment.lines {
-            self.clock_before.zone.take().map(|zone| self.segment.zones.remove(&zone));
-            self.segment.resolution = self.clock_before.resolution;
-        }
-        if self.period.since.is_some_and(|since| time >= since) {
-            self.before = Some(self.finish());
-            self.period.since = None;
-            if !self.over {
-                (self.segment.zones, self.segment.resolution) = (zones, resolution); // dialects report only changes
+        let place = self.period.place(time);
+        if place != self.place {
+            if self.segment.lines > 0 {
+                self.finish_part();
             }
+            (self.place, self.span) = (place, self.period.span(place));
         }
-        self.border = self.period.next_border();
-        self.over
+        place == Place::Later
     }
 }

@@ -6,14 +6,16 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::idle_times::IdleTimes;
-use crate::interner::{ANONYMOUS, Symbol};
+use crate::interner::{ANONYMOUS, Symbol, UNKNOWN};
 use crate::operation_kinds::OperationKind;
 use crate::pending_requests::PendingRequests;
 use crate::sorting::Sorting;
 
 /// Nanoseconds after a close in which the results of outstanding operations may still be written.
 const RESULT_TIMEOUT: i64 = 600_000_000_000;
+
+/// The extended operation after whose success TLS begins (RFC 4511, 4.14.1).
+const STARTTLS: &[u8] = b"1.3.6.1.4.1.1466.20037";
 
 /// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
 pub const IN_PROGRESS: i64 = 14;
@@ -29,7 +31,7 @@ pub enum Account {
     Dn(Symbol),
 }
 
-/// A result, which can be kept until its request is known; or what ends or describes one: an ABANDON, a SORT or VLV line.
+/// A result, which can be kept until its request is known; or what ends or describes one, as an ABANDON or SORT line.
 #[derive(Clone, Copy)]
 pub struct OperationResult {
     /// The operation number.
@@ -44,16 +46,52 @@ pub struct OperationResult {
     pub etime: Option<i64>,
     /// Nanoseconds of waiting for a worker thread.
     pub wait: Option<i64>,
+    /// Nanoseconds without the wait.
+    pub optime: Option<i64>,
     /// Entries returned.
     pub entries: i64,
     /// Notes; [`ANONYMOUS`], the empty text, where there are none.
     pub notes: Symbol,
-    /// The account that a BIND result reports as bound.
+    /// The account that a BIND result reports as bound; the mechanism (kind NAMED).
     pub account: Option<Symbol>,
     /// The account of the connection when the result was written; operations are attributed to it.
     pub bound_as: Account,
     /// Of a SORT or VLV line (kind SORTED).
     pub sorting: Option<Sorting>,
+}
+
+impl OperationResult {
+    /// What ends or describes a request that may be in an earlier chunk.
+    pub fn mark(op: i64, time: i64, kind: OperationKind) -> Self {
+        OperationResult {
+            op,
+            time,
+            kind,
+            err: 0,
+            etime: None,
+            wait: None,
+            optime: None,
+            entries: 0,
+            notes: ANONYMOUS,
+            account: None,
+            bound_as: Account::Inherited,
+            sorting: None,
+        }
+    }
+}
+
+/// An idle time that a request ended, as far as this chunk determines it.
+#[derive(Clone, Copy)]
+pub struct IdleTime {
+    /// The number of unmatched results before its end; it counts if no operation of an earlier chunk was outstanding
+    /// then.
+    pub epoch: usize,
+    /// The account that was bound.
+    pub account: Account,
+    /// When it began.
+    pub since: i64,
+    /// When the request ended it.
+    pub ended: i64,
 }
 
 /// The first request of a chunk, which may end an idle time that began in an earlier one.
@@ -67,6 +105,8 @@ pub struct FirstRequest {
     pub epoch: usize,
     /// The time of the last of them.
     pub idle_since: Option<i64>,
+    /// The account of the connection before it.
+    pub account: Account,
 }
 
 /// The idle time at the close of a connection, as far as this chunk determines it.
@@ -80,41 +120,40 @@ pub struct IdleAtClose {
     pub quiet: bool,
 }
 
-/// Counts of searches.
+/// What operations are counted by, beside client and account: their kind, and the filter shape or the target.
+pub type Subject = (OperationKind, Symbol);
+
+/// Counts of results, as attributed to client and account.
 #[derive(Clone, Copy, Default)]
-pub struct SearchCounts {
-    /// Results of searches.
-    pub count: u64,
+pub struct ResultCounts {
+    /// Results.
+    pub answered: u64,
     /// Nanoseconds.
     pub etime: i128,
     /// Results with notes.
     pub noted: u64,
-    /// Results refused.
-    pub refused: u64,
 }
 
-impl SearchCounts {
+impl ResultCounts {
     /// Adds other counts.
-    pub fn add(&mut self, other: SearchCounts) {
-        self.count += other.count;
+    pub fn add(&mut self, other: ResultCounts) {
+        self.answered += other.answered;
         self.etime += other.etime;
         self.noted += other.noted;
-        self.refused += other.refused;
     }
 }
 
 /// State that few connections need, kept apart to keep the others small.
 #[derive(Default)]
 pub struct RareState {
+    /// The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ.
+    pub named_client: Option<Symbol>,
     /// Results whose request may be in an earlier chunk.
     pub unmatched: Vec<OperationResult>,
-    /// While the client or account is unknown: searches by shape and account.
-    pub unattributed: FxHashMap<(Symbol, Account), SearchCounts>,
-    /// While the client is unknown: failed BINDs by DN and result code.
-    pub failures: FxHashMap<(Symbol, i64), u64>,
-    /// While the client is unknown, by the epoch in which they ended: they count if no operation of an earlier chunk was
-    /// outstanding then.
-    pub idle_times: FxHashMap<usize, IdleTimes>,
+    /// While the client or account is unknown, by subject, account and result code.
+    pub unattributed: FxHashMap<(Subject, Account, i64), ResultCounts>,
+    /// Idle times while the client or account is unknown.
+    pub idle_times: Vec<IdleTime>,
     /// Paged searches seen here, by the server's number; true: more pages follow.
     pub pages: FxHashMap<i64, bool>,
     /// Paged searches whose first page here may be a later one.
@@ -153,8 +192,14 @@ pub struct Connection {
     pub pending: PendingRequests,
     /// State that few connections need.
     pub rare: Option<Box<RareState>>,
-    /// The last search counted: shape, account and their index in the attribution. One connection repeats them.
-    pub last_attribution: Option<(Symbol, Symbol, usize)>,
+    /// The last result counted: subject, account, result code and their index in the attribution. One connection repeats
+    /// them.
+    pub last_attribution: Option<(Subject, Symbol, i64, usize)>,
+    /// By TLS, from the beginning or by StartTLS.
+    pub secured: bool,
+    /// BINDs with a password before the connection was secured in this chunk, by epoch and DN: most connections have none or one.
+    /// They count if no StartTLS of an earlier chunk had succeeded by then.
+    pub clear_binds: Vec<((usize, Symbol), u64)>,
     /// Searches that are a later page of an earlier search.
     pub continued: u64,
     /// The time of its close.
@@ -185,6 +230,8 @@ impl Connection {
             pending: PendingRequests::default(),
             rare: None,
             last_attribution: None,
+            secured: false,
+            clear_binds: Vec::new(),
             continued: 0,
             closed: None,
             code: ANONYMOUS,
@@ -197,6 +244,12 @@ impl Connection {
         self.rare.get_or_insert_default()
     }
 
+    /// Keeps the client that a line names; the connection's end shows whether it is needed.
+    pub fn name(&mut self, client: Symbol) {
+        let named = &mut self.rare().named_client;
+        *named = Some(if named.is_none_or(|before| before == client) { client } else { UNKNOWN });
+    }
+
     /// The number of unmatched results so far.
     pub fn epoch(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.unmatched.len())
@@ -205,6 +258,12 @@ impl Connection {
     /// The account to which an operation that ends now is attributed.
     pub fn bound_as(&self) -> Account {
         self.bind_dn.map_or(self.account, Account::Dn)
+    }
+
+    /// Since when it is idle at its close; `None`: it is not, or this chunk does not determine it.
+    pub fn idle_at_end(&self) -> Option<i64> {
+        let idle = self.idle_at_close.filter(|idle| idle.quiet)?;
+        idle.idle_since.or(self.opened.filter(|_| self.last_op < 0))
     }
 
     /// Sets the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
@@ -221,6 +280,11 @@ impl Connection {
         } else {
             reported.or(confirmed).or(requested).map_or(Account::OfBind(op), Account::Dn)
         };
+    }
+
+    /// Takes the connection as secured after a StartTLS that succeeded.
+    pub fn end_extended(&mut self, err: i64, oid: &[u8]) {
+        self.secured |= err == 0 && oid == STARTTLS;
     }
 
     /// Returns whether it was closed so long ago that no result is expected.

@@ -10,6 +10,7 @@ use crate::joining::apply_late_opening;
 use crate::runs::{Run, is_late};
 use crate::scan::Scan;
 use crate::segment::sample_of;
+use crate::stamps::SECOND;
 
 /// Approximate bytes of a connection.
 const CONNECTION_BYTES: usize = 400;
@@ -19,11 +20,12 @@ const HOLE_BYTES: usize = 128;
 const RUN_BYTES: usize = 2048;
 
 impl Scan {
-    /// Counts an accepted connection; `client` without its port.
-    pub fn opened(&mut self, number: i64, time: i64, client: &[u8], server: &[u8]) {
+    /// Counts an accepted connection; `client` without its port; `secured`: by TLS from the beginning.
+    pub fn opened(&mut self, number: i64, time: i64, client: &[u8], server: &[u8], secured: bool) {
         if self.is_past(time) {
             return;
         }
+        self.segment.timeline.at(time.div_euclid(SECOND)).opened += 1;
         let client = self.address(client);
         self.segment.opened += 1;
         if !server.is_empty() {
@@ -35,7 +37,7 @@ impl Scan {
         if let Some(slot) = there
             && is_late(self.run.connections.at(slot), time, late)
         {
-            return self.opened_late(number, slot, time, client);
+            return self.opened_late(number, slot, time, client, secured);
         }
         let ascends = number > self.run.last && (self.run.first.is_some() || self.run.connections.is_empty());
         if !ascends && (there.is_some() || !late) {
@@ -44,18 +46,20 @@ impl Scan {
         self.count_opening(number, time);
         let mut connection = Connection::new(time, Some(time), Some(client));
         connection.line = self.segment.lines;
+        connection.secured = secured;
         let row = self.segment.client(client);
         connection.row = Some(row);
         self.segment.clients.at(row as usize).opened += 1;
         self.run.connections.put(number, connection);
-        self.segment.weight += CONNECTION_BYTES;
+        self.segment.added += CONNECTION_BYTES;
     }
 
     /// Counts the opening of a connection that is written after other records of it.
-    fn opened_late(&mut self, number: i64, slot: u32, time: i64, client: Symbol) {
+    fn opened_late(&mut self, number: i64, slot: u32, time: i64, client: Symbol, secured: bool) {
         self.count_opening(number, time);
         let connection = self.run.connections.at(slot);
         apply_late_opening(&mut self.segment, connection, time, client);
+        connection.secured |= secured;
         if let Some(row) = connection.row {
             self.segment.clients.at(row as usize).opened += 1;
         }
@@ -64,7 +68,7 @@ impl Scan {
 
     fn count_opening(&mut self, number: i64, time: i64) {
         if self.run.opened(number, time) {
-            self.segment.weight += HOLE_BYTES;
+            self.segment.added += HOLE_BYTES;
         }
     }
 
@@ -76,7 +80,7 @@ impl Scan {
         let client = self.address(client);
         let Some(slot) = self.unless_closed(number, time) else { return };
         let connection = self.run.connections.at(slot);
-        if let Some(row) = connection.row {
+        if let (Some(row), Some(_)) = (connection.row, connection.opened) {
             self.segment.clients.at(row as usize).opened -= 1;
         }
         connection.client = Some(client);
@@ -86,11 +90,26 @@ impl Scan {
         self.segment.clients.at(row as usize).opened += i64::from(connection.opened.is_some());
     }
 
+    /// Keeps the client that a line of a connection names.
+    ///
+    /// It counts if the log has no opening and no PROXY header that shows it (rotated away).
+    pub fn identified(&mut self, number: i64, time: i64, client: &[u8]) {
+        if self.is_past(time) {
+            return;
+        }
+        let Some(slot) = self.unless_closed(number, time) else { return };
+        if self.run.connections.at(slot).opened.is_none() {
+            let client = self.address(client);
+            self.run.connections.at(slot).name(client);
+        }
+    }
+
     /// Counts a closed connection by its close code, as the server writes it.
     pub fn closed(&mut self, number: i64, time: i64, code: &[u8]) {
         if self.is_past(time) {
             return;
         }
+        self.segment.timeline.at(time.div_euclid(SECOND)).closed += 1;
         let code = self.segment.texts.intern(sample_of(code));
         let code = self.segment.closed.count(code, 1);
         self.run.delta -= 1;
@@ -103,12 +122,35 @@ impl Scan {
         self.end_if_complete(number, slot);
     }
 
+    /// Counts a connection that is secured by TLS from now on.
+    pub fn tls(&mut self, number: i64, time: i64, protocol: &[u8], cipher: &[u8]) {
+        if self.is_past(time) {
+            return;
+        }
+        let texts = &mut self.segment.texts;
+        let key = (texts.intern(sample_of(protocol)), texts.intern(sample_of(cipher)));
+        self.segment.ciphers.count(key, 1);
+        if let Some(slot) = self.unless_ended(number, time) {
+            self.run.connections.at(slot).secured = true;
+        }
+    }
+
+    /// Counts a connection that the server accepted and closed at once; `reason` as logged.
+    pub fn refused(&mut self, time: i64, client: &[u8], reason: &[u8]) {
+        if self.is_past(time) {
+            return;
+        }
+        let key = (self.address(client), self.segment.texts.intern(sample_of(reason)));
+        self.segment.refused.count(key, 1);
+    }
+
     /// Begins a run after a start of the server that the log reports.
     pub fn server_started(&mut self, time: i64, version: &[u8]) {
         if self.is_past(time) {
             return;
         }
         self.next_run(true);
+        self.run.began = Some(time);
         if !version.is_empty() {
             self.header(b"", version);
         }
@@ -129,7 +171,7 @@ impl Scan {
             return None;
         }
         self.run.last = self.run.last.max(number);
-        self.segment.weight += CONNECTION_BYTES;
+        self.segment.added += CONNECTION_BYTES;
         let mut connection = Connection::new(time, None, None);
         connection.line = self.segment.lines;
         Some(self.run.connections.put(number, connection))
@@ -141,7 +183,7 @@ impl Scan {
             && let Some(mut connection) = self.run.connections.remove(number)
         {
             end_connection(&mut self.segment, number, &mut connection);
-            self.segment.weight = self.segment.weight.saturating_sub(CONNECTION_BYTES);
+            self.segment.added = self.segment.added.saturating_sub(CONNECTION_BYTES);
         }
     }
 
@@ -149,14 +191,14 @@ impl Scan {
     pub(crate) fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
         if !self.run.late_requests.contains_key(&number) {
             let dropped = self.run.drop_late_requests();
-            self.segment.weight = (self.segment.weight + CONNECTION_BYTES).saturating_sub(dropped * CONNECTION_BYTES);
+            self.segment.added = (self.segment.added + CONNECTION_BYTES).saturating_sub(dropped * CONNECTION_BYTES);
         }
         self.run.after_close(number, time)
     }
 
     fn next_run(&mut self, explicit_start: bool) {
         self.segment.runs.push(mem::replace(&mut self.run, Run::new(explicit_start)));
-        self.segment.weight += RUN_BYTES;
+        self.segment.added += RUN_BYTES;
     }
 
     fn address(&mut self, client: &[u8]) -> Symbol {

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! BIND dn="uid=quickr,dc=x" method=128 version=3
+//! BIND dn="" method=sasl version=3 mech=GSSAPI
+//! MODRDN dn="cn=a,dc=x" newrdn="cn=b" newsuperior="(null)"
 //! SRCH base="dc=x" scope=2 filter="(cn=a", Bad search filter
 //! ABANDON targetop=3 msgid=4 nentries=0 etime=0.000091731
 //! fd=64 Disconnect - Cleanly Closed Connection - U1
@@ -10,6 +12,7 @@
 //! STAT read index: attribute=displayName key(sub)=jos --> count 20212
 //!
 //! fd=64 slot=64 SSL connection from 127.0.0.11 to 127.0.0.1
+//! TLS1.3 256-bit AES-GCM
 //! AUTOBIND dn="cn=Directory Manager"
 //! ```
 //!
@@ -22,5 +25,5 @@ mod results;
 
 pub use closes::close_code;
 pub use connections::{address, read_event};
-pub use requests::{base_and_scope, filter, is_request, read_request};
+pub use requests::{base_and_scope, filter, is_request, mechanism_of, read_request};
 pub use results::{duration_of, read_result, result_head};

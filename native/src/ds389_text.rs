@@ -51,9 +51,6 @@ pub fn scan(data: &[u8], log: &mut Scan) {
                 rest
             }
         };
-        if log.is_over() {
-            return;
-        }
         log.lines(1);
     }
 }
@@ -140,11 +137,11 @@ impl<'a> TextClock<'a> {
 #[inline(always)]
 fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
     let (result_head, mut text) = result_head(text)?;
-    let mut wait = None;
+    let (mut wait, mut optime) = (None, None);
     if let Some(waited) = text.strip_prefix(b" wtime=0.") {
-        let (nanoseconds, behind) = nine(waited)?;
-        (_, text) = nine(behind.strip_prefix(b" optime=0.")?)?;
-        wait = Some(nanoseconds);
+        let (waited, behind) = nine(waited)?;
+        let (worked, behind) = nine(behind.strip_prefix(b" optime=0.")?)?;
+        (wait, optime, text) = (Some(waited), Some(worked), behind);
     }
     let (etime, text) = nine(text.strip_prefix(b" etime=0.")?)?;
     let rest = if text.is_empty() { text } else { text.strip_prefix(b"\n")? };
@@ -154,7 +151,7 @@ fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
         entries: result_head.entries,
         ..ResultFields::default()
     };
-    Some((ResultFields { etime: Some(etime), wait, ..outcome }, rest))
+    Some((ResultFields { etime: Some(etime), wait, optime, ..outcome }, rest))
 }
 
 /// The first line, and the lines after it.
@@ -239,8 +236,7 @@ fn operation(event: &[u8]) -> Option<(i64, &[u8])> {
 /// Reads a line of an operation; returns whether it is understood.
 fn read_operation(log: &mut Scan, conn: i64, op: i64, time: i64, request: &[u8]) -> bool {
     if let Some((result_head, tail)) = request.strip_prefix(b"RESULT ").and_then(result_head) {
-        read_result(log, conn, op, time, result_head, tail);
-        return true;
+        return read_result(log, conn, op, time, result_head, tail);
     }
     read_request(log, conn, op, time, trimmed(request))
 }
@@ -279,7 +275,8 @@ mod tests {
 
         let (outcome, rest) = plain_result(text).unwrap();
 
-        assert_eq!((outcome.wait, outcome.etime, rest), (Some(91_024), Some(554_371), &b"next"[..]));
+        let durations = (outcome.wait, outcome.optime, outcome.etime);
+        assert_eq!((durations, rest), ((Some(91_024), Some(464_531), Some(554_371)), &b"next"[..]));
         assert!(plain_result(b"err=0 tag=101 nentries=1 etime=0.000554371 notes=A\n").is_none());
         assert!(plain_result(b"err=0 tag=48 nentries=1 etime=0.000554371\n").is_none());
     }

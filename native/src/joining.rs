@@ -1,7 +1,7 @@
 //! A late opening is applied to a connection here; joining two chunks is Python's part.
 
 use crate::connection::{Account, Connection};
-use crate::counting::{attribute, count_failed_bind};
+use crate::counting::attribute;
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::segment::Segment;
 
@@ -9,8 +9,7 @@ use crate::segment::Segment;
 pub fn apply_late_opening(segment: &mut Segment, connection: &mut Connection, opened: i64, client: Symbol) {
     connection.opened = Some(opened);
     connection.client = Some(client);
-    let row = segment.client(client);
-    connection.row = Some(row);
+    connection.row = Some(segment.client(client));
     if connection.account == Account::Inherited {
         connection.account = Account::Dn(ANONYMOUS);
     }
@@ -19,17 +18,12 @@ pub fn apply_late_opening(segment: &mut Segment, connection: &mut Connection, op
         result.bound_as = or_anonymous(result.bound_as);
     }
     let kept = std::mem::take(&mut rare.unattributed);
-    let failures = std::mem::take(&mut rare.failures);
-    let idle_times = std::mem::take(&mut rare.idle_times);
+    for idle_time in &mut rare.idle_times {
+        idle_time.account = or_anonymous(idle_time.account);
+    }
     connection.rare = Some(rare);
-    for ((shape, account), counts) in kept {
-        attribute(segment, connection, shape, or_anonymous(account), counts);
-    }
-    for ((dn, err), count) in failures {
-        count_failed_bind(segment, connection, dn, err, count);
-    }
-    for one in idle_times.values() {
-        segment.clients.at(row as usize).idle_times.merge(one);
+    for ((subject, account, err), counts) in kept {
+        attribute(segment, connection, subject, or_anonymous(account), err, counts);
     }
 }
 

@@ -7,8 +7,8 @@
 
 pub mod bases;
 pub mod border;
+pub mod client_row;
 pub mod clients;
-mod clock_history;
 pub mod connection;
 pub mod connection_numbers;
 pub mod connection_scan;
@@ -17,14 +17,17 @@ pub mod dialects;
 pub mod ds389_json;
 pub mod ds389_lines;
 pub mod ds389_text;
+pub mod durations;
 pub mod fields;
 pub mod filters;
+pub mod histogram;
 pub mod idle_times;
 pub mod interner;
 pub mod joining;
 pub mod line_scan;
 pub mod openldap;
 pub mod operation_kinds;
+pub mod operation_row;
 pub mod pending_requests;
 pub mod period;
 pub mod reading;
@@ -34,6 +37,8 @@ pub mod row_cache;
 pub mod runs;
 pub mod scan;
 pub mod segment;
+pub mod series;
+pub mod shape_row;
 pub mod sort_lines;
 pub mod sorting;
 pub mod stamps;
@@ -41,6 +46,7 @@ pub mod substrings;
 pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
+pub mod timeline;
 
 #[cfg(feature = "python")]
 mod bindings;
@@ -48,4 +54,4 @@ mod bindings;
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 4;
+pub const GRAMMAR_VERSION: u32 = 11;

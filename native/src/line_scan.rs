@@ -3,7 +3,6 @@
 use memchr::memchr;
 use rustc_hash::FxHashSet;
 
-use crate::clock_history::ClockHistory;
 use crate::scan::Scan;
 use crate::segment::{SAMPLES, sample_of};
 
@@ -67,8 +66,6 @@ impl Scan {
     pub fn clock(&mut self, zone: Option<&[u8]>) {
         let zone = zone.unwrap_or_default();
         if !self.segment.zones.contains(zone) {
-            self.keep_clock();
-            self.clock_before.zone = Some(zone.to_vec());
             self.segment.zones.insert(zone.to_vec());
         }
     }
@@ -76,16 +73,7 @@ impl Scan {
     /// Keeps the resolution of the stamps, that of the coarsest.
     pub fn resolution(&mut self, nanoseconds: i64) {
         if nanoseconds > self.segment.resolution {
-            self.keep_clock();
             self.segment.resolution = nanoseconds;
-        }
-    }
-
-    /// Keeps the state of the clock before this line, in case the line is past a border of the period.
-    fn keep_clock(&mut self) {
-        if self.clock_before.line != self.segment.lines {
-            let (line, resolution) = (self.segment.lines, self.segment.resolution);
-            self.clock_before = ClockHistory { line, zone: None, resolution };
         }
     }
 

@@ -13,12 +13,14 @@
 //! conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
 //! conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
 //! conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
+//! conn=1001 fd=16 TLS established tls_ssf=256 ssf=256 tls_proto=TLSv1.3 tls_cipher=TLS_AES_256_GCM_SHA384
 //! conn=1001 op=4 UNBIND
 //! conn=1001 fd=16 closed                                 or: closed (idletimeout)
 //! ```
 //!
-//! qtime and etime are new in 2.5; etime includes qtime. A DN is written in normal form, with `\` before a quote; quotes
-//! in a filter are not escaped, so a filter ends at the last quote of the line. conn=-1 is internal.
+//! qtime and etime are new in 2.5; etime includes qtime, so their difference is the time without the wait (optime). A DN is
+//! written in normal form, with `\` before a quote; quotes in a filter are not escaped, so a filter ends at the last quote
+//! of the line. conn=-1 is internal.
 //! The prefixes of a message are in syslog.rs. Sources: servers/slapd/{connection,bind,search,result,extended}.c
 //! (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 
@@ -29,14 +31,14 @@ mod results;
 
 use memchr::{memchr, memchr2};
 
-use crate::fields::number;
+use crate::fields::{self, number, word};
 use crate::operation_kinds::{self, OperationKind};
-use crate::scan::Scan;
+use crate::scan::{SASL, SIMPLE, Scan};
 use crate::syslog::{self, Split, Tag};
 use crate::syslog_clocks::{Clock, HexadecimalClock, IsoClock, TraditionalClock};
-use connections::{accept, close};
+use connections::{accept, close, tls};
 use record::{CONN_DIGITS, Handled, Record, digits, ends};
-use remarks::{banner, lost, not_indexed};
+use remarks::{banner, denied, exhausted, lost, not_indexed};
 use results::result;
 
 /// Scans slapd's messages with the prefix `seconds.nanoseconds thread`.
@@ -84,9 +86,6 @@ fn scan<C: Clock>(data: &[u8], log: &mut Scan, mut split: impl FnMut(&[u8]) -> S
             None if is_unstamped(line) => log.passed_over(1),
             Some(Handled::InvalidTime) | None => log.misread(trimmed(line, b"\r")),
         }
-        if log.is_over() {
-            return;
-        }
         log.lines(1);
     }
 }
@@ -104,6 +103,8 @@ fn message(text: &[u8], record: &mut Record) -> Option<Handled> {
     let handled = match text.first() {
         Some(b'<') => not_indexed(text, record),
         Some(b'@') => banner(text, record),
+        Some(b'f') => denied(text, record),
+        Some(b'd') => exhausted(text, record),
         Some(b'i' | b'S') => lost(text, record),
         _ => None,
     };
@@ -120,7 +121,7 @@ fn of_connection(text: &[u8], record: &mut Record) -> Option<Handled> {
     match text.first()? {
         b'A' => accept(conn, text, record),
         b'c' => close(conn, text, record),
-        b'T' => text.starts_with(b"TLS established").then_some(Handled::PassedOver),
+        b'T' => tls(conn, text, record),
         _ => None,
     }
 }
@@ -148,15 +149,27 @@ fn search(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handle
     record.count(|log, time| log.search(conn, op, time, base, i64::from(scope - b'0'), filter))
 }
 
-/// `BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128`, or `mech=SIMPLE bind_ssf=0 ssf=0`.
+/// `BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128`, or `mech=SIMPLE bind_ssf=0 ssf=0`. The methods are the
+/// tags of RFC 4511, 4.2.
 fn bind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let (dn, text) = escaped(text.strip_prefix(b"BIND dn=\"")?)?;
     let text = text.strip_prefix(b"\" ")?;
-    if text.starts_with(b"mech=") {
-        return record.count(|log, time| log.bind_confirmed(conn, time, dn));
+    if let Some(text) = text.strip_prefix(b"mech=") {
+        let mechanism = match word(text, usize::MAX) {
+            Some((b"SIMPLE", _)) => SIMPLE,
+            Some((mechanism, _)) => mechanism,
+            None => SASL,
+        };
+        return record.count(|log, time| log.bind_confirmed(conn, op, time, dn, mechanism));
     }
-    ends(digits(text.strip_prefix(b"method=")?)?)?;
-    record.count(|log, time| log.bind(conn, op, time, dn))
+    let (method, rest) = fields::digits(text.strip_prefix(b"method=")?, 9)?;
+    ends(rest)?;
+    let mechanism = match method {
+        b"128" => SIMPLE,
+        b"163" => SASL,
+        _ => method,
+    };
+    record.count(|log, time| log.bind(conn, op, time, dn, mechanism))
 }
 
 fn unbind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
@@ -164,13 +177,12 @@ fn unbind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handle
     record.count(|log, time| log.unbind(conn, op, time))
 }
 
-const REQUESTS: [(&[u8], OperationKind); 6] = [
+const REQUESTS: [(&[u8], OperationKind); 5] = [
     (b"ADD dn=", operation_kinds::ADD),
     (b"MOD dn=", operation_kinds::MODIFY),
     (b"MODRDN dn=", operation_kinds::MODRDN),
     (b"DEL dn=", operation_kinds::DELETE),
     (b"CMP dn=", operation_kinds::COMPARE),
-    (b"EXT oid=", operation_kinds::EXTENDED),
 ];
 
 /// The other requests; `ABANDON msg=2`.
@@ -179,8 +191,13 @@ fn request(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handl
         ends(digits(text)?)?;
         return record.count(|log, time| log.abandon(conn, op, time, None));
     }
-    let (_, kind) = REQUESTS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    record.count(|log, time| log.request(conn, op, time, kind))
+    if let Some(text) = text.strip_prefix(b"EXT oid=") {
+        let oid = word(text, usize::MAX).map_or(&b""[..], |(oid, _)| oid);
+        return record.count(|log, time| log.request(conn, op, time, operation_kinds::EXTENDED, oid));
+    }
+    let (name, kind) = REQUESTS.into_iter().find(|(name, _)| text.starts_with(name))?;
+    let (target, _) = escaped(text[name.len()..].strip_prefix(b"\"")?)?;
+    record.count(|log, time| log.request(conn, op, time, kind, target))
 }
 
 /// `MOD attr=description cn;lang-fr`.
@@ -215,7 +232,8 @@ const INTERNAL: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];
 fn of_the_server(text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = INTERNAL.iter().find_map(|conn| text.strip_prefix(*conn))?;
     let text = digits(text.strip_prefix(b" op=")?)?.strip_prefix(b" ")?;
-    let is_request = text.starts_with(b"SRCH base=") || text.starts_with(b"BIND dn=");
+    let others: [&[u8]; 3] = [b"SRCH base=", b"BIND dn=", b"EXT oid="];
+    let is_request = others.iter().any(|name| text.starts_with(name));
     let is_request = is_request || REQUESTS.iter().any(|(name, _)| text.starts_with(name));
     if is_request { record.count(|log, _| log.internal()) } else { Some(Handled::PassedOver) }
 }

@@ -7,6 +7,8 @@ pub type OperationKind = i8;
 pub const UNKNOWN: OperationKind = -1;
 /// The kind of an `OperationResult` that is a SORT or VLV line, written before the result.
 pub const SORTED: OperationKind = -2;
+/// The kind of one that is the line with the SASL mechanism of a BIND, which slapd writes before the result.
+pub const NAMED: OperationKind = -3;
 /// BindRequest.
 pub const BIND: OperationKind = 0;
 /// UnbindRequest.

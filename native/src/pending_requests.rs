@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::interner::{ANONYMOUS, Symbol};
+use crate::interner::Symbol;
 use crate::operation_kinds::OperationKind;
 use crate::sorting::Sorting;
 
@@ -19,21 +19,14 @@ pub struct Pending {
     pub time: i64,
     /// The kind of operation.
     pub kind: OperationKind,
-    /// The row of a search.
-    pub row: Option<u32>,
-    /// The DN of a BIND.
+    /// The row that counts it, of a shape or a target.
+    pub row: u32,
+    /// The DN of a BIND; [`ANONYMOUS`](crate::interner::ANONYMOUS) for other kinds.
     pub dn: Symbol,
-    /// The filter of a search.
-    pub filter: Vec<u8>,
+    /// The filter of a search, the DN of the entry, or the OID.
+    pub subject: Vec<u8>,
     /// The SORT and VLV lines of a search.
     pub sorting: Option<Box<Sorting>>,
-}
-
-impl Pending {
-    /// A request that is neither a BIND nor a search.
-    pub fn new(op: i64, time: i64, kind: OperationKind) -> Self {
-        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new(), sorting: None }
-    }
 }
 
 /// Pending requests by operation number.

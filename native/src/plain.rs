@@ -5,18 +5,24 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 
-use crate::connection::{Account, Connection, RareState, SearchCounts};
-use crate::idle_times::IdleTimes;
-use crate::interner::{ANONYMOUS, Symbol};
+use crate::client_row::ClientRow;
+use crate::connection::{Account, Connection, RareState, ResultCounts};
+use crate::histogram::Histogram;
+use crate::idle_times::{IdleRow, IdleTimes, TIMEOUTS};
+use crate::interner::Symbol;
+use crate::operation_row::OperationRow;
 use crate::pending_requests::Pending;
 use crate::runs::Run;
 use crate::segment::Segment;
+use crate::shape_row::{ShapeRow, SortCounts, StoppedCounts, SubstringCounts};
 use crate::sorting::Sorting;
-use crate::tables::{
-    CappedTable, ClientRow, Histogram, LookupCounts, ShapeRow, SortCounts, StoppedCounts, SubstringCounts,
-};
+use crate::tables::LookupCounts;
+use crate::timeline::{Interval, Timeline};
 
 type Object<'py> = Bound<'py, PyAny>;
+
+/// Later than any time of a log: the first time of a row without results.
+const NEVER: i128 = 1 << 63;
 
 /// The conversion of a Segment, with each of its texts already a Python object.
 struct Converter<'py> {
@@ -54,7 +60,7 @@ impl<'py> Converter<'py> {
         plain.set_item("results", segment.results.iter().collect::<FxHashMap<_, _>>())?;
         plain.set_item("continued", segment.continued)?;
         plain.set_item("holes", segment.holes)?;
-        plain.set_item("waits", self.histogram(&segment.waits)?)?;
+        plain.set_item("timeline", self.timeline(&segment.timeline)?)?;
         plain.set_item("longest_wait", segment.longest_wait)?;
         plain.set_item("waited", segment.waited)?;
         plain.set_item("took", segment.took)?;
@@ -65,46 +71,65 @@ impl<'py> Converter<'py> {
     fn tables(&self, plain: &Bound<'py, PyDict>, segment: &Segment) -> PyResult<()> {
         let one = |&text: &Symbol| self.text(text);
         let two = |&(one, two): &(Symbol, Symbol)| (self.text(one), self.text(two));
-        plain.set_item("servers", self.table(&segment.servers, one)?)?;
-        plain.set_item("instances", self.table(&segment.instances, two)?)?;
-        plain.set_item("closed", self.table(&segment.closed, one)?)?;
-        plain.set_item("noted", self.table(&segment.noted, one)?)?;
-        plain.set_item("not_indexed", self.table(&segment.not_indexed, two)?)?;
-        plain.set_item("modified", self.table(&segment.modified, one)?)?;
+        plain.set_item("servers", self.table(segment.servers.iter(), one)?)?;
+        plain.set_item("instances", self.table(segment.instances.iter(), two)?)?;
+        plain.set_item("closed", self.table(segment.closed.iter(), one)?)?;
+        plain.set_item("noted", self.table(segment.noted.iter(), one)?)?;
+        plain.set_item("ciphers", self.table(segment.ciphers.iter(), two)?)?;
+        plain.set_item("refused", self.table(segment.refused.iter(), two)?)?;
+        plain.set_item("clear_binds", self.table(segment.clear_binds.iter(), two)?)?;
+        plain.set_item("not_indexed", self.table(segment.not_indexed.iter(), two)?)?;
+        plain.set_item("modified", self.table(segment.modified.iter(), one)?)?;
+        plain.set_item("accounts", self.table(segment.accounts.iter(), one)?)?;
         let lookups = PyDict::new(self.py);
         for (key, &LookupCounts { count, most, least }) in segment.lookups.iter() {
             lookups.set_item(two(key), self.list((count, most, least))?)?;
         }
         plain.set_item("lookups", lookups)?;
-        plain.set_item("accounts", self.table(&segment.accounts, one)?)?;
-        let failure = |&(dn, client, err): &(Symbol, Symbol, i64)| (self.text(dn), self.text(client), err);
-        plain.set_item("failures", self.table(&segment.failures, failure)?)?;
         let attribution = PyDict::new(self.py);
-        for (&(shape, client, account), cell) in segment.attribution.iter() {
-            attribution.set_item((self.text(shape), self.text(client), self.text(account)), self.cell(cell)?)?;
+        for (&(kind, text, client, account, err), cell) in segment.attribution.iter() {
+            let key = (kind, self.text(text), self.text(client), self.text(account), err);
+            attribution.set_item(key, self.cell(cell)?)?;
         }
         plain.set_item("attribution", attribution)?;
-        let shapes = segment.shapes.iter().map(|(_, row)| self.shape(row)).collect::<PyResult<Vec<_>>>()?;
+        self.rows(plain, segment)?;
+        plain.set_item("full", full(segment))
+    }
+
+    fn rows(&self, plain: &Bound<'py, PyDict>, segment: &Segment) -> PyResult<()> {
+        let shapes = PyList::empty(self.py);
+        for (&(shape, base, scope), row) in segment.shapes.iter() {
+            shapes.append(self.shape((self.text(shape), self.text(base), scope), row)?)?;
+        }
         plain.set_item("shapes", shapes)?;
+        let targets = PyList::empty(self.py);
+        for (&(kind, text), row) in segment.targets.iter() {
+            targets.append(((kind, self.text(text)), self.operations(row)?))?;
+        }
+        plain.set_item("targets", targets)?;
         let clients = PyDict::new(self.py);
         for (&address, row) in segment.clients.iter() {
             clients.set_item(self.text(address), self.client(row)?)?;
         }
         plain.set_item("clients", clients)?;
-        plain.set_item("full", full(segment))
+        let idle_times = PyDict::new(self.py);
+        for (&(client, account), row) in segment.idle_times.iter() {
+            idle_times.set_item((self.text(client), self.text(account)), self.idle_row(row)?)?;
+        }
+        plain.set_item("idle_times", idle_times)
     }
 
     fn text(&self, text: Symbol) -> &Bound<'py, PyBytes> {
         &self.texts[text.index()]
     }
 
-    fn table<'a, Key: Copy + Eq + std::hash::Hash, PlainKey: IntoPyObject<'py>>(
-        &'a self,
-        table: &'a CappedTable<Key, u64>,
+    fn table<'a, Key: 'a, PlainKey: IntoPyObject<'py>>(
+        &self,
+        table: impl Iterator<Item = (&'a Key, &'a u64)>,
         plain: impl Fn(&'a Key) -> PlainKey,
     ) -> PyResult<Bound<'py, PyDict>> {
         let counts = PyDict::new(self.py);
-        for (key, &count) in table.iter() {
+        for (key, &count) in table {
             counts.set_item(plain(key), count)?;
         }
         Ok(counts)
@@ -120,14 +145,58 @@ impl<'py> Converter<'py> {
 
     fn histogram(&self, histogram: &Histogram) -> PyResult<Bound<'py, PyDict>> {
         let plain = PyDict::new(self.py);
-        for (length, &count) in histogram.0.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            plain.set_item(length, count)?;
+        for (number, count) in histogram.iter() {
+            plain.set_item(number, count)?;
         }
         Ok(plain)
     }
 
-    fn cell(&self, cell: &SearchCounts) -> PyResult<Bound<'py, PyList>> {
-        self.list((cell.count, cell.etime, cell.noted, cell.refused))
+    fn timeline(&self, timeline: &Timeline) -> PyResult<Object<'py>> {
+        let intervals = PyList::empty(self.py);
+        for (number, interval) in &timeline.intervals {
+            intervals.append(self.interval(*number, interval)?)?;
+        }
+        (timeline.level, intervals).into_bound_py_any(self.py)
+    }
+
+    fn interval(&self, number: i64, interval: &Interval) -> PyResult<Object<'py>> {
+        let counts = (
+            interval.answered,
+            interval.etime,
+            interval.searches,
+            interval.search_etime,
+            interval.slow,
+            interval.failed_binds,
+            interval.opened,
+            interval.closed,
+        );
+        let results = PyDict::new(self.py);
+        for &(err, count) in &interval.results {
+            results.set_item(err, count)?;
+        }
+        let idle = PyDict::new(self.py);
+        for (timeout, &counts) in TIMEOUTS.iter().zip(&interval.idle).filter(|(_, counts)| **counts != [0; 3]) {
+            idle.set_item(timeout, counts.to_vec())?;
+        }
+        (number, counts, interval.most_busy, interval.longest_queue, results, idle).into_bound_py_any(self.py)
+    }
+
+    fn operations(&self, row: &OperationRow) -> PyResult<Object<'py>> {
+        let counts = (row.requests, row.answered, row.abandoned, row.unanswered, row.etime, row.wait, row.entries);
+        let histograms =
+            (self.histogram(&row.etimes.0)?, self.histogram(&row.waits.0)?, self.histogram(&row.optimes.0)?);
+        let (etime, time, number, op) = row.worst.order;
+        let worst = (etime, time, number, op, PyBytes::new(self.py, &row.worst.subject));
+        let times = if row.answered == 0 { (NEVER, -NEVER) } else { (i128::from(row.first), i128::from(row.last)) };
+        let cells = PyDict::new(self.py);
+        for cell in &row.series.cells {
+            cells.set_item(cell.number, self.list((cell.count, cell.etime))?)?;
+        }
+        (counts, &row.errors, histograms, worst, times, (row.series.shift, cells)).into_bound_py_any(self.py)
+    }
+
+    fn cell(&self, cell: &ResultCounts) -> PyResult<Bound<'py, PyList>> {
+        self.list((cell.answered, cell.etime, cell.noted))
     }
 
     fn list(&self, numbers: impl IntoPyObject<'py, Target = PyTuple>) -> PyResult<Bound<'py, PyList>> {
@@ -135,13 +204,22 @@ impl<'py> Converter<'py> {
     }
 
     fn idle_times(&self, idle_times: &IdleTimes) -> PyResult<Object<'py>> {
-        (&idle_times.buckets, idle_times.longest).into_bound_py_any(self.py)
+        let buckets = PyDict::new(self.py);
+        for (bucket, &counts) in &idle_times.buckets {
+            buckets.set_item(bucket, self.list(counts)?)?;
+        }
+        (buckets, idle_times.longest).into_bound_py_any(self.py)
     }
 
-    fn shape(&self, row: &ShapeRow) -> PyResult<Object<'py>> {
-        let (shape, base, scope) = row.key;
-        let (etime, time, number, op) = row.worst.order;
-        let worst = (etime, time, number, op, PyBytes::new(self.py, &row.worst.filter));
+    fn idle_row(&self, row: &IdleRow) -> PyResult<Object<'py>> {
+        let before_close = PyDict::new(self.py);
+        for (&code, idle_times) in &row.before_close {
+            before_close.set_item(self.text(code), self.idle_times(idle_times)?)?;
+        }
+        (self.idle_times(&row.used)?, before_close).into_bound_py_any(self.py)
+    }
+
+    fn shape(&self, key: impl IntoPyObject<'py>, row: &ShapeRow) -> PyResult<Object<'py>> {
         let by_lengths = PyDict::new(self.py);
         for (&lengths, &SubstringCounts { answered, etime, noted, most }) in row.substring_lengths.iter() {
             by_lengths.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
@@ -155,16 +233,9 @@ impl<'py> Converter<'py> {
             sorts.set_item(self.sorting(sorting), self.list((answered, etime, unindexed, candidates, most))?)?;
         }
         (
-            (self.text(shape), self.text(base), scope),
-            row.searches,
-            row.answered,
-            row.etime,
-            row.wait,
-            row.entries,
+            key,
+            self.operations(&row.operations)?,
             self.counts(&row.noted)?,
-            &row.errors,
-            self.histogram(&row.histogram)?,
-            worst,
             (row.most_entries, row.most_limited),
             (by_lengths, row.substring_lengths.full, sorts, row.sorts.full, stopped, row.stopped.full),
         )
@@ -172,10 +243,6 @@ impl<'py> Converter<'py> {
     }
 
     fn client(&self, row: &ClientRow) -> PyResult<Object<'py>> {
-        let idle_before_close = PyDict::new(self.py);
-        for (&code, idle_times) in &row.idle_before_close {
-            idle_before_close.set_item(self.text(code), self.idle_times(idle_times)?)?;
-        }
         (
             row.opened,
             row.operations,
@@ -183,8 +250,6 @@ impl<'py> Converter<'py> {
             self.counts(&row.silent)?,
             self.histogram(&row.lifetimes)?,
             self.histogram(&row.per_connection)?,
-            self.idle_times(&row.idle_times)?,
-            idle_before_close,
         )
             .into_bound_py_any(self.py)
     }
@@ -199,7 +264,8 @@ impl<'py> Converter<'py> {
             late_requests.set_item(number, self.connection(connection)?)?;
         }
         let numbers: Vec<_> = run.numbers.intervals().collect();
-        (run.explicit_start, run.first, run.last, run.latest, numbers, connections, late_requests, run.delta, run.top)
+        let openings = (run.first, run.last, run.latest, numbers);
+        (run.explicit_start, run.began, openings, connections, late_requests, run.delta, run.top)
             .into_bound_py_any(self.py)
     }
 
@@ -207,9 +273,11 @@ impl<'py> Converter<'py> {
         let pending =
             connection.pending.in_order().into_iter().map(|one| self.pending(one)).collect::<PyResult<Vec<_>>>()?;
         let rare = connection.rare.as_ref().map(|rare| self.rare(rare)).transpose()?;
-        let first_request = connection
-            .first_request
-            .map(|first_request| (first_request.op, first_request.time, first_request.epoch, first_request.idle_since));
+        let first_request = connection.first_request.map(|first| {
+            let account = self.account(first.account)?;
+            PyResult::Ok((first.op, first.time, first.epoch, first.idle_since, account))
+        });
+        let first_request = first_request.transpose()?;
         let idle_at_close = connection
             .idle_at_close
             .map(|idle_at_close| (idle_at_close.idle_since, idle_at_close.epoch, idle_at_close.quiet));
@@ -228,6 +296,11 @@ impl<'py> Converter<'py> {
             connection.continued.into_bound_py_any(self.py)?,
             connection.closed.into_bound_py_any(self.py)?,
             self.text(connection.code).into_bound_py_any(self.py)?,
+            connection.secured.into_bound_py_any(self.py)?,
+            self.table(connection.clear_binds.iter().map(|(key, count)| (key, count)), |&(epoch, dn)| {
+                (epoch, self.text(dn))
+            })?
+            .into_any(),
             idle_at_close.into_bound_py_any(self.py)?,
             pending.into_bound_py_any(self.py)?,
             rare.into_bound_py_any(self.py)?,
@@ -248,41 +321,33 @@ impl<'py> Converter<'py> {
     }
 
     fn pending(&self, pending: &Pending) -> PyResult<Object<'py>> {
-        let subject = if pending.dn == ANONYMOUS {
-            PyBytes::new(self.py, &pending.filter)
-        } else {
-            self.text(pending.dn).clone()
-        };
+        let subject = PyBytes::new(self.py, &pending.subject);
         let sorting = pending.sorting.as_ref().map(|sorting| self.sorting(**sorting));
         (pending.op, pending.time, pending.kind, pending.row, subject, sorting).into_bound_py_any(self.py)
     }
 
-    /// Unmatched results, unattributed searches, failed BINDs, idle times, pages, and uncertain pages.
+    /// The client named, unmatched results, unattributed results, idle times, pages, and uncertain pages.
     fn rare(&self, rare: &RareState) -> PyResult<Object<'py>> {
         let mut unmatched = Vec::new();
         for one in &rare.unmatched {
             let account = one.account.map(|account| self.text(account));
             let (notes, bound_as) = (self.text(one.notes), self.account(one.bound_as)?);
             let sorting = one.sorting.map(|sorting| self.sorting(sorting));
-            let plain =
-                (one.op, one.time, one.kind, one.err, one.etime, one.wait, one.entries, notes, account, bound_as);
-            let plain = (plain, sorting);
+            let (durations, rest) = ((one.etime, one.wait, one.optime), (one.entries, notes, account, bound_as));
+            let plain = ((one.op, one.time, one.kind, one.err), durations, rest, sorting);
             unmatched.push(plain.into_bound_py_any(self.py)?);
         }
         let unattributed = PyDict::new(self.py);
-        for (&(shape, account), cell) in &rare.unattributed {
-            unattributed.set_item((self.text(shape), self.account(account)?), self.cell(cell)?)?;
+        for (&((kind, text), account, err), cell) in &rare.unattributed {
+            unattributed.set_item(((kind, self.text(text)), self.account(account)?, err), self.cell(cell)?)?;
         }
-        let failures = PyDict::new(self.py);
-        for (&(dn, err), &count) in &rare.failures {
-            failures.set_item((self.text(dn), err), count)?;
-        }
-        let idle_times = PyDict::new(self.py);
-        for (&epoch, one) in &rare.idle_times {
-            idle_times.set_item(epoch, self.idle_times(one)?)?;
+        let mut idle_times = Vec::new();
+        for one in &rare.idle_times {
+            idle_times.push((one.epoch, self.account(one.account)?, one.since, one.ended));
         }
         let uncertain_pages: Vec<_> = rare.uncertain_pages.iter().copied().collect();
-        (unmatched, unattributed, failures, idle_times, &rare.pages, uncertain_pages).into_bound_py_any(self.py)
+        let named = rare.named_client.map(|client| self.text(client));
+        (named, unmatched, unattributed, idle_times, &rare.pages, uncertain_pages).into_bound_py_any(self.py)
     }
 }
 
@@ -293,14 +358,7 @@ fn full(segment: &Segment) -> Vec<&'static str> {
         ("instances", segment.instances.full),
         ("closed", segment.closed.full),
         ("noted", segment.noted.full),
-        ("not_indexed", segment.not_indexed.full),
-        ("lookups", segment.lookups.full),
-        ("modified", segment.modified.full),
-        ("accounts", segment.accounts.full),
-        ("failures", segment.failures.full),
-        ("attribution", segment.attribution.full),
-        ("shapes", segment.shapes.full),
-        ("clients", segment.clients.full),
+        ("ciphers", segment.ciphers.full),
     ];
     tables.iter().filter(|(_, full)| *full).map(|(name, _)| *name).collect()
 }

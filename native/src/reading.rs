@@ -53,9 +53,9 @@ impl<'a> Reading<'a> {
         Reading { file, dialect, buffer: vec![0; BUFFER], filled: 0, at: start, end, reached }
     }
 
-    /// Scans to the end, or until the scan is heavy or over, or a stop is requested.
+    /// Scans to the end, or until the scan is heavy, or a stop is requested.
     pub fn scan(mut self, scan: &mut Scan, progress: &Progress) -> io::Result<Reached> {
-        while self.at < self.end && !scan.is_over() && !scan.is_heavy() && !progress.stopped.load(Ordering::Relaxed) {
+        while self.at < self.end && !scan.is_heavy() && !progress.stopped.load(Ordering::Relaxed) {
             self.read_on(progress)?;
             let last = self.at + self.filled as u64 >= self.end;
             let whole = if last { self.filled } else { self.dialect.cut(&self.buffer[..self.filled]) };

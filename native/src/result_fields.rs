@@ -13,6 +13,8 @@ pub struct ResultFields<'a> {
     pub etime: Option<i64>,
     /// Nanoseconds of waiting for a worker thread.
     pub wait: Option<i64>,
+    /// Nanoseconds without the wait.
+    pub optime: Option<i64>,
     /// Entries returned.
     pub entries: i64,
     /// As the server writes them: `P,A`.

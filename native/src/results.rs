@@ -1,12 +1,14 @@
 //! The results of operations.
 
 use crate::connection::{Account, OperationResult};
-use crate::counting::{count_result, count_without_request};
+use crate::counting::{count_clear_bind, count_result, count_without_request, name_mechanism};
 use crate::interner::{ANONYMOUS, Symbol};
-use crate::operation_kinds::{BIND, SEARCH};
+use crate::operation_kinds::{BIND, EXTENDED, NAMED, SEARCH};
 use crate::result_fields::ResultFields;
 use crate::runs::LATE;
-use crate::scan::{Scan, UNMATCHED_BYTES};
+use crate::scan::{PLAIN, SIMPLE, Scan, UNMATCHED_BYTES};
+use crate::segment::sample_of;
+use crate::stamps::SECOND;
 
 /// Approximate bytes of a page of a paged search.
 const PAGE_BYTES: usize = 32;
@@ -18,6 +20,7 @@ impl Scan {
             return;
         }
         self.segment.results.count(fields.err);
+        self.segment.timeline.at(time.div_euclid(SECOND)).result(fields.err, 1);
         if let Some(wait) = fields.wait {
             self.count_wait(wait, time);
         }
@@ -25,13 +28,28 @@ impl Scan {
         let open = slot.filter(|&slot| self.run.connections.at(slot).closed.is_none());
         let notes = self.count_notes(open, fields);
         let account = fields.account.map(|account| self.intern_shortened(account));
-        let &ResultFields { kind, err, etime, wait, entries, .. } = fields;
+        let &ResultFields { kind, err, etime, wait, optime, entries, .. } = fields;
         let bound_as = slot.map_or(Account::Inherited, |slot| self.run.connections.at(slot).bound_as());
-        let result =
-            OperationResult { op, time, kind, err, etime, wait, entries, notes, account, bound_as, sorting: None };
+        let result = OperationResult {
+            op,
+            time,
+            kind,
+            err,
+            etime,
+            wait,
+            optime,
+            entries,
+            notes,
+            account,
+            bound_as,
+            sorting: None,
+        };
         let Some(slot) = open else { return self.result_after_close(number, slot, &result) };
         let connection = self.run.connections.at(slot);
         if let Some(mut pending) = connection.pending.take(op) {
+            if kind == EXTENDED {
+                connection.end_extended(err, &pending.subject);
+            }
             count_result(&mut self.segment, number, connection, &mut pending, &result, bound_as);
             if kind == BIND {
                 connection.end_bind(op, err, account, Some(pending.dn));
@@ -58,22 +76,44 @@ impl Scan {
     }
 
     /// Sets the account from slapd's second BIND line, which it writes before the result of a BIND that succeeds.
-    pub fn bind_confirmed(&mut self, number: i64, time: i64, account: &[u8]) {
+    pub fn bind_confirmed(&mut self, number: i64, op: i64, time: i64, account: &[u8], mechanism: &[u8]) {
         if self.is_past(time) {
             return;
         }
-        if let Some(slot) = self.unless_closed(number, time) {
-            let account = self.intern_shortened(account);
-            let connection = self.run.connections.at(slot);
-            connection.account = Account::Dn(account);
-            connection.confirmed_dn = Some(account);
-            connection.bind_dn = Some(account);
+        let Some(slot) = self.unless_closed(number, time) else { return };
+        let account = self.intern_shortened(account);
+        let connection = self.run.connections.at(slot);
+        connection.account = Account::Dn(account);
+        connection.confirmed_dn = Some(account);
+        connection.bind_dn = Some(account);
+        if mechanism == PLAIN && !connection.secured {
+            count_clear_bind(&mut self.segment, connection, account);
         }
+        if mechanism == SIMPLE {
+            return;
+        }
+        let mechanism = self.segment.texts.intern(sample_of(mechanism));
+        if !name_mechanism(&mut self.segment, connection, op, mechanism)
+            && connection.opened.is_none_or(|opened| time <= opened + LATE)
+        {
+            let named = OperationResult { account: Some(mechanism), ..OperationResult::mark(op, time, NAMED) };
+            connection.rare().unmatched.push(named);
+            self.segment.added += UNMATCHED_BYTES;
+        }
+    }
+
+    /// Keeps how many worker threads were busy, of how many, and how many operations waited in the queue.
+    pub fn workers_busy(&mut self, time: i64, busy: i64, threads: i64, queued: i64) {
+        if self.is_past(time) {
+            return;
+        }
+        let interval = self.segment.timeline.at(time.div_euclid(SECOND));
+        interval.most_busy = interval.most_busy.max((busy, threads));
+        interval.longest_queue = interval.longest_queue.max(queued);
     }
 
     fn count_wait(&mut self, wait: i64, time: i64) {
         let segment = &mut self.segment;
-        segment.waits.count(wait as u64);
         segment.waited += i128::from(wait);
         segment.longest_wait = segment.longest_wait.max((wait, -time));
     }
@@ -87,7 +127,7 @@ impl Scan {
             count_result(&mut self.segment, number, late, &mut pending, result, bound_as);
             return self.recycle(pending);
         }
-        let Some(slot) = slot else { return count_without_request(&mut self.segment, number, result) };
+        let Some(slot) = slot else { return count_without_request(&mut self.segment, number, None, result) };
         let connection = self.run.connections.at(slot);
         match connection.pending.take(result.op) {
             Some(mut pending) if !connection.is_expired(result.time) => {
@@ -96,6 +136,7 @@ impl Scan {
                 self.recycle(pending);
             }
             Some(pending) => {
+                self.segment.operations_at(pending.kind, pending.row).unanswered += 1;
                 self.recycle(pending);
                 self.result_without_request(number, slot, result);
             }
@@ -109,9 +150,10 @@ impl Scan {
         let connection = self.run.connections.at(slot);
         if connection.opened.is_none_or(|opened| result.time <= opened + LATE) {
             connection.rare().unmatched.push(*result);
-            self.segment.weight += UNMATCHED_BYTES;
+            self.segment.added += UNMATCHED_BYTES;
         } else {
-            count_without_request(&mut self.segment, number, result);
+            let open = Some(connection).filter(|connection| connection.closed.is_none());
+            count_without_request(&mut self.segment, number, open, result);
         }
         let connection = self.run.connections.at(slot);
         if result.kind == BIND && connection.closed.is_none() {
@@ -147,7 +189,7 @@ impl Scan {
                 return;
             }
             None => {
-                self.segment.weight += PAGE_BYTES;
+                self.segment.added += PAGE_BYTES;
                 if is_from_before {
                     rare.uncertain_pages.insert(page);
                 }

@@ -1,11 +1,18 @@
-//! A cache of the rows of searches by filter and base: millions of searches use a handful of them.
+//! A cache of the rows of searches by filter and base, and of the targets of other operations: millions of requests use a
+//! handful of them.
 
+use crate::operation_kinds::{EXTENDED, OperationKind};
 use crate::scan::Scan;
+use crate::segment::sample_of;
 use crate::tables::LONGEST;
 use crate::{bases, filters};
 
 /// Cached rows.
 const MOST_BASES: usize = 20_000;
+/// The scope of a search for one entry, which other operations name.
+const BASE_SCOPE: i64 = 0;
+/// The end of a key that is no search's: no filter in a key has this length.
+const OF_TARGET: [u8; 2] = u16::MAX.to_le_bytes();
 
 impl Scan {
     /// Returns the row that counts searches of this shape and base; caches it unless they are very long.
@@ -24,11 +31,37 @@ impl Scan {
             return row;
         }
         let row = self.find_row(filter, base, scope);
+        self.cache(row);
+        row
+    }
+
+    /// Returns the row that counts requests of this kind for a target: the class of a DN, or an OID.
+    pub(crate) fn target_row(&mut self, kind: OperationKind, target: &[u8]) -> u32 {
+        if kind == EXTENDED {
+            let text = self.segment.texts.intern(sample_of(target));
+            return self.segment.target((kind, text));
+        }
+        self.key.clear();
+        bases::reduce(target, BASE_SCOPE, &mut self.key);
+        let is_short = self.key.len() <= LONGEST;
+        self.key.push(kind as u8);
+        self.key.extend_from_slice(&OF_TARGET);
+        if let Some(&row) = self.rows.get(&self.key[..]).filter(|_| is_short) {
+            return row;
+        }
+        let text = self.segment.texts.intern(&bases::base_class(target, BASE_SCOPE));
+        let row = self.segment.target((kind, text));
+        if is_short {
+            self.cache(row);
+        }
+        row
+    }
+
+    fn cache(&mut self, row: u32) {
         if self.rows.len() >= MOST_BASES {
             self.rows.clear();
         }
         self.rows.insert(self.key[..].into(), row);
-        row
     }
 
     /// Appends the reduced base to the key; most searches have the base of the one before.

@@ -101,6 +101,8 @@ impl Connections {
 pub struct Run {
     /// The log reports a start of the server here.
     pub explicit_start: bool,
+    /// When the server started, as far as the log reports it.
+    pub began: Option<i64>,
     /// Number and time of the first opening.
     pub first: Option<(i64, i64)>,
     /// The highest number in any record.
@@ -124,6 +126,7 @@ impl Run {
     pub fn new(explicit_start: bool) -> Self {
         Run {
             explicit_start,
+            began: None,
             first: None,
             last: -1,
             latest: None,

@@ -6,28 +6,32 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::clock_history::ClockHistory;
-use crate::connection::{Account, Connection, FirstRequest, OperationResult};
-use crate::counting::idle_times_of;
+use crate::connection::{Connection, FirstRequest, OperationResult};
+use crate::counting::{count_clear_bind, count_idle_time};
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::operation_kinds::{ABANDON, BIND, OperationKind, SEARCH, UNBIND};
 use crate::pending_requests::Pending;
-use crate::period::Period;
+use crate::period::{Period, Place};
 use crate::runs::Run;
-use crate::segment::Segment;
+use crate::segment::{Part, Segment, sample_of};
 use crate::stamps::SECOND;
 use crate::tables::{Caps, LONGEST, shortened};
 
-/// Filter buffers kept for reuse.
+/// The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI.
+pub const SIMPLE: &[u8] = b"simple";
+/// The mechanism of SASL that sends the password as it is (RFC 4616).
+pub const PLAIN: &[u8] = b"PLAIN";
+/// One that the log does not name, or only later.
+pub const SASL: &[u8] = b"SASL";
+
+/// Buffers of filters and DNs kept for reuse.
 const MOST_BUFFERS: usize = 256;
-/// Approximate bytes of a pending request without its filter.
+/// Approximate bytes of a pending request without its text.
 const PENDING_BYTES: usize = 120;
 /// Approximate bytes of an unmatched result.
 pub(crate) const UNMATCHED_BYTES: usize = 120;
-/// Approximate bytes of an unusual result code.
-const CODE_BYTES: usize = 32;
 
-/// Approximate bytes of undecided state from which on the chunk should be taken, unless the caller sets another limit.
+/// Approximate bytes of a Segment from which on it should be taken, unless the caller sets another limit.
 const HEAVY: usize = 24 << 20;
 
 /// What the text of a log does not contain, and the opener of the file knows.
@@ -57,26 +61,36 @@ enum Location {
     AfterClose,
 }
 
+/// What a request asks for.
+struct Requested {
+    kind: OperationKind,
+    /// The row that counts it.
+    row: u32,
+    /// The DN of a BIND.
+    dn: Symbol,
+}
+
 /// Counts one chunk of a log.
 pub struct Scan {
     /// What the text does not contain.
     pub hints: Hints,
-    /// Approximate bytes of undecided state from which on the chunk should be taken.
+    /// Approximate bytes of a Segment from which on it should be taken.
     pub heavy: usize,
     pub(crate) segment: Segment,
     pub(crate) run: Run,
-    pub(crate) before: Option<Segment>,
     pub(crate) period: Period,
-    /// The next time at which the period begins or is past.
-    pub(crate) border: i64,
-    pub(crate) over: bool,
-    pub(crate) clock_before: ClockHistory,
+    /// The finished parts of the chunk, and their approximate bytes.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) parts_weight: usize,
+    /// Where the current records are, and the first and the last time there.
+    pub(crate) place: Place,
+    pub(crate) span: (i64, i64),
     /// Rows by reduced filter, reduced base and scope.
     pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
     /// The base and the scope of the last search, and the reduced base.
     pub(crate) base: (Vec<u8>, i64, Vec<u8>),
-    kept: Vec<u8>,
+    pub(crate) kept: Vec<u8>,
     buffers: Vec<Vec<u8>>,
 }
 
@@ -88,11 +102,11 @@ impl Scan {
             heavy: HEAVY,
             segment: Segment::new(caps),
             run: Run::new(false),
-            before: None,
             period,
-            border: period.next_border(),
-            over: false,
-            clock_before: ClockHistory::default(),
+            parts: Vec::new(),
+            parts_weight: 0,
+            place: period.start(),
+            span: period.span(period.start()),
             rows: HashMap::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),
@@ -101,39 +115,39 @@ impl Scan {
         }
     }
 
-    /// Returns whether a record past the period was read: the scan accepts no more.
-    pub fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// Returns whether the undecided state is so large that the chunk should be taken.
+    /// Returns whether the parts are so large that they should be taken.
     pub fn is_heavy(&self) -> bool {
-        let results = self.segment.results.unusual() * CODE_BYTES;
-        self.segment.weight + self.segment.texts.weight() + results > self.heavy
+        self.parts_weight + self.segment.weight() > self.heavy
     }
 
     // -- requests
 
-    /// Counts a request that is neither a BIND nor a search.
-    pub fn request(&mut self, number: i64, op: i64, time: i64, kind: OperationKind) {
+    /// Counts a request that is neither a BIND nor a search; `target`: the DN of its entry, or its OID.
+    pub fn request(&mut self, number: i64, op: i64, time: i64, kind: OperationKind, target: &[u8]) {
         if self.is_past(time) {
             return;
         }
-        let location = self.connection_of_request(number, op, time);
-        self.add_pending(number, location, Pending::new(op, time, kind));
-        self.segment.operations[kind as usize] += 1;
+        let row = self.target_row(kind, target);
+        self.count_request(number, op, time, Requested { kind, row, dn: ANONYMOUS }, target);
     }
 
     /// Counts a BIND request.
-    pub fn bind(&mut self, number: i64, op: i64, time: i64, dn: &[u8]) {
+    pub fn bind(&mut self, number: i64, op: i64, time: i64, dn: &[u8], mechanism: &[u8]) {
         if self.is_past(time) {
             return;
         }
-        let location = self.connection_of_request(number, op, time);
-        let dn = self.intern_shortened(dn);
-        self.connection(number, &location).bind_dn = Some(dn);
-        self.add_pending(number, location, Pending { dn, ..Pending::new(op, time, BIND) });
-        self.segment.operations[BIND as usize] += 1;
+        let key = (BIND, self.segment.texts.intern(sample_of(mechanism)));
+        let (text, row) = (dn, self.segment.target(key));
+        let dn = self.intern_shortened(text);
+        let location = self.count_request(number, op, time, Requested { kind: BIND, row, dn }, text);
+        let (segment, connection) = match location {
+            Location::Open(slot) => (&mut self.segment, self.run.connections.at(slot)),
+            Location::AfterClose => (&mut self.segment, self.run.after_close(number, time)),
+        };
+        connection.bind_dn = Some(dn);
+        if !connection.secured && (mechanism == PLAIN || (mechanism == SIMPLE && dn != ANONYMOUS)) {
+            count_clear_bind(segment, connection, dn);
+        }
     }
 
     /// Counts a search request.
@@ -141,14 +155,22 @@ impl Scan {
         if self.is_past(time) {
             return;
         }
-        self.segment.operations[SEARCH as usize] += 1;
         let row = self.row(filter, base, scope);
-        self.segment.shapes.at(row as usize).searches += 1;
-        let mut kept = self.buffers.pop().unwrap_or_default();
-        shortened(filter, &mut kept);
+        self.count_request(number, op, time, Requested { kind: SEARCH, row, dn: ANONYMOUS }, filter);
+    }
+
+    /// Counts a request that will have a result, and keeps it until then.
+    #[inline]
+    fn count_request(&mut self, number: i64, op: i64, time: i64, requested: Requested, text: &[u8]) -> Location {
+        let Requested { kind, row, dn } = requested;
+        self.segment.operations[kind as usize] += 1;
+        self.segment.operations_at(kind, row).requests += 1;
+        let mut subject = self.buffers.pop().unwrap_or_default();
+        shortened(text, &mut subject);
         let location = self.connection_of_request(number, op, time);
-        let pending = Pending { row: Some(row), filter: kept, ..Pending::new(op, time, SEARCH) };
-        self.add_pending(number, location, pending);
+        let line = self.segment.lines;
+        self.add_pending(number, &location, Pending { op, line, time, kind, row, dn, subject, sorting: None });
+        location
     }
 
     /// Counts an UNBIND.
@@ -188,22 +210,11 @@ impl Scan {
     fn drop_abandoned(&mut self, number: i64, location: &Location, target: i64, time: i64) {
         let connection = self.connection(number, location);
         if let Some(pending) = connection.pending.take(target) {
+            self.segment.operations_at(pending.kind, pending.row).abandoned += 1;
             self.recycle(pending);
         } else if connection.opened.is_none() {
-            connection.rare().unmatched.push(OperationResult {
-                op: target,
-                time,
-                kind: ABANDON,
-                err: 0,
-                etime: None,
-                wait: None,
-                entries: 0,
-                notes: ANONYMOUS,
-                account: None,
-                bound_as: Account::Inherited,
-                sorting: None,
-            });
-            self.segment.weight += UNMATCHED_BYTES;
+            connection.rare().unmatched.push(OperationResult::mark(target, time, ABANDON));
+            self.segment.added += UNMATCHED_BYTES;
         }
     }
 
@@ -212,20 +223,19 @@ impl Scan {
     /// Returns the connection of a request, after counting the idle time that the request ends.
     fn connection_of_request(&mut self, number: i64, op: i64, time: i64) -> Location {
         let Some(slot) = self.unless_closed(number, time) else {
-            count_request(self.after_close(number, time), op, time);
+            count_request_of(self.after_close(number, time), op, time);
             return Location::AfterClose;
         };
         let connection = self.run.connections.at(slot);
+        let idle_since = if connection.last_op < 0 { connection.opened } else { connection.idle_since };
         if op.checked_sub(1) == Some(connection.last_op)
-            && let Some(since) = connection.idle_since
+            && let Some(since) = idle_since
             && time - since >= SECOND
-            && connection.last_op >= 0
             && connection.pending.is_empty()
         {
-            let epoch = connection.epoch();
-            idle_times_of(&mut self.segment, connection, epoch).add(time - since, time, number);
+            count_idle_time(&mut self.segment, number, connection, since, time);
         }
-        count_request(connection, op, time);
+        count_request_of(connection, op, time);
         Location::Open(slot)
     }
 
@@ -236,19 +246,18 @@ impl Scan {
         }
     }
 
-    fn add_pending(&mut self, number: i64, location: Location, mut pending: Pending) {
-        pending.line = self.segment.lines;
-        self.segment.weight += PENDING_BYTES + pending.filter.len();
-        if let Some(before) = self.connection(number, &location).pending.insert(pending) {
+    fn add_pending(&mut self, number: i64, location: &Location, pending: Pending) {
+        self.segment.added += PENDING_BYTES + pending.subject.len();
+        if let Some(before) = self.connection(number, location).pending.insert(pending) {
             self.recycle(before);
         }
     }
 
-    /// Keeps the filter buffer of a request that is no longer pending.
+    /// Keeps the buffer of a request that is no longer pending.
     pub(crate) fn recycle(&mut self, pending: Pending) {
-        self.segment.weight = self.segment.weight.saturating_sub(PENDING_BYTES + pending.filter.len());
-        if pending.filter.capacity() > 0 && self.buffers.len() < MOST_BUFFERS {
-            self.buffers.push(pending.filter);
+        self.segment.added = self.segment.added.saturating_sub(PENDING_BYTES + pending.subject.len());
+        if pending.subject.capacity() > 0 && self.buffers.len() < MOST_BUFFERS {
+            self.buffers.push(pending.subject);
         }
     }
 
@@ -262,11 +271,11 @@ impl Scan {
 }
 
 /// Counts a request of a connection.
-fn count_request(connection: &mut Connection, op: i64, time: i64) {
+fn count_request_of(connection: &mut Connection, op: i64, time: i64) {
     connection.operations += 1;
     if connection.first_request.is_none() {
-        let (epoch, idle_since) = (connection.epoch(), connection.idle_since);
-        connection.first_request = Some(FirstRequest { op, time, epoch, idle_since });
+        let (epoch, idle_since, account) = (connection.epoch(), connection.idle_since, connection.bound_as());
+        connection.first_request = Some(FirstRequest { op, time, epoch, idle_since, account });
     }
     connection.last_op = connection.last_op.max(op);
     connection.requests += 1;

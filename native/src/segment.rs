@@ -6,12 +6,18 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::connection::SearchCounts;
+use crate::client_row::{CLIENT_BYTES, ClientRow};
+use crate::connection::ResultCounts;
+use crate::idle_times::{IDLE_BYTES, IdleRow};
 use crate::interner::{Interner, OTHER, Symbol};
-use crate::operation_kinds;
+use crate::operation_kinds::{self, OperationKind};
+use crate::operation_row::{OperationRow, ShapeKey, TargetKey};
+use crate::period::Place;
 use crate::runs::Run;
+use crate::shape_row::ShapeRow;
 use crate::substrings::has_substrings;
-use crate::tables::{CappedTable, Caps, ClientRow, Histogram, LookupCounts, OTHER_SHAPE, ShapeKey, ShapeRow};
+use crate::tables::{CappedTable, Caps, LookupCounts, RankedTable};
+use crate::timeline::Timeline;
 
 /// Sample lines kept of those that no rule matches.
 pub const SAMPLES: usize = 5;
@@ -23,13 +29,16 @@ pub fn sample_of(text: &[u8]) -> &[u8] {
     &text[..text.len().min(SAMPLE_BYTES)]
 }
 
+/// Approximate bytes of an unusual result code.
+const CODE_BYTES: usize = 32;
+
 /// Results by code; nearly all codes are small numbers.
-pub struct ResultCounts {
+pub struct CodeCounts {
     small: [u64; 128],
     others: FxHashMap<i64, u64>,
 }
 
-impl ResultCounts {
+impl CodeCounts {
     /// Counts a code.
     pub fn count(&mut self, err: i64) {
         match usize::try_from(err).ok().and_then(|small| self.small.get_mut(small)) {
@@ -44,11 +53,17 @@ impl ResultCounts {
         small.chain(self.others.iter().map(|(&err, &count)| (err, count)))
     }
 
-    /// The number of different large codes.
-    pub fn unusual(&self) -> usize {
-        self.others.len()
+    /// Approximate bytes in use.
+    fn weight(&self) -> usize {
+        self.others.len() * CODE_BYTES
     }
 }
+
+/// Kind of operation, filter shape or target, client, account, result code.
+pub type AttributionKey = (OperationKind, Symbol, Symbol, Symbol, i64);
+
+/// The counts of consecutive records in one place of the period.
+pub type Part = (Place, Segment);
 
 /// The counts of a chunk of a log, and the connections that are undecided at its edges (`runs`). Fields as in segment.py.
 #[allow(missing_docs)]
@@ -67,10 +82,10 @@ pub struct Segment {
     pub resolution: i64,
     pub operations: [u64; operation_kinds::COUNT],
     pub internal: u64,
-    pub results: ResultCounts,
+    pub results: CodeCounts,
     pub continued: u64,
     pub holes: i128,
-    pub waits: Histogram,
+    pub timeline: Timeline,
     pub longest_wait: (i64, i64),
     pub waited: i128,
     pub took: i128,
@@ -80,16 +95,20 @@ pub struct Segment {
     pub instances: CappedTable<(Symbol, Symbol), u64>,
     pub closed: CappedTable<Symbol, u64>,
     pub noted: CappedTable<Symbol, u64>,
-    pub not_indexed: CappedTable<(Symbol, Symbol), u64>,
-    pub lookups: CappedTable<(Symbol, Symbol), LookupCounts>,
-    pub modified: CappedTable<Symbol, u64>,
-    pub shapes: CappedTable<ShapeKey, ShapeRow>,
-    pub attribution: CappedTable<(Symbol, Symbol, Symbol), SearchCounts>,
-    pub clients: CappedTable<Symbol, ClientRow>,
-    pub accounts: CappedTable<Symbol, u64>,
-    pub failures: CappedTable<(Symbol, Symbol, i64), u64>,
-    /// Approximate bytes of the undecided state.
-    pub weight: usize,
+    pub ciphers: CappedTable<(Symbol, Symbol), u64>,
+    pub refused: RankedTable<(Symbol, Symbol), u64>,
+    pub clear_binds: RankedTable<(Symbol, Symbol), u64>,
+    pub not_indexed: RankedTable<(Symbol, Symbol), u64>,
+    pub lookups: RankedTable<(Symbol, Symbol), LookupCounts>,
+    pub modified: RankedTable<Symbol, u64>,
+    pub shapes: RankedTable<ShapeKey, ShapeRow>,
+    pub targets: RankedTable<TargetKey, OperationRow>,
+    pub attribution: RankedTable<AttributionKey, ResultCounts>,
+    pub clients: RankedTable<Symbol, ClientRow>,
+    pub accounts: RankedTable<Symbol, u64>,
+    pub idle_times: RankedTable<(Symbol, Symbol), IdleRow>,
+    /// Approximate bytes of what the rows refer to, and of what is undecided.
+    pub added: usize,
 }
 
 impl Segment {
@@ -110,10 +129,10 @@ impl Segment {
             resolution: 1,
             operations: [0; operation_kinds::COUNT],
             internal: 0,
-            results: ResultCounts { small: [0; 128], others: FxHashMap::default() },
+            results: CodeCounts { small: [0; 128], others: FxHashMap::default() },
             continued: 0,
             holes: 0,
-            waits: Histogram::default(),
+            timeline: Timeline::default(),
             longest_wait: (0, 0),
             waited: 0,
             took: 0,
@@ -123,38 +142,80 @@ impl Segment {
             instances: CappedTable::new(caps.codes, (OTHER, OTHER)),
             closed: CappedTable::new(caps.codes, OTHER),
             noted: CappedTable::new(caps.notes, OTHER),
-            not_indexed: CappedTable::new(caps.shapes, (OTHER, OTHER)),
-            lookups: CappedTable::new(caps.shapes, (OTHER, OTHER)),
-            modified: CappedTable::new(caps.shapes, OTHER),
-            shapes: CappedTable::new(caps.shapes, OTHER_SHAPE),
-            attribution: CappedTable::new(caps.attribution, (OTHER, OTHER, OTHER)),
-            clients: CappedTable::new(caps.clients, OTHER),
-            accounts: CappedTable::new(caps.accounts, OTHER),
-            failures: CappedTable::new(caps.failures, (OTHER, OTHER, -1)),
-            weight: 0,
+            ciphers: CappedTable::new(caps.codes, (OTHER, OTHER)),
+            refused: RankedTable::default(),
+            clear_binds: RankedTable::default(),
+            not_indexed: RankedTable::default(),
+            lookups: RankedTable::default(),
+            modified: RankedTable::default(),
+            shapes: RankedTable::default(),
+            targets: RankedTable::default(),
+            attribution: RankedTable::default(),
+            clients: RankedTable::default(),
+            accounts: RankedTable::default(),
+            idle_times: RankedTable::default(),
+            added: 0,
         }
     }
 
-    /// The row of a shape; beyond the cap, the row of all others.
+    /// The index of the row of a shape.
     pub fn shape(&mut self, key: ShapeKey) -> u32 {
         let texts = &self.texts;
-        self.shapes.place(key, |key| ShapeRow::new(key, has_substrings(texts.resolve(key.0)))) as u32
+        self.shapes.place(key, || ShapeRow::new(has_substrings(texts.resolve(key.0)))) as u32
     }
 
-    /// The row of a client; beyond the cap, the row of all others.
+    /// The index of the row of a kind of operation and its target.
+    pub fn target(&mut self, key: TargetKey) -> u32 {
+        self.targets.place(key, OperationRow::default) as u32
+    }
+
+    /// The row that counts the requests of a kind.
+    pub fn operations_at(&mut self, kind: OperationKind, row: u32) -> &mut OperationRow {
+        match kind {
+            operation_kinds::SEARCH => &mut self.shapes.at(row as usize).operations,
+            _ => self.targets.at(row as usize),
+        }
+    }
+
+    /// The index of the row of a client.
     pub fn client(&mut self, address: Symbol) -> u32 {
-        self.clients.place(address, |_| ClientRow::default()) as u32
+        self.clients.place(address, ClientRow::default) as u32
+    }
+
+    /// The idle times of a client and an account.
+    pub fn idle_row(&mut self, of: (Symbol, Symbol)) -> &mut IdleRow {
+        let place = self.idle_times.place(of, IdleRow::default);
+        self.idle_times.at(place)
     }
 
     /// Counts an index lookup, with the longest and the shortest ID list.
     pub fn index_lookup(&mut self, key: (Symbol, Symbol), ids: i64) {
-        let place = self.lookups.place(key, |_| LookupCounts { count: 0, most: ids, least: ids });
+        let place = self.lookups.place(key, || LookupCounts { count: 0, most: ids, least: ids });
         let counts = self.lookups.at(place);
         *counts = LookupCounts { count: counts.count + 1, most: counts.most.max(ids), least: counts.least.min(ids) };
     }
 
-    /// The index of the counts of searches by shape, client and account; beyond the cap, that of all others.
-    pub fn attribution_index(&mut self, key: (Symbol, Symbol, Symbol)) -> usize {
-        self.attribution.place(key, |_| SearchCounts::default())
+    /// The index of the counts of results by kind, shape or target, client, account and result code.
+    pub fn attribution_index(&mut self, key: AttributionKey) -> usize {
+        self.attribution.place(key, ResultCounts::default)
+    }
+
+    /// Approximate bytes in use: with too many, the chunk should be taken. The same records weigh the same everywhere.
+    pub fn weight(&self) -> usize {
+        let counts = [&self.refused, &self.clear_binds, &self.not_indexed].map(RankedTable::weight);
+        self.added
+            + self.texts.weight()
+            + self.results.weight()
+            + counts.iter().sum::<usize>()
+            + self.lookups.weight()
+            + self.modified.weight()
+            + self.shapes.weight()
+            + self.targets.weight()
+            + self.attribution.weight()
+            + self.clients.weight()
+            + self.clients.len() * CLIENT_BYTES
+            + self.accounts.weight()
+            + self.idle_times.weight()
+            + self.idle_times.len() * IDLE_BYTES
     }
 }

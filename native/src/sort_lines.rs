@@ -1,7 +1,6 @@
 //! The SORT and VLV lines of searches, kept until the result.
 
-use crate::connection::{Account, Connection, OperationResult};
-use crate::interner::ANONYMOUS;
+use crate::connection::{Connection, OperationResult};
 use crate::operation_kinds::SORTED;
 use crate::runs::LATE;
 use crate::scan::{Scan, UNMATCHED_BYTES};
@@ -44,25 +43,11 @@ impl Scan {
             return;
         }
         if connection.opened.is_none_or(|opened| time <= opened + LATE) {
-            connection.rare().unmatched.push(kept(op, time, line));
-            self.segment.weight += UNMATCHED_BYTES;
+            connection
+                .rare()
+                .unmatched
+                .push(OperationResult { sorting: Some(line), ..OperationResult::mark(op, time, SORTED) });
+            self.segment.added += UNMATCHED_BYTES;
         }
-    }
-}
-
-/// A line of a search that may be in an earlier chunk.
-fn kept(op: i64, time: i64, line: Sorting) -> OperationResult {
-    OperationResult {
-        op,
-        time,
-        kind: SORTED,
-        err: 0,
-        etime: None,
-        wait: None,
-        entries: 0,
-        notes: ANONYMOUS,
-        account: None,
-        bound_as: Account::Inherited,
-        sorting: Some(line),
     }
 }

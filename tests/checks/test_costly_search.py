@@ -6,6 +6,7 @@ import pytest
 
 import facts
 from conftest import CAPTURES
+from ldapdiag.analysis.indexes.worth import unlisted_searches
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
@@ -58,6 +59,11 @@ def test_the_founding_story() -> None:
         "entries": 1,
         "clients": [facts.APP1],
         "accounts": [FOO.decode()],
+        "since": None,
+        "until": None,
+        "growing": None,
+        "first_share": None,
+        "last_share": None,
     }
     assert "97% of the search time of ldap" in found.title
     assert "Attributes in the filter: displayName." in found.detail
@@ -114,13 +120,15 @@ def test_slow_searches_whose_filter_is_not_told_clear_nobody() -> None:
 
 
 def test_filters_that_are_too_many_are_no_search_of_their_own() -> None:
-    log = Log(Scan(caps=Caps(shapes=1)))
+    log = Log(Scan(caps=Caps(shapes=2)))
     number = log.opens()
     for op in range(5):
         log.searches(number, op, b"(a%d=x)" % op, took=0.001 if op == 0 else 2.0)
-    (verdict,) = judged(log)
+    found, verdict = judged(log)
+    assert isinstance(found, Finding)
+    assert (found.observed["shape"], found.observed["etime_seconds"]) == ("(a4=?)", 2)
     assert isinstance(verdict, NotJudged)
-    assert verdict.reason.startswith("4 searches took 8.0 s")
+    assert verdict.reason.startswith("4 searches took 6.0 s")
 
 
 def test_active_directory_logs_only_expensive_ones() -> None:
@@ -214,3 +222,33 @@ def test_plain_sorts_say_that_no_index_helps_them() -> None:
     (found,) = [one for one in judged(log) if isinstance(one, Finding)]
     assert "3 results sorted in memory by cn, up to 1,033 entries: no index" in found.detail
     assert "1 result not sorted by cn" in found.detail
+
+
+def test_slow_searches_below_many_bases_are_not_clear() -> None:
+    """200 tenants: each kind takes 0.5 % of the time, all together all of it."""
+    log = Log()
+    number = log.opens()
+    log.binds(number)
+    for op in range(1, 1001):
+        log.searches(number, op, b"(mail=*joe*)", took=4.0, notes=b"U", base=b"ou=tenant%d,dc=example" % (op % 200))
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason == (
+        "1,000 searches took 4,000 s, of 200 kinds with less than 1 % of all search time each; most (mail=*?*), 4,000 s"
+    )
+
+
+@pytest.mark.parametrize(("lacking", "clear"), [(2, True), (20, False)])
+def test_searches_that_clients_gave_up_are_not_clear(lacking, clear) -> None:
+    log = asked((1000, UID, {}))
+    number = log.opens()
+    for op in range(lacking):
+        log.scan.search(number, op, at(log.now), b"dc=example", 2, b"(description=*q*)")
+    log.now += 600
+    log.closes(number, b"B1")
+    traffic = log.traffic()
+    (verdict,) = judge(facts.server(), traffic)
+    assert isinstance(verdict, Clear) is clear
+    if not clear:
+        assert verdict.reason.startswith("20 searches without result, (description=*?*) below dc=example")
+        assert "20 searches without result" in unlisted_searches(traffic)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import facts
+from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.descriptor_headroom import judge
 
+REACHED = (facts.reached(),)
 WITNESSES = ("accepted and closed at once: no descriptor left (15 times)",)
 
 
@@ -45,15 +49,36 @@ def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> N
         assert (verdict.observed["used"], verdict.observed["limit"]) == (94, 200)
 
 
-def test_tells_its_numbers() -> None:
-    assert judged(960, rate_per_hour=10.0, exhaustion_reports=WITNESSES).observed == {
+def test_names_its_numbers_and_their_source() -> None:
+    forecast = facts.forecast(4.0, remarks=("not used: the snapshots of its sockets (2 readings)",))
+    assert judged(960, forecast=forecast, reached=REACHED).observed == {
         "server": "ldap",
         "used": 960,
         "limit": 1000,
         "limit_source": "Max open files of the process",
         "rate_per_hour": 10.0,
+        "rate_per_hour_low": 9.0,
+        "rate_per_hour_high": 11.0,
         "hours_left": 4.0,
+        "hours_left_earliest": 3.6,
+        "hours_left_latest": 4.4,
+        "forecast_source": "its access log",
+        "forecast_readings": 24,
+        "forecast_hours": 24.0,
+        "forecast_from": None,
+        "forecast_remarks": ["not used: the snapshots of its sockets (2 readings)"],
+        "not_forecast": "",
+        "problem": None,
         "witnesses": list(WITNESSES),
+        "reached": [
+            {
+                "what": "accepted and closed at once: no descriptor left",
+                "count": 15,
+                "first": "2026-11-20T09:00:00Z",
+                "last": "2026-11-20T09:00:00Z",
+                "source": "ldap/slapd.log",
+            }
+        ],
     }
 
 
@@ -62,23 +87,57 @@ def test_is_clear_with_the_numbers() -> None:
     assert (type(clear), clear.reason) == (Clear, "599 of 1,000 (Max open files of the process)")
 
 
-class TestGrowth:
-    @pytest.mark.parametrize(("rate", "kind"), [(37.6, Finding), (37.5, Clear), (-50.0, Clear)])
-    def test_less_than_a_day_left_is_critical(self, rate, kind) -> None:
-        verdict = judged(100, rate_per_hour=rate)  # 900 left: 24 h at 37.5 an hour
-        assert type(verdict) is kind
-        assert kind is Clear or verdict.severity is Severity.CRITICAL
+class TestTheForecast:
+    def test_is_said_of_a_server_with_room_as_well(self) -> None:
+        assert judged(100, forecast=facts.forecast(100.0)).reason == (
+            "100 of 1,000 (Max open files of the process); "
+            "they run out in 3.8 to 4.6 days (90 % interval; its access log)"
+        )
+        none = DescriptorForecast(not_because="its access log: 2 readings, and it takes 5", readings=2)
+        assert judged(100, forecast=none).reason.endswith(f"; not forecast when they run out: {none.not_because}")
+
+    @pytest.mark.parametrize(
+        ("earliest", "median", "severity"),
+        [(23.9, 23.9, Severity.CRITICAL), (1.0, 24.0, Severity.HIGH), (24.0, 24.0, None)],
+    )
+    def test_a_day_decides_the_median_for_critical_and_the_earliest_end_for_high(
+        self, earliest, median, severity
+    ) -> None:
+        verdict = judged(100, forecast=facts.forecast(median, earliest))
+        assert getattr(verdict, "severity", None) is severity
+
+    def test_is_shown_as_an_interval_with_its_source(self) -> None:
+        found = judged(100, forecast=facts.forecast(4.0, 3.0, 6.0, problem=Problem.LEAK))
+        assert found.title.startswith("ldap runs out of descriptors in 3 to 6 h: now 100 of 1,000")
+        assert (
+            "It gains 10 connections an hour (9 to 11), which leaves 3 to 6 h, median 4 h "
+            "(90 % intervals; 24 readings of its access log, 24 hours)." in found.detail
+        )
+        assert "it is a leak" in found.detail
+
+    def test_is_open_at_its_end_where_growth_may_stop(self) -> None:
+        endless = replace(facts.forecast(4.0, 3.0), latest=None)
+        assert "in 3 h or more" in judged(100, forecast=endless).title
+
+    def test_says_why_there_is_none(self) -> None:
+        found = judged(
+            900, forecast=DescriptorForecast(not_because="2 readings, and it takes 5", problem=Problem.LIMIT)
+        )
+        assert "Not forecast when they run out: 2 readings, and it takes 5." in found.detail
+        assert "the limit is too low" in found.detail
+        assert found.observed["hours_left"] is None
 
 
 class TestWitnesses:
     @pytest.mark.parametrize(("recovered", "severity"), [(False, Severity.CRITICAL), (True, Severity.MEDIUM)])
     def test_decide_by_whether_the_server_recovered(self, recovered, severity) -> None:
-        found = judged(exhaustion_reports=WITNESSES, recovered=recovered)
+        found = judged(reached=REACHED, recovered=recovered)
         assert found.severity is severity
         assert WITNESSES[0] in found.detail
+        assert "The limit was first reached at 2026-11-20 09:00:00 UTC (ldap/slapd.log)." in found.detail
 
     def test_suffice_without_any_number(self) -> None:
-        found = judged(None, None, limit_source="unknown", exact=False, exhaustion_reports=WITNESSES)
+        found = judged(None, None, limit_source="unknown", exact=False, reached=REACHED)
         assert found.severity is Severity.CRITICAL
         assert "an unknown number of an unknown limit" in found.title
 

@@ -110,12 +110,21 @@ def test_troubles_of_the_server_are_no_wrong_passwords_and_not_passed_over(err) 
     assert verdict.reason == f"0 of 401 BINDs were refused; 200 failed for other reasons (err={err})"
 
 
-def test_more_failures_than_are_kept_apart_clear_nobody() -> None:
-    log = Log(Scan(caps=Caps(failures=5)))
+@pytest.mark.parametrize(("each", "verdict"), [(1, Clear), (9, NotJudged)])
+def test_failures_that_are_not_listed_clear_nobody_unless_they_are_too_few(each, verdict) -> None:
+    log = Log(Scan(caps=Caps(attribution=5)))
     for number in range(6):
-        log.refuses(1, client=f"10.0.0.{number}")
+        log.refuses(each, b"uid=user%d,dc=example" % number, client=f"10.0.0.{number}")
+    assert [type(one) for one in judged(log)] == [verdict]
+
+
+def test_binds_whose_result_is_not_listed_are_no_failures() -> None:
+    log = Log(Scan(caps=Caps(attribution=2)))
+    for number in range(30):
+        log.binds(log.opens(f"10.0.0.{number}"), b"uid=user%d,dc=example" % number)
     (verdict,) = judged(log)
-    assert isinstance(verdict, NotJudged)
+    assert isinstance(verdict, Clear)
+    assert verdict.reason == "0 of 30 BINDs were refused"
 
 
 def test_who_may_not_bind_so_has_no_old_password() -> None:

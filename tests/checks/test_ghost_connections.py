@@ -49,8 +49,8 @@ class TestSeverity:
         [
             (facts.descriptors(800, 1000), Severity.CRITICAL),
             (facts.descriptors(799, 1000), Severity.MEDIUM),
-            (facts.descriptors(100, 1000, rate_per_hour=37.6), Severity.CRITICAL),
-            (facts.descriptors(100, 1000, rate_per_hour=37.5), Severity.MEDIUM),
+            (facts.descriptors(100, 1000, forecast=facts.forecast(23.9)), Severity.CRITICAL),
+            (facts.descriptors(100, 1000, forecast=facts.forecast(24.0)), Severity.MEDIUM),
             (facts.descriptors(None, None), Severity.MEDIUM),
         ],
         ids=["80 %", "less", "23.9 h", "24 h", "unknown"],

@@ -6,6 +6,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.idle.advice import advise
+from ldapdiag.analysis.idle.idle_profile import IdleProfile
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.idle_timeout import judge
 
@@ -17,7 +18,9 @@ def judged(idle, *, ghosts=0, upper=None, directions=None, **keepalive):
     pairing = facts.pairing(*(directions or [facts.direction(**living)]))
     bounds = facts.bounds(upper)
     lifetime = facts.lifetime(idle_timeout_seconds=idle, **keepalive)
-    (verdict,) = judge(server, lifetime, advise(server, host, pairing, bounds), bounds, pairing)
+    (verdict,) = judge(
+        server, lifetime, advise(server, host, IdleProfile(server="ldap"), pairing, bounds), bounds, pairing
+    )
     return verdict
 
 
@@ -38,9 +41,9 @@ class TestSeverity:
         assert found.severity is severity
 
     @pytest.mark.parametrize(
-        ("idle", "upper", "kind"), [(59, None, Finding), (60, None, Clear), (301, 300, Finding), (300, 300, Clear)]
+        ("idle", "upper", "kind"), [(5, None, Clear), (60, None, Clear), (301, 300, Finding), (300, 300, Clear)]
     )
-    def test_without_ghosts_is_medium_when_it_cuts_or_comes_too_late(self, idle, upper, kind) -> None:
+    def test_without_ghosts_is_medium_when_it_comes_too_late(self, idle, upper, kind) -> None:
         verdict = judged(idle, upper=upper, keepalive=False)
         assert type(verdict) is kind
         assert kind is Clear or verdict.severity is Severity.MEDIUM
@@ -58,10 +61,17 @@ def test_recommends_the_drain_value_with_its_commands() -> None:
 
 def test_no_table_of_connections_is_no_absence_of_ghosts() -> None:
     server, host = facts.server(), facts.host("ldap", facts.table(facts.at_server(40)))
-    (verdict,) = judge(server, facts.lifetime(idle_timeout_seconds=300), advise(server, host, None, None))
+    (verdict,) = judge(
+        server, facts.lifetime(idle_timeout_seconds=300), advise(server, host, IdleProfile(server="ldap"))
+    )
     assert isinstance(verdict, NotJudged)
 
 
 def test_is_not_judged_while_nothing_is_known() -> None:
     verdict = judged(None, keepalive=None)
     assert (type(verdict), verdict.missing) == (NotJudged, ("configuration",))
+
+
+def test_names_the_settings_of_clients_by_the_shorter_timeout() -> None:
+    assert "client-settings --idle-timeout 300 --firewall 30." in judged(0, ghosts=20, upper=30).detail
+    assert "client-settings --idle-timeout 90." in judged(90, ghosts=20, keepalive=False).detail

@@ -9,7 +9,9 @@ import pytest
 import facts
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout
+from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag.servers.kernel import KEEPALIVE_TIME
 from ldapdiag_checks.keepalive_too_slow import judge
 
 
@@ -29,6 +31,7 @@ def test_severity_by_how_late_the_probe_is(seconds, severity) -> None:
         "end": "server",
         "keepalive_seconds": seconds,
         "box_upper_seconds": 60,
+        "clients": [],
     }
 
 
@@ -115,3 +118,49 @@ def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
 def test_an_unknown_keepalive_is_not_judged() -> None:
     verdict = judged(None, keepalive=None)
     assert (type(verdict), verdict.missing) == (NotJudged, ("configuration",))
+
+
+def with_clients(*directions, kernels=(), upper=60):
+    """Return the verdict on a server whose probes come after 7200 s, with these clients on the path."""
+    lifetime = facts.lifetime(keepalive=True, keepalive_seconds=7200)
+    (verdict,) = judge(lifetime, facts.bounds(upper), facts.server(), facts.pairing(*directions), kernels)
+    return verdict
+
+
+IN_TIME = {"server_count": 2, "matched": 2, "idle_seconds": (10.0, 900.0), "all_probed": 29.0}
+
+
+def test_probes_of_the_clients_are_enough() -> None:
+    assert isinstance(with_clients(facts.direction(**IN_TIME)), Clear)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        {"idle_seconds": (10.0, 30.0)},  # no connection was idle for long enough to show it
+        {"all_probed": 31.0},  # later than half of the timeout
+        {"all_probed": None, "probed": 20.0},  # some sockets send none, or it is not shown
+        {"server_count": 3, "ghosts": 1},  # one connection is not live
+    ],
+)
+def test_what_does_not_show_probes_of_the_clients_in_time_clears_nothing(different) -> None:
+    found = with_clients(facts.direction(**IN_TIME | different))
+    assert isinstance(found, Finding)
+    assert found.observed["clients"] == [{"client": "app1", "kernel_seconds": None, "in_time": False}]
+    assert "app1 was not seen to send probes in time." in found.detail
+
+
+def test_one_client_that_sends_none_is_enough_for_a_finding() -> None:
+    late = facts.direction("10.77.2.3", client_hosts=("app9",), server_count=1, matched=1, idle_seconds=(900.0,))
+    found = with_clients(facts.direction(**IN_TIME), late)
+    assert isinstance(found, Finding)
+    assert "At the other end, app9 was not seen to send probes in time; app1 sends probes in time." in found.detail
+
+
+def test_the_kernels_time_is_shown_and_clears_nothing() -> None:
+    """The application may set a time of its own."""
+    kernel = KernelSettings(origin=facts.origin("app1"), values={KEEPALIVE_TIME: "20"})
+    found = with_clients(facts.direction(server_count=1, matched=1), kernels=(kernel,))
+    assert isinstance(found, Finding)
+    assert found.observed["clients"] == [{"client": "app1", "kernel_seconds": 20, "in_time": False}]
+    assert "(its kernel's time is 20 s)" in found.detail

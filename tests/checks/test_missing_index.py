@@ -39,6 +39,11 @@ def test_a_filter_that_scans_names_its_attribute_and_type(audit: Audit) -> None:
         "clients": ["10.77.2.2"],
         "accounts": ["uid=foo,ou=services,dc=example"],
         "refused_accounts": [],
+        "since": None,
+        "until": None,
+        "growing": None,
+        "first_share": None,
+        "last_share": None,
     }
     assert found.observed["etime_seconds"] == pytest.approx(2.0)
     assert found.observed["saves_seconds"] == pytest.approx(2.0, rel=0.02)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 import facts
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.worker_saturation import judge
-from traffic import Log, Traffic, verdicts_on
+from traffic import Log, Traffic, at, verdicts_on
 
 
 def judged(threads=20, **counters):
@@ -32,6 +34,9 @@ def test_tells_its_numbers() -> None:
         "logged_operations": None,
         "logged_waits": None,
         "longest_wait_seconds": None,
+        "logged_busy": None,
+        "logged_queue": None,
+        "logged_queue_time": None,
     }
     assert found.title == "20 of 20 worker threads of ldap are busy, with 7 operations waiting"
 
@@ -174,3 +179,40 @@ class TestTheAccessLog:
         (verdict,) = verdicts_on(captures / "access-logs" / "389-pools.head500.access", "worker-saturation")
         assert isinstance(verdict, Clear)
         assert verdict.reason == "0 of 193 operations in the log waited 134 ms or more"
+
+
+def reporting(busy: int, queued: int, *, threads: int = 16) -> Traffic:
+    """Return a log whose results report the worker threads; the worst is 600 s after its beginning."""
+    log = Log()
+    log.visits(2, every=600)
+    log.scan.workers_busy(at(0), 1, threads, 0)
+    log.scan.workers_busy(at(600), busy, threads, queued)
+    return log.traffic()
+
+
+@pytest.mark.parametrize(
+    ("busy", "queued", "severity"),
+    [(16, 16, Severity.MEDIUM), (13, 16, Severity.MEDIUM), (12, 16, None), (16, 15, None), (16, 0, None)],
+)
+def test_a_log_that_reports_the_threads_is_judged_alone(busy, queued, severity) -> None:
+    (verdict,) = judge(facts.server(), reporting(busy, queued))
+    assert getattr(verdict, "severity", None) is severity
+    if severity is None:
+        assert isinstance(verdict, Clear)
+        assert verdict.reason == f"in the log at most {busy} of 16 threads busy and {queued} operations waiting"
+
+
+def test_the_peak_of_a_log_has_its_time() -> None:
+    (found,) = judge(facts.server(), reporting(16, 20))
+    when = (facts.START + timedelta(seconds=600)).isoformat()[:16]
+    assert (found.confidence, found.remedies) == (Confidence.LIKELY, ())
+    assert found.title.startswith(f"20 operations waited at once for the 16 worker threads of ldap, at {when}")
+    assert (found.observed["logged_busy"], found.observed["logged_queue"]) == (16, 20)
+    assert found.observed["logged_queue_time"].startswith(when)
+
+
+def test_a_calm_log_does_not_clear_what_the_monitor_shows() -> None:
+    told = facts.monitor(threads=16, busy_threads=16, queued_operations=20)
+    (found,) = judge(facts.server(monitor=told), reporting(2, 0))
+    assert (found.severity, found.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)
+    assert "In the log at most 2 of 16 threads were busy" in found.detail

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from experiments import drawn_examples, drawn_filters, fuzzing, hostile_logs, index_incident
+from experiments import brackets, client_pools, drawn_examples, drawn_filters, fuzzing, hostile_logs, index_incident
 from experiments.notebook import AS_EXPECTED, go_on
 
 EXPERIMENTS = {
@@ -19,6 +19,8 @@ EXPERIMENTS = {
         drawn_filters.EXPERIMENT,
         fuzzing.EXPERIMENT,
         index_incident.EXPERIMENT,
+        client_pools.EXPERIMENT,
+        brackets.EXPERIMENT,
     )
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, go_on
 
-NAMES = ("hostile-logs", "drawn-examples", "drawn-filters", "fuzzing", "index-incident")
+NAMES = ("hostile-logs", "drawn-examples", "drawn-filters", "fuzzing", "index-incident", "client-pools", "brackets")
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 
 

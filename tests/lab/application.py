@@ -6,14 +6,15 @@
     close    unbind every open connection
     reset    abort every open connection (RST)
     stop     stop using connections; they stay open
-The end of its input ends it. Modes: `held` (count), `pool` (count, every), `leaking` (count, rest, rounds, live),
-`churn` (rate, life), `crowd` (count).
+The end of its input ends it. Modes: `held` (count), `pool` (count, every), `resting` (count, rest), `leaking` (count,
+rest, rounds, live), `churn` (rate, life), `crowd` (count), `drip` (rate, seed).
 """
 
 from __future__ import annotations
 
 import collections
 import json
+import random
 import select
 import selectors
 import socket
@@ -232,6 +233,16 @@ def pool(application: Application, count: str = "10", every: str = "1") -> Itera
         yield pause
 
 
+def resting(application: Application, count: str = "2", rest: str = "3") -> Iterator[float]:
+    """Use connections at once, let them rest, and so on; the dead are replaced."""
+    application.open(int(count))
+    yield READY
+    while True:
+        yield float(rest)
+        application.use(application.living())
+        application.open(int(count) - len(application.living()))
+
+
 def leaking(
     application: Application, count: str = "30", rest: str = "3", rounds: str = "1", live: str = "2"
 ) -> Iterator[float]:
@@ -266,10 +277,23 @@ def churn(application: Application, rate: str = "200", life: str = "0.05") -> It
         yield 60.0
 
 
+def drip(application: Application, rate: str = "2", seed: str = "1") -> Iterator[float]:
+    """Open connections one by one at drawn times, so many a second on average, and never close one."""
+    draw = random.Random(int(seed))  # noqa: S311  reproducible, no secret
+    yield READY
+    while not application.stopped:
+        yield draw.expovariate(float(rate))
+        application.open_one()
+    while True:
+        yield 60.0
+
+
 def main(mode: str, *settings: str) -> None:
     given = dict(setting.split("=", 1) for setting in settings)
     application = Application(given)
-    step = {"held": held, "pool": pool, "leaking": leaking, "churn": churn, "crowd": crowd}[mode](application, **given)
+    known = (held, pool, resting, leaking, churn, crowd, drip)
+    modes = {one.__name__: one for one in known}
+    step = modes[mode](application, **given)
     due, pending = 0.0, b""
     while True:
         ready = select.select([sys.stdin], [], [], max(0.0, due - time.monotonic()))[0]

@@ -24,8 +24,8 @@ ADMIN_SOCKET = "/run/haproxy/admin.sock"
 
 FILTER = """
 table inet {name} {{
-  chain forward {{
-    type filter hook forward priority 0; policy accept;
+  chain {hook} {{
+    type filter hook {hook} priority 0; policy accept;
     meta l4proto != tcp accept
     tcp dport 22 accept
     tcp sport 22 accept
@@ -56,9 +56,12 @@ class Box:
             self.process.end()
 
 
-def silent_drop(fw: Host, seconds: int) -> Box:
-    """Forget connections that rest longer than this, and drop whatever still comes of them: most firewalls."""
-    _forget(fw, seconds, verdict="drop", name="firewall")
+def silent_drop(fw: Host, seconds: int, *, hook: str = "forward") -> Box:
+    """Forget connections that rest longer than this, and drop whatever still comes of them: most firewalls.
+
+    The hook `input` makes it a host's own firewall.
+    """
+    _forget(fw, seconds, verdict="drop", name="firewall", hook=hook)
     return Box(fw=fw, table="inet firewall", ghost_fates=(UNANSWERED,))
 
 
@@ -130,9 +133,9 @@ def dnat(fw: Host, *, server: str = "10.77.1.2") -> Box:
     return Box(fw=fw, table="ip vip", address=VIP)
 
 
-def _forget(fw: Host, seconds: int, *, verdict: str, name: str) -> None:
+def _forget(fw: Host, seconds: int, *, verdict: str, name: str, hook: str = "forward") -> None:
     """Let connections through that are known or begin: a packet in the middle of an unknown one meets the verdict."""
-    fw.run(["nft", "-f", "-"], stdin=FILTER.format(name=name, verdict=verdict))
+    fw.run(["nft", "-f", "-"], stdin=FILTER.format(name=name, verdict=verdict, hook=hook))
     fw.sysctl(net__netfilter__nf_conntrack_tcp_loose=0, net__netfilter__nf_conntrack_tcp_timeout_established=seconds)
 
 

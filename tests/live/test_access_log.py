@@ -70,7 +70,7 @@ class TestThe389:
         ran, report = told(log)
 
         first, who, *_ = rows(ran)
-        assert first.endswith("  U  (displayName=*?*)")  # two thousand entries: the tree alone is a list short enough
+        assert "  U  (displayName=*?*)" in first  # two thousand entries: the tree alone is a list short enough
         assert who.strip() == f"sub {SUFFIX} · uid=application_xyz ({APP1})"
 
         shape = report["searches"]["shapes"][0]
@@ -99,7 +99,7 @@ class TestSlapd:
 
         ran, report = told(stderr)
         first, who, *_ = rows(ran)
-        assert first.endswith("(displayName=*?*)")
+        assert "(displayName=*?*)" in first
         assert who.strip() == f"sub {SUFFIX} · uid=application_xyz ({APP1})"
         shape = report["searches"]["shapes"][0]
         assert (shape["shape"], shape["clients"], shape["count"]) == ("(displayName=*?*)", [APP1], SLOW)
@@ -147,7 +147,7 @@ class TestHalfAMinute:
         ran, report = told(log)
         first, where, *more = rows(ran)
         assert "30.0 s" in first
-        assert first.endswith("(displayName=*?*)")
+        assert "(displayName=*?*)" in first
         assert where.strip().startswith(f"sub ou=people,{SUFFIX}")
         assert "uid=application_shizzle (127.0.0.14)" in (where + more[0])  # it may stand on the next line
 

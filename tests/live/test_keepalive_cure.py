@@ -5,6 +5,7 @@ Before it, the same pool on the same path loses every one: that is the incident,
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,6 +86,19 @@ def test_the_kernels_keepalive_at_either_end_keeps_a_resting_pool_alive(
     assert first.truth().fates == {OPEN: COUNT}
     assert second.truth().fates == {UNBOUND: COUNT, OPEN: 3}
     is_cured(desk.diagnose(*HOSTS, "--apart", "1"))
+
+
+def test_probes_that_only_the_clients_send_are_enough(laboratory, topology, desk, start) -> None:
+    """The server's kernel would send its first probe after two hours; app2, which sends none, is the contrast."""
+    laboratory.slapd(topology.ldap)
+    boxes.silent_drop(topology.fw, BOX_SECONDS)
+    start(topology.app1, "held", count=3, keepalive=BOX_SECONDS // 3)
+    time.sleep(BOX_SECONDS)
+    assert desk.diagnose(*HOSTS, "--apart", "1").outcomes("keepalive-too-slow") == {"clear"}
+
+    start(topology.app2, "held", count=1)
+    (slow,) = desk.diagnose(*HOSTS, "--apart", "1").found("keepalive-too-slow")
+    assert [(one["client"], one["in_time"]) for one in slow["observed"]["clients"]] == [("app2", False)]
 
 
 def printed(said: Said, step: str) -> list[dict[str, Any]]:

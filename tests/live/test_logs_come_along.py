@@ -45,7 +45,7 @@ print(json.dumps({
     "heard": heard,
     "logs": [
         [log.origin.folder, log.family, [file for stream in log.streams for file in stream.files],
-         sum(row.searches for key, row in log.segment.shapes.items() if "displayName" in str(key))]
+         sum(row.requests for key, row in log.segment.shapes.items() if "displayName" in str(key))]
         for log in bundle.facts if isinstance(log, AccessLog)
     ],
     "indexes": [

@@ -16,5 +16,5 @@ def plain(value: object) -> Any:
             return [plain(one) for one in value]
         case int() | bytes() | str() | None:
             return value
-    names = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [(name, plain(getattr(value, name))) for name in sorted(set(names))]
+    slots = {name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())}
+    return [(name, plain(getattr(value, name))) for name in sorted(slots) if not name.startswith("_")]

@@ -60,9 +60,14 @@ def fed(dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps
     scan = native_scan(dialect, hints, caps)
     for chunk in chunks:
         scan.feed(chunk)
-    before, within = scan.take()
-    assert before is None
-    return segment_of(within, caps)
+    return only_part(scan, caps)
+
+
+def only_part(scan: Any, caps: Caps = CAPS) -> Segment:
+    """Return what a scan without a period has counted."""
+    ((place, counts),) = scan.take()
+    assert place == "within"
+    return segment_of(counts.plain(), caps)
 
 
 def scanned(scanner: str, dialect: Dialect, data: bytes, hints: Hints = NO_HINTS, caps: Caps = CAPS) -> Segment:

@@ -74,7 +74,8 @@ class Server:
         number, self.next = self.next, self.next + 1
         self.open[number] = 0
         client = CLIENTS[self.draw(st.integers(0, 2))]
-        self.say(b"conn=%d fd=%d slot=%d connection from %b to 10.9.9.9" % (number, 64, 64, client))
+        protocol = b"SSL " if self.draw(st.integers(0, 9)) == 0 else b""
+        self.say(b"conn=%d fd=%d slot=%d %bconnection from %b to 10.9.9.9" % (number, 64, 64, protocol, client))
         if self.draw(st.integers(0, 9)) == 0:
             self.say(b'conn=%d AUTOBIND dn="cn=root"' % number)
         if self.draw(st.integers(0, 9)) == 0:
@@ -85,7 +86,7 @@ class Server:
         number = numbers[self.draw(st.integers(0, len(numbers) - 1))]
         op = self.open[number] + (self.draw(st.integers(0, 12)) == 0)
         self.open[number] = op + 1
-        kind = self.draw(st.integers(0, 5))
+        kind = self.draw(st.integers(0, 6))
         if kind == 0:
             dn = DNS[self.draw(st.integers(0, 2))]
             self.say(b'conn=%d op=%d BIND dn="%b" method=128 version=3' % (number, op, dn))
@@ -93,6 +94,9 @@ class Server:
         elif kind == 1:
             self.say(b'conn=%d op=%d MOD dn="uid=x,dc=x"' % (number, op))
             self.waiting.append((number, op, b"103"))
+        elif kind == 6:
+            self.say(b'conn=%d op=%d EXT oid="1.3.6.1.4.1.1466.20037" name="start_tls_plugin"' % (number, op))
+            self.waiting.append((number, op, b"120"))
         elif kind == 2 and self.waiting:
             target = self.waiting[self.draw(st.integers(0, len(self.waiting) - 1))][1]
             self.say(
@@ -110,6 +114,8 @@ class Server:
         err = (0, 0, 0, 49, 14)[self.draw(st.integers(0, 4))] if dn else 0
         rest = b' dn="%b"' % dn if dn and err == 0 and self.draw(st.integers(0, 2)) else b""
         entries = 0
+        if tag == b"120":
+            err = (0, 52)[self.draw(st.integers(0, 1))]
         if tag == b"101":
             err, entries = ((0, 1), (0, 7), (0, 3000), (4, 500), (11, 0), (32, 9))[self.draw(st.integers(0, 5))]
             if self.draw(st.booleans()):

@@ -31,7 +31,7 @@ MOST_LINES = 4000
 """Of one dialect, to choose from."""
 
 TINY = Caps(
-    shapes=2, clients=2, accounts=1, attribution=2, owed=2, failures=1, codes=1, notes=1, results=2, pending=2, pages=2,
+    shapes=2, clients=2, accounts=1, attribution=2, owed=2, targets=1, codes=1, notes=1, results=2, pending=2, pages=2,
     connections=2,
 )  # fmt: skip
 TOTALS = ("lines", "misread", "passed_over", "operations", "opened", "internal", "first_time", "last_time")
@@ -106,7 +106,7 @@ def check_totals(native: Segment, python: Segment) -> None:
     assert sum(native.results.values()) == sum(python.results.values())
     assert sum(native.closed.values()) == sum(python.closed.values())
     assert sum(native.noted.values()) == sum(python.noted.values())
-    assert sum(row.searches for row in native.shapes.values()) == sum(row.searches for row in python.shapes.values())
+    assert sum(row.requests for row in native.shapes.values()) == sum(row.requests for row in python.shapes.values())
     assert sum(row.opened for row in native.clients.values()) == sum(row.opened for row in python.clients.values())
 
 

@@ -13,15 +13,18 @@ import pytest
 
 import examples
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish, merge, reset_counts, start
+from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.chunks import Chunk
+from ldapdiag.sources.logs.period import Period, Place
+from ldapdiag.sources.logs.period_counts import PeriodCounts
+from ldapdiag.sources.logs.scanning import scan_part
 from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
 from log.reports import rendered
-from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, scanned
+from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, only_part, scanned
 from log.vectors import HINTS
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ def test_taken_in_between_it_adds_up_alike(log: RealLog) -> None:
     scan, native, python = native_scan(log.dialect, HINTS), start(), start()
     for left, right in pairwise([0, *log.ends[::13], len(log.head)]):
         scan.feed(log.head[left:right])
-        native = merge(native, segment_of(scan.take()[1]))
+        native = merge(native, only_part(scan))
         python = merge(python, scanned("python", log.dialect, log.head[left:right], HINTS))
     assert plain(finish(native)) == plain(finish(python))
 
@@ -107,12 +110,12 @@ def test_read_from_a_file_it_is_as_if_fed(log: RealLog, tmp_path: Path) -> None:
     scan = native_scan(log.dialect, HINTS)
     read = scan.read(str(file), inode, 0, len(log.data), watch)
     assert (read.to, read.shrunk, read.too_long, watch.read) == (len(log.data), False, [], len(log.data))
-    assert plain(segment_of(scan.take()[1])) == plain(fed(log.dialect, [log.data], HINTS))
+    assert plain(only_part(scan)) == plain(fed(log.dialect, [log.data], HINTS))
 
     for left, right in pairwise([0, *log.ends[:: len(log.ends) // 20 + 1], len(log.head)]):
         read = scan.read(str(file), inode, left, right, watch)
         assert read.to == right
-    assert plain(segment_of(scan.take()[1])) == plain(fed(log.dialect, [log.head], HINTS))
+    assert plain(only_part(scan)) == plain(fed(log.dialect, [log.head], HINTS))
     assert scan.read(str(file), (inode[0], inode[1] + 1), 0, 9, watch).to is None
 
 
@@ -131,23 +134,33 @@ def test_since_and_until_part_it_at_the_same_records(log: RealLog) -> None:
 
 def check_period(log: RealLog, period: Period) -> None:
     """Compare the two parts, and their sum; a zone may be reported with either."""
-    before, within, ended = period.divide(log.dialect, log.head, HINTS)
+    parts = period.divide(log.dialect, log.head, HINTS)
     scan = native_scan(log.dialect, HINTS, since=period.since, until=period.until)
     scan.feed(log.head)
-    assert scan.is_over == ended
-    native = [scanned("python", log.dialect, b"") if one is None else segment_of(one) for one in scan.take()]
-    python = [scanned("python", log.dialect, part, HINTS) for part in (before, within)]
-    assert [without_clock(one) for one in native] == [without_clock(one) for one in python]
-    assert rendered(within_alone(*native)) == rendered(within_alone(*python))
+    native = [(Place(place), segment_of(counts.plain())) for place, counts in scan.take()]
+    chunk = Chunk(label="", at=0, cost=0, dialect=log.dialect, hints=HINTS)
+    python = [(place, scan_part(chunk, place, part)) for place, part in parts]
+    assert [described(*one) for one in native] == [described(*one) for one in python]
+    assert rendered(within_alone(native, period)) == rendered(within_alone(python, period))
+
+
+def described(place: Place, segment: Segment) -> Any:
+    """Return a part as it should be in both scanners; of records after the period only lines and times count."""
+    times = (segment.lines, segment.first_time, segment.last_time)
+    return (place, *times) if place is Place.LATER else (place, *times, without_clock(segment))
 
 
 def without_clock(segment: Segment) -> Any:
     return [field for field in plain(segment) if field[0] not in {"zones", "resolution"}]
 
 
-def within_alone(before: Segment, within: Segment) -> Segment:
+def within_alone(parts: list[tuple[Place, Segment]], period: Period) -> Segment:
     """Return what is counted within a period, as a reading does it."""
-    return finish(merge(reset_counts(merge(start(), before)), within))
+    counts = PeriodCounts(start(), period)
+    for place, part in parts:
+        counts.add(place, part)
+    counts.finish()
+    return finish(counts.segment)
 
 
 @each_real_log
@@ -184,7 +197,7 @@ def test_a_line_that_is_too_long_is_counted_and_the_next_is_read(tmp_path: Path)
         stream.write(b"\n" + line % 1)
     scan = native_scan(named("389-text"))
     read = scan.read(str(file), None, 0, file.stat().st_size, need_native().Watch())
-    segment = segment_of(scan.take()[1])
+    segment = only_part(scan)
     assert (read.to, read.too_long) == (file.stat().st_size, [len(line % 0)])
     assert (segment.lines, segment.misread, sum(segment.operations)) == (3, 1, 2)
 
@@ -196,7 +209,7 @@ def test_a_file_that_has_shrunk_ends_where_it_ends(tmp_path: Path) -> None:
     scan = native_scan(named("389-text"))
     read = scan.read(str(file), None, 0, 100 * len(line), need_native().Watch())
     assert (read.to, read.shrunk) == (3 * len(line), True)
-    assert segment_of(scan.take()[1]).lines == 3
+    assert only_part(scan).lines == 3
 
 
 def test_a_watch_ends_the_reading(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ SOURCE.loader.exec_module(twins)
 
 ONLY_PYTHON = {
     "cut": "the native one has the border between records in dialects.rs",
-    "recognises": "a log is recognised before its scanner is chosen",
+    "recognised": "a log is recognised before its scanner is chosen",
     "latest": "a hint for both scanners",
     "east": "Python has the zones of the machine",
     "moment": "reports print times",

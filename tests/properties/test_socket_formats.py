@@ -145,10 +145,10 @@ HOSTILE = [
 @each_format
 def test_a_line_of_a_mebibyte_is_read_in_linear_time(form):
     for line in HOSTILE:
-        began = time.perf_counter()
+        began = time.thread_time()
         check_reading(form, line.encode())
         form.recognises(Head(name="file", lines=(line[:HEAD_BYTES],)))
-        assert time.perf_counter() - began < 2, line[:40]
+        assert time.thread_time() - began < 2, line[:40]
 
 
 ANCHORS = (

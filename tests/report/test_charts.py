@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ldapdiag.report.charts import FULL, HALF, bar, bars, shortened
+from ldapdiag.report.charts import FULL, HALF, LEVELS, bar, bars, plot, shortened
 
 ROWS = st.lists(st.tuples(st.text(max_size=100), st.integers(0, 10**6)), min_size=1, max_size=5)
 
@@ -54,6 +54,25 @@ class TestBars:
 
     def test_never_show_a_control_character(self) -> None:
         assert list(bars([("\x1b[2J", 1)], 30)) == ["\\x1b[2J  1 " + FULL * 19]
+
+
+class TestPlot:
+    @given(st.lists(st.none() | st.integers(0, 1000), min_size=1, max_size=60), st.integers(1, 2000), st.integers(2, 8))
+    def test_is_proportional_from_zero(self, values: list[int | None], top: int, height: int) -> None:
+        rows = [row.partition("│")[2].ljust(len(values)) for row in plot(values, top, height)]
+        assert len(rows) == height
+        highest = height * len(LEVELS) - 1
+        for column, value in enumerate(values):
+            levels = [LEVELS.find(row[column]) + 1 for row in rows]
+            if value is None:
+                assert not any(levels)
+            else:
+                exact = highest * min(1, value / top)
+                assert sum(levels) - 1 == (pytest.approx(exact, abs=0.5) if exact >= 1 or value == 0 else 1)
+                assert (sum(levels) > 1) is (value > 0)
+
+    def test_has_its_top_and_zero_at_the_left(self) -> None:
+        assert list(plot([0, 500, None, 1000], 1000, 2)) == ["1,000 │ ▁ █", "    0 │▁█ █"]
 
 
 class TestShortened:

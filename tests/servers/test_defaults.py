@@ -24,9 +24,8 @@ QUESTIONS = (
     "sends_keepalives",
     "max_descriptors",
     "descriptor_cap",
-    "enforces_idle_only_under_activity",
-    "idle_timeout_reaches_open_connections",
 )
+IDLE_QUESTIONS = ("needs_activity", "reaches_open_connections", "ignored", "early_seconds", "late")
 
 
 RECORD = json.loads(Path(__file__).with_name("defaults.json").read_text())
@@ -36,6 +35,12 @@ Recorded from the functions that preceded the data. A change of this file is a c
 """
 
 EVERY_VERSION = [(major, minor, patch) for major in range(4) for minor in range(12) for patch in range(60)]
+
+
+def value_of(family, question):
+    """Return a value by version, of the product's defaults or of how it enforces its idle timeout."""
+    product = product_of(family)
+    return getattr(product.idle_enforcement if question in IDLE_QUESTIONS else product.defaults, question)
 
 
 @pytest.mark.parametrize("family", FOLDERS)
@@ -49,9 +54,9 @@ def test_of_ibm_only_the_monitor_is_known():
 
 
 @pytest.mark.parametrize("family", FOLDERS)
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", QUESTIONS + IDLE_QUESTIONS)
 def test_an_unknown_version_gets_only_values_of_every_version(family, question):
-    answer = getattr(product_of(family).defaults, question).at
+    answer = value_of(family, question).at
 
     assert answer(()) is None or {answer(version) for version in EVERY_VERSION} == {answer(())}
 
@@ -64,7 +69,7 @@ def recorded(ranges, version):
 
 @pytest.mark.parametrize(("family", "question"), [(family, name) for family in RECORD for name in RECORD[family]])
 def test_the_data_answers_as_recorded_in_every_version(family, question):
-    value = getattr(product_of(Family(family)).defaults, question)
+    value = value_of(Family(family), question)
     versions = [(), *((major,) for major in range(13)), *((a, b) for a in range(13) for b in range(13)), *EVERY_VERSION]
     versions += [(11, 1, 1), (10, 0, 17763), (4, 10, 1), (4, 10, 2)]
 
@@ -73,8 +78,9 @@ def test_the_data_answers_as_recorded_in_every_version(family, question):
 
 @pytest.mark.parametrize("family", FOLDERS)
 def test_ranges_ascend(family):
-    defaults = product_of(family).defaults
-    ranges = [value.ranges for name in defaults.__slots__ if isinstance(value := getattr(defaults, name), ByVersion)]
+    records = (product_of(family).defaults, product_of(family).idle_enforcement)
+    values = [getattr(record, name) for record in records for name in record.__slots__]
+    ranges = [value.ranges for value in values if isinstance(value, ByVersion)]
 
     assert all([since for since, _ in one] == sorted({since for since, _ in one}) for one in ranges)
 
@@ -135,7 +141,7 @@ def test_389_had_three_default_limits(version, descriptors):
     ],
 )
 def test_issue_6004_is_answered_only_where_the_release_notes_do(version, answer):
-    assert DS389.enforces_idle_only_under_activity.at(version) is answer
+    assert product_of(Family.DS389).idle_enforcement.at(version).needs_activity is answer
 
 
 def test_openldap_leaves_keepalive_and_descriptors_to_its_host():
@@ -173,10 +179,32 @@ def test_dsee_has_389_s_names_and_other_numbers():
     [((), False), ((3, 0, 0), False), ((4, 0, 0), True), ((4, 10, 1), True), ((5, 1, 2), False), ((8, 0, 0), False)],
 )
 def test_opendj_4_ignores_its_global_idle_limit(version, ignored):
-    assert bool(product_of(Family.OPENDJ).defaults.idle_timeout_ignored.at(version)) is ignored
-    assert not product_of(Family.DS389).defaults.idle_timeout_ignored.at(version)
+    assert bool(product_of(Family.OPENDJ).idle_enforcement.at(version).ignored) is ignored
+    assert not product_of(Family.DS389).idle_enforcement.at(version).ignored
 
 
-def test_exempt_identities():
-    assert DS389.exempt_identities == DSEE.exempt_identities == ("cn=Directory Manager",)
-    assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.exempt_identities
+def test_exempt_accounts():
+    exempt = {family: product_of(family).idle_enforcement.exempt for family in FOLDERS}
+
+    assert exempt[Family.DS389] == exempt[Family.DSEE] == ("cn=Directory Manager",)
+    assert "cn=Directory Manager,cn=Root DNs,cn=config" in exempt[Family.OPENDJ]
+    assert exempt[Family.OPENLDAP] == exempt[Family.AD] == ()
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "timeout", "earliest", "latest"),
+    [
+        (Family.DS389, (2, 3, 1), 300, 299, None),
+        (Family.DS389, (3, 1, 0), 300, 299, 301),
+        (Family.DS389, (2, 4, 6), 300, 299, None),
+        (Family.OPENLDAP, (2, 5, 13), 300, 300, 452),
+        (Family.OPENLDAP, (), 8, 8, 14),
+        (Family.OPENDJ, (4, 10, 1), 300, 300, 305),
+        (Family.DSEE, (11, 1, 1), 300, None, None),
+        (Family.AD, (10, 0), 900, None, None),
+    ],
+)
+def test_when_an_idle_connection_is_closed(family, version, timeout, earliest, latest):
+    enforcement = product_of(family).idle_enforcement.at(version)
+
+    assert (enforcement.earliest(timeout), enforcement.latest(timeout)) == (earliest, latest)

@@ -58,6 +58,8 @@ def every_remedy(name="ldap"):
         yield remedies.raise_backlog(server, None, 1024, (6, 3, 0))
         yield remedies.raise_threads(server, 16, 32)
         yield remedies.raise_threads(server, None, 32)
+    for remedies in (DS389, OPENLDAP, OPENDJ, PING):
+        yield remedies.require_secure_binds(server)
     for remedies in (DS389, DSEE, OPENDJ, PING):
         yield remedies.exempt_from_idle_timeout(
             server, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com")

@@ -21,6 +21,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.servers.idle_enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.server_address import ServerAddress
@@ -123,6 +124,11 @@ class Instance(ServerProcess):
     def version(self) -> Version:
         """Return the server's version; empty when unknown."""
         return self.identity.version if self.identity else ()
+
+    @property
+    def idle_enforcement(self) -> IdleEnforcement:
+        """Return how this version enforces an idle timeout."""
+        return self.product.idle_enforcement.at(self.version) if self.product else UNKNOWN_PRODUCT
 
     def origins_of(self, *facts: Any) -> tuple[str, ...]:  # noqa: ANN401  facts of all kinds, or None
         """Return where these facts were read."""

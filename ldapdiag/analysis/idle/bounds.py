@@ -15,7 +15,12 @@ from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexpl
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
 from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
-from ldapdiag.analysis.idle.youngest_ghosts import bounding_idle_times, shortest_expired, supporting_remarks
+from ldapdiag.analysis.idle.youngest_ghosts import (
+    bounding_idle_times,
+    excludes_a_restart,
+    shortest_expired,
+    supporting_remarks,
+)
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -30,6 +35,18 @@ if TYPE_CHECKING:
 
 SELDOM = 86_400
 """Seconds; connections are rarely idle for that long, so a longer timeout that was not seen to drop any is no cause."""
+
+
+CONTRADICTION = (
+    "A contradiction: a connection was used again after {lower:g} s of idle time, and others were lost after "
+    "{upper:g} s. Neither bounds the timeout. Possible: a restart of a middlebox, an outage, several middleboxes, or "
+    "keepalive probes of a client that has ended."
+)
+ONE_EVENT = (
+    "Connections were lost after {seconds:g} s of idle time, all of which were idle at one moment: a restart of a "
+    "middlebox, or an outage, would explain that, so it bounds nothing. What shows more: its flow table (conntrack "
+    "-L), or the tables of the clients while connections are lost at other times."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +154,8 @@ class IdleBounds:
         path = self.soonest_cause
         if path is None:
             return None
+        if path.middlebox is not None and not path.drop_seen:
+            return path.upper_seconds
         return path.lower_seconds if path.lower_seconds is not None or path.loose else path.upper_seconds
 
     @property
@@ -239,7 +258,7 @@ def _with_youngest(path: PathBounds, directions: Sequence[Direction], remarks: S
     known = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss]) is not None
     youngest = min((seconds for seconds in (ghosts, expired) if seconds is not None), default=None)
     if youngest is None or known or (path.lower_seconds is not None and youngest < path.lower_seconds):
-        return replace(path, remarks=(*remarks, *supporting_remarks(directions, path.upper_seconds)))
+        return replace(path, remarks=(*remarks, *path.remarks, *supporting_remarks(directions, path.upper_seconds)))
     source = "the youngest ghosts, whose clients have run since"
     if youngest != ghosts:
         source = "the youngest of the severed connections, whose entries have expired"
@@ -249,33 +268,39 @@ def _with_youngest(path: PathBounds, directions: Sequence[Direction], remarks: S
         loose=True,
         source=source if path.lower_seconds is None else f"{path.source} and {source}",
         suspects=suspects(path.lower_seconds, youngest) if path.lower_seconds is not None else (),
-        remarks=tuple(remarks),
+        remarks=(*remarks, *path.remarks),
     )
 
 
 def _configured_path(
     setting: MiddleboxTimeout, directions: Sequence[Direction], measured: PathBounds, remarks: Sequence[str]
 ) -> PathBounds:
-    """Return the bounds by a setting, and whether it was seen to drop connections of these directions."""
+    """Return the bounds by a setting, and whether it was seen to drop connections of these directions.
+
+    Another middlebox may drop connections sooner: the setting is a lower bound only where the drops that were seen
+    agree with it.
+    """
     dropped = [direction for direction in directions if direction.style is not Style.CLIENT_GONE]
     ages = [seconds for direction in dropped for seconds in direction.idle_times.ghosts]
     lost = any(direction.evidence.without_flow for direction in dropped)
     without_flow = lost and not ages and setting.upper_seconds < SELDOM
     leaves_ghosts = not setting.closes_both_ends and measured.upper_seconds is None
     not_caused = unexplained(setting, ages) if leaves_ghosts else None
+    drop_seen = (
+        measured.upper_seconds is not None
+        or younger_than(setting, ages) < len(ages)
+        or without_flow
+        or shortest_expired(direction for direction in dropped if direction.severed.unanswered) is not None
+    )
+    sooner = any(direction.idle_times.lost_sooner for direction in directions)
     return PathBounds(
         client_network=measured.client_network,
-        lower_seconds=setting.lower_seconds if not_caused is None else measured.lower_seconds,
+        lower_seconds=setting.lower_seconds if drop_seen and not sooner else measured.lower_seconds,
         upper_seconds=setting.upper_seconds,
         source=setting.source,
         middlebox=setting.middlebox,
         closes_both_ends=setting.closes_both_ends,
-        drop_seen=(
-            measured.upper_seconds is not None
-            or younger_than(setting, ages) < len(ages)
-            or without_flow
-            or shortest_expired(direction for direction in dropped if direction.severed.unanswered) is not None
-        ),
+        drop_seen=drop_seen,
         explains_ghosts=not_caused is None,
         remarks=(*remarks, not_caused) if not_caused else tuple(remarks),
     )
@@ -294,7 +319,11 @@ def _measured_path(
     upper = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss])
     if upper is not None and lower is not None and upper < lower:
         source = "two measurements that contradict each other: several middleboxes, or lost packets"
-        return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)
+        remark = CONTRADICTION.format(lower=lower, upper=upper)
+        return PathBounds(client_network=name, lower_seconds=None, upper_seconds=None, source=source, remarks=(remark,))
+    remarks: tuple[str, ...] = ()
+    if upper is not None and all(map(_may_be_one_event, directions)):
+        upper, remarks = None, (ONE_EVENT.format(seconds=upper),)
     sources = []
     if lower is not None:
         sources.append(f"the longest idle time followed by traffic{' in the access log' * logged}")
@@ -307,4 +336,11 @@ def _measured_path(
         source=" and ".join(sources) or "no evidence bounds it",
         suspects=suspects(lower, upper),
         drop_seen=upper is not None,
+        remarks=remarks,
     )
+
+
+def _may_be_one_event(direction: Direction) -> bool:
+    """Return whether a restart of a middlebox, or an outage, explains all losses of a direction; true without any."""
+    times = direction.idle_times
+    return not times.before_loss or (times.one_event and not excludes_a_restart(direction))

@@ -129,11 +129,18 @@ def _proxy_timeout(timeouts: BoxTimeouts) -> tuple[int | None, str]:
 
 def _idle_timeout(server: Instance) -> tuple[int | None, str]:
     configuration, product = server.configuration, server.product
+    own = configuration is not None and configuration.account_idle_timeout_seconds
+    if not own and product is not None and (reason := product.idle_enforcement.at(server.version).ignored):
+        return 0, reason
+    return configured_idle_timeout(server)
+
+
+def configured_idle_timeout(server: Instance) -> tuple[int | None, str]:
+    """Return the idle timeout as configured, whether the server heeds it or not, and its source; 0: off."""
+    configuration, product = server.configuration, server.product
     if configuration is not None and configuration.account_idle_timeout_seconds:
         own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
         return min(own, general or own), f"{configuration.origin.path}, for every account"
-    if product is not None and (reason := product.defaults.idle_timeout_ignored.at(server.version)):
-        return 0, reason
     if configuration is None or product is None:
         return None, f"the {'proxy' if server.proxy else 'server'}'s configuration was not collected"
     if configuration.idle_timeout_seconds is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.idle.drain_sentences import drain_sentences
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey
 from ldapdiag.analysis.pairing.drop_style import Style, compared_ends
 from ldapdiag.analysis.pairing.proof import proof_of
@@ -177,29 +178,16 @@ def severed_sentences(severed: Severed) -> Iterator[str]:
 def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
     """Yield what each path allows, how long live connections are idle, and what the server's timeout exempts."""
     yield from path_sentences(bounds)
-    yield f"Longest idle time of a live connection: {_longest_idle(advice)}."
-    if advice.shortened:
-        yield (
-            "The drain value is short: at the measured growth the descriptors would run out before a longer timeout "
-            "takes effect."
-        )
+    yield from drain_sentences(advice)
     if server.product is not None:
-        yield server.product.defaults.exemption
-        if reason := server.product.defaults.idle_timeout_ignored.at(server.version):
+        yield server.product.idle_enforcement.exemption
+        if reason := server.product.idle_enforcement.at(server.version).ignored:
             yield f"Whatever the setting, {reason}."
-        if server.product.defaults.enforces_idle_only_under_activity.at(server.version):
+        if server.product.idle_enforcement.at(server.version).needs_activity:
             yield (
                 "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
                 "December 2023): on a quiet night it closes none."
             )
-
-
-def _longest_idle(advice: IdleAdvice) -> str:
-    if advice.longest_idle_seconds is not None:
-        return f"{advice.longest_idle_seconds:.0f} s ({advice.longest_idle_source})"
-    if advice.would_cut_live is not None:
-        return "unknown, there is no live connection"
-    return "unknown, no socket table shows ages (ss -i)"
 
 
 def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:

@@ -59,8 +59,14 @@ def _silences(snapshot: Snapshot) -> Iterator[int | None]:
 
 
 def without_probes(survived: dict[str, float], directions: Iterable[Direction]) -> dict[str, float]:
-    """Return idle times limited to those without a packet at clients that send keepalive probes, per client."""
-    limits = {one.client: one.idle_times.probed for one in directions if one.idle_times.probed is not None}
+    """Return idle times limited to those without a packet at clients that send keepalive probes, per client.
+
+    Where a client's sockets were read without their timers, nothing shows whether it sends any: it has no idle times.
+    """
+    known = tuple(directions)
+    hidden = {one.client for one in known if one.matched and not one.idle_times.timers_shown}
+    survived = {client: seconds for client, seconds in survived.items() if client not in hidden}
+    limits = {one.client: one.idle_times.probed for one in known if one.idle_times.probed is not None}
     return {client: min(seconds, limits.get(client, seconds)) for client, seconds in survived.items()}
 
 

@@ -1,8 +1,9 @@
 """Youngest ghosts: what the idle times of a path's ghosts show of its timeout.
 
 A middlebox has dropped each ghost after the timeout, so none is idle for less: the youngest bound the timeout from
-above. That holds only if the middlebox dropped them: not for what a client left behind that crashed or was started
-again (docs/how-it-decides.md, "The idle timeout of a middlebox").
+above. That holds only if the middlebox dropped them after that time: not for what a client left behind that crashed or
+was started again, nor for what a restart of the middlebox cost (docs/how-it-decides.md, "The idle timeout of a
+middlebox").
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ BY_MIDDLEBOX = frozenset({Style.SILENT_DROP, Style.RESET_TO_CLIENT})
 """The styles that only a middlebox explains."""
 
 
+def excludes_a_restart(direction: Direction) -> bool:
+    """Return whether a flow table of the path was read, by which a restart or a flush of its middlebox is found."""
+    return bool(direction.path.middleboxes or direction.path.carriers.by_table)
+
+
 def bounding_idle_times(directions: Iterable[Direction]) -> list[float]:
     """Return the idle seconds of the ghosts that a middlebox dropped, by all evidence."""
     return [
         seconds
         for direction in directions
-        if direction.style in BY_MIDDLEBOX
+        if direction.style in BY_MIDDLEBOX and excludes_a_restart(direction)
         for seconds in direction.idle_times.ghosts_of_running_clients
     ]
 
@@ -64,4 +70,8 @@ def _because(direction: Direction, clients: str) -> str:
         return f"because it is not known {' and '.join(unknown)}"
     if direction.style not in BY_MIDDLEBOX:
         return "because it is not known whether a middlebox dropped them"
+    if not excludes_a_restart(direction):
+        return (
+            "because a restart of the middlebox would explain it as well (its flow table, conntrack -L, was not read)"
+        )
     return "because no two ghosts of clients that have run since agree"

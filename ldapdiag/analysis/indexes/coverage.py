@@ -23,7 +23,7 @@ from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_su
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
 from ldapdiag.analysis.indexes.united_ranges import scan_instead
-from ldapdiag.analysis.indexes.worth import worth_an_index
+from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
@@ -69,6 +69,8 @@ class IndexCoverage:
     """Nanoseconds of all searches."""
     seconds: float
     """Between the first record of the log and the last."""
+    unlisted: str
+    """What searches that are not listed one by one may have taken; empty: too little to be worth an index."""
     origins: tuple[str, ...]
 
     @property
@@ -119,6 +121,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,
+        unlisted=unlisted_searches(traffic),
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
 

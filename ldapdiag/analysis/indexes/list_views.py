@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.refused_views import RefusedView, find_refused_views
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
-from ldapdiag.analysis.indexes.worth import HOUR, LEAST_MEAN, LEAST_TIME
+from ldapdiag.analysis.indexes.worth import HOUR, LEAST_MEAN, LEAST_TIME, unlisted_searches
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
 from ldapdiag.analysis.log.sorts import SortCount
 from ldapdiag.analysis.log.spellings import ANONYMOUS
@@ -106,6 +106,8 @@ class ListViews:
     indexes: ServerIndexes | None
     etime: int
     """Nanoseconds of all searches."""
+    unlisted: str
+    """As IndexCoverage has it."""
     seconds: float
     """Of log."""
     origins: tuple[str, ...]
@@ -135,6 +137,7 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
         ),
         indexes=indexes,
         etime=workload.search_etime,
+        unlisted=unlisted_searches(traffic),
         seconds=traffic.seconds,
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
@@ -221,7 +224,7 @@ def _is_order(keys: str) -> bool:
 def _constant_filter(group: SearchGroup) -> str:
     """Return the filter of a group as logged if its shape and base have no hidden value; else an empty string."""
     tree = parse_shape(group.shape)
-    logged = group.slowest.filter if group.slowest is not None else ""
+    logged = group.slowest.subject if group.slowest is not None else ""
     if tree is None or logged.lower() != group.shape.lower() or "=?" in group.base:
         return ""
     constant = (one.kind is AssertionKind.PRESENCE or one.value is not None for one in assertions(tree))
@@ -231,7 +234,7 @@ def _constant_filter(group: SearchGroup) -> str:
 def wanted_view(view: ListView | RefusedView) -> WantedView:
     """Return what an index for a view has to hold."""
     group = view.group
-    logged = group.slowest.filter if group.slowest is not None else ""
+    logged = group.slowest.subject if group.slowest is not None else ""
     return WantedView(
         base=group.base,
         scope=group.scope,

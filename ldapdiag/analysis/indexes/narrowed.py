@@ -47,7 +47,7 @@ def settled(search: SearchCoverage, total: float | None, costs: SearchCosts, fam
     """
     if not by_time_alone(search, family) or search.filter is None or search.forecast is None:
         return search
-    once = search.completed == search.group.answered and search.group.median_below < SLOW
+    once = search.completed == search.group.answered and search.group.etimes.p50 < SLOW
     leaves = dict(zip(assertions(search.filter), search.forecast.leaves, strict=True))
     if not once and not _has_list(search.filter, leaves):
         return search

@@ -34,5 +34,5 @@ def find_refused_views(group: SearchGroup, indexes: ServerIndexes | None) -> Ite
     for backend in backends:
         for search in backend.vlv_searches:
             in_use = any(one.enabled is not False for one in search.indexes)
-            if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.filter):
+            if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.subject):
                 yield RefusedView(group=group, backend=backend, search=search, count=failed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, refused_accounts
 from ldapdiag.analysis.log.searches import Requester
+from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.wording import counted, number
 
@@ -84,7 +85,8 @@ class UnhelpedScans:
         cost = (
             f"{counted(self.count, 'search', 'searches')}, {self.seconds:.3g} s in total ({share} of the search time)."
         )
-        return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}"
+        when = "".join(f"\n{one}" for one in trend_sentences(self.searches[0].group.trend))
+        return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}"
 
     @property
     def subject(self) -> str:
@@ -109,6 +111,7 @@ class UnhelpedScans:
             "reason": self.obstacle.reason,
             "clients": list(dict.fromkeys(each.client for each in self.requesters))[:MOST_LISTED],
             "accounts": list(dict.fromkeys(each.account for each in self.requesters))[:MOST_LISTED],
+            **observed_trend(self.searches[0].group.trend),
         }
 
 

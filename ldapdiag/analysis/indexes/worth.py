@@ -13,12 +13,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.log.traffic import Traffic
 
 LEAST_MEAN, LEAST_ONCE = 5 * MILLISECOND, SECOND
 """The average time, or the time of the slowest search."""
@@ -39,6 +41,16 @@ class Limits:
     def halved(self) -> Limits:
         """Return the limits for scans beside one that reaches these."""
         return Limits(self.mean // 2, self.in_all // 2)
+
+
+def unlisted_searches(traffic: Traffic) -> str:
+    """Return what may hide a search that is worth an index: no result, or no row in a full table; empty: nothing."""
+    shapes = traffic.segment.shapes
+    parts = [without_result(one for one in traffic.workload.searches if not one.answered)]
+    if shapes.full and shapes.omitted >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
+        bound = f"a filter that is not listed took at most {shapes.omitted / SECOND:.3g} s"
+        parts.append(f"the log has more different filters than are counted separately; {bound}")
+    return "; ".join(filter(None, parts))
 
 
 def worth_an_index(searches: Sequence[SearchCoverage], seconds: float) -> list[SearchCoverage]:

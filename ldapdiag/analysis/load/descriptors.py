@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import not_accepted
+from ldapdiag.analysis.load.counted_connections import logged_readings, recorded_readings, snapshot_readings
+from ldapdiag.analysis.load.forecast import DescriptorForecast, forecast
+from ldapdiag.analysis.load.past_exhaustion import LimitReached, limit_reached, logged_peak
+from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted
 
 MOST_CONNECTIONS = "its configured maximum of connections"
 """The source of a limit on connections rather than on descriptors, which Windows does not limit."""
-SHORTEST_TREND = 60.0
-"""Seconds; a shorter interval between snapshots shows no trend."""
-SHORTEST_LOGGED_TREND = 86_400.0
-"""Seconds; a log must cover a day: connections opened in the morning are closed in the evening."""
 FULL = 0.95
 """Share of the limit from which a server may be unable to accept a connection."""
-SETTLED = 0.25
-"""The share of the connections at the end of a log that must have been open at its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,10 @@ class Descriptors:
     """Established connections that the server has accepted: those in the accept queue have no descriptor."""
     served: int | None = None
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
-    rate_per_hour: float | None
-    """Growth of the connections between snapshots a minute or more apart, else over an access log; None: neither."""
-    rate_source: str = ""
-    exhaustion_reports: tuple[str, ...]
-    """Messages and measurements which show that the server ran out, as clauses."""
+    forecast: DescriptorForecast
+    """When they run out."""
+    reached: tuple[LimitReached, ...]
+    """Messages and measurements which show that the server ran out."""
     recovered: bool
     """The last entry of every log shows that the server listens again."""
     origins: tuple[str, ...]
@@ -82,14 +82,24 @@ class Descriptors:
 
     @property
     def hours_left(self) -> float | None:
-        """Return the hours until the limit at the measured rate; None when not growing or unknown."""
-        if not self.rate_per_hour or self.rate_per_hour <= 0 or self.used is None or self.limit is None:
-            return None
-        return max(0.0, (self.limit - self.used) / self.rate_per_hour)
+        """Return the hours until the limit, more likely before than after; None: not forecast."""
+        return self.forecast.median
+
+    @property
+    def earliest_hours_left(self) -> float | None:
+        """Return the hours before which the limit is hardly reached; None: not forecast."""
+        return self.forecast.earliest
+
+    @property
+    def exhaustion_reports(self) -> tuple[str, ...]:
+        """Return what shows that the server ran out, as clauses."""
+        return tuple(sign.clause for sign in self.reached)
 
 
 @provides(Descriptors)
-def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors | Missing:
+def count_descriptors(
+    server: Instance, host: Host, traffic: Traffic | None = None, histories: tuple[History, ...] = ()
+) -> Descriptors | Missing:
     """Combine the limits on a server's descriptors and the number in use."""
     if (inapplicable := server.not_a_directory) is not None:
         return inapplicable
@@ -98,7 +108,6 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
     used, used_source = _used(replace(server, descriptors=None) if misfit else server, accepted, traffic)
     limit, limit_source = _limit(server)
     served = _served(server, limit)
-    rate, rate_source = _growth(server, host, traffic)
     return Descriptors(
         server=server.name,
         used=used,
@@ -109,9 +118,8 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
         limit_source=limit_source,
         connections=accepted,
         served=served,
-        rate_per_hour=rate,
-        rate_source=rate_source,
-        exhaustion_reports=(*_exhaustion_messages(server), *_logged_peak(traffic, served, limit)),
+        forecast=_forecast(_readings(server, host, traffic, histories), (limit, used), (served, accepted)),
+        reached=limit_reached(server.logs, traffic, served, limit),
         recovered=_recovered(server, traffic, served, limit),
         origins=server.origins_of(
             server.descriptors, server.limits, server.configuration, server.monitor, *server.logs, *server.access_logs
@@ -193,64 +201,32 @@ def _reserved(server: Instance, defaults: ProductDefaults) -> int:
     return defaults.reserved_descriptors if configured is None else configured
 
 
-def _growth(server: Instance, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:
-    """Return the growth in connections per hour, and its source."""
-    sampled = growth_per_hour(host, server.ports)
-    if sampled is not None:
-        return sampled, "between the snapshots of its sockets"
-    logged = logged_growth_per_hour(traffic) if traffic is not None else None
-    return logged, "" if logged is None else "over its access log"
+def _readings(
+    server: Instance, host: Host, traffic: Traffic | None, histories: tuple[History, ...]
+) -> Iterator[Reading]:
+    """Yield its connections over time, from all sources."""
+    seen = tuple(snapshot_readings(server.own_sockets(host), server.ports))
+    yield from seen
+    if traffic is not None:
+        yield from logged_readings(traffic)
+    for history in histories:
+        yield from recorded_readings(history, server.name, seen[-1] if seen else None)
 
 
-def logged_growth_per_hour(traffic: Traffic) -> float | None:
-    """Return the growth in connections per hour over an access log; None where the log shows no trend.
-
-    After a restart of the server the clients refill their pools: that growth ends by itself and is no trend.
-    """
-    segment = traffic.segment
-    settled = segment.server_processes == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
-    if traffic.seconds < SHORTEST_LOGGED_TREND or not settled or segment.lost:
-        return None
-    return (segment.open_at_end - segment.open_before) * 3600 / traffic.seconds
-
-
-def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
-    """Return the growth in established connections per hour from the first snapshot to the last; None: no trend."""
-    timed = [snapshot for snapshot in host.snapshots if snapshot.taken]
-    if len(timed) < 2 or timed[0].taken is None or timed[-1].taken is None:
-        return None
-    elapsed = (timed[-1].taken.start - timed[0].taken.start).total_seconds()
-    if elapsed < SHORTEST_TREND:
-        return None
-    gained = len(timed[-1].sockets.established_at(ports)) - len(timed[0].sockets.established_at(ports))
-    return gained * 3600 / elapsed
-
-
-def _exhaustion_messages(server: Instance) -> tuple[str, ...]:
-    """Return the messages of logs and counters; of two copies of one log the larger count is used."""
-    counts: dict[str, int] = {}
-    for log in server.logs:
-        for message in log.exhaustion_messages:
-            counts[message.meaning] = max(counts.get(message.meaning, 0), message.count)
-    return tuple(f"{meaning} ({counted(count, 'time')})" for meaning, count in counts.items())
-
-
-def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[str, ...]:
-    """Return a clause if an access log shows that as many connections were open at once as the limit allows.
-
-    A log with lost lines may lack closes. So does one that shows more connections than the limit, unless the limit was
-    a different one at the time.
-    """
-    peak = traffic.segment.peak if traffic and not traffic.segment.lost else 0
-    room = served or limit
-    if not room or not limit or not room <= peak <= limit:
-        return ()
-    return (f"{counted(peak, 'connection')} open at once in its access log, of {number(room)} possible",)
+def _forecast(
+    readings: Iterable[Reading], descriptors: tuple[int | None, int | None], connections: tuple[int | None, int | None]
+) -> DescriptorForecast:
+    """Return when the first of two limits is reached, each with what is in use of it."""
+    limit, used = min(
+        (descriptors, connections),
+        key=lambda one: math.inf if one[0] is None or one[1] is None else one[0] - one[1],
+    )
+    return forecast(tuple(readings), limit, used)
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
     """Return whether each log that reports exhaustion ends with the server accepting connections again."""
     last = [log.recovered for log in server.logs if log.exhaustion_messages or log.recovered]
-    if traffic is not None and _logged_peak(traffic, served, limit):
+    if traffic is not None and logged_peak(traffic, served, limit) is not None:
         last.append(traffic.segment.open_at_end < (served or limit or 0))
     return all(last) and bool(last or server.logs)

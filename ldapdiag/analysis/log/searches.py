@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.quantiles import NO_TIMES, Quantiles, quantiles
 from ldapdiag.analysis.log.sorts import SortCount, sort_counts
 from ldapdiag.analysis.log.spellings import (
     UNKNOWN_NAME,
@@ -17,12 +18,16 @@ from ldapdiag.analysis.log.spellings import (
     text,
 )
 from ldapdiag.analysis.log.stops import StopCount, stop_counts
-from ldapdiag.evidence.log.counting import UNSEEN_SEARCH
-from ldapdiag.evidence.log.tables import OTHER, ShapeRow
+from ldapdiag.analysis.log.trends import Trend, Trends
+from ldapdiag.evidence.log.counting import REFUSED, UNSEEN_SEARCH
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.shape_row import ShapeRow
+from ldapdiag.evidence.log.tables import OTHER
 
 if TYPE_CHECKING:
+    from ldapdiag.analysis.log.time_axis import TimeAxis
+    from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tables import ShapeKey
 
 SCOPES = {0: "base", 1: "one", 2: "sub", 3: "subordinate"}
 """As `ldapsearch -s` has them, but for the last one's whole name (RFC 4511, 4.5.1.2, and its draft for the fourth)."""
@@ -33,7 +38,7 @@ LATER_PAGE, FIRST_PAGE = "U,P", "P,A"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """A client and an account that sent searches. Times in nanoseconds."""
+    """A client and an account that sent operations of one group. Times in nanoseconds."""
 
     client: str
     account: str
@@ -47,8 +52,8 @@ class Requester:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowestSearch:
-    """The slowest search of a group. Times in nanoseconds."""
+class SlowestOperation:
+    """The slowest operation of a group. Times in nanoseconds."""
 
     etime: int
     time: int
@@ -56,8 +61,8 @@ class SlowestSearch:
     connection: int | None
     operation: int | None
     """None where the log has no such numbers."""
-    filter: str
-    """As logged; empty if the request is not in the log."""
+    subject: str
+    """The filter of a search, else the DN or the OID, as logged; empty if the request is not in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +75,10 @@ class SearchGroup:
     count: int
     """Requests, pages included."""
     answered: int
+    abandoned: int
+    """Requests that an ABANDON ended before their result."""
+    unanswered: int
+    """Requests whose connection ended, or the log, before their result."""
     etime: int
     wait: int
     entries: int
@@ -88,14 +97,21 @@ class SearchGroup:
     """Results that were to be sorted, by their keys (`-uidNumber cn`)."""
     share: float
     """Of the time of all searches, 0 to 1."""
-    median_below: int
-    """Half of the results took less; a power of two. 0: no measurable time."""
-    p95_below: int
-    """19 of 20 results took less."""
-    slowest: SlowestSearch | None
+    etimes: Quantiles
+    waits: Quantiles | None
+    """Of the waits for a worker thread; None if the log has none. Likewise the times without them."""
+    optimes: Quantiles | None
+    trend: Trend | None
+    """None if no search has a result."""
+    slowest: SlowestOperation | None
     """None if no search has a result."""
     requesters: tuple[Requester, ...]
     """Of this filter shape with any base and scope; the most expensive first."""
+
+    @property
+    def no_result(self) -> int:
+        """Requests without a result in the log; their time, client and account are not counted."""
+        return self.unanswered + self.abandoned
 
     @property
     def unindexed(self) -> int:
@@ -119,22 +135,25 @@ def is_unindexed(notes: str) -> bool:
     return not {"A", "U", "unindexed"}.isdisjoint(notes.split(","))
 
 
-def search_groups(segment: Segment, accounts: SpellingCounts) -> tuple[SearchGroup, ...]:
+def search_groups(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
     """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     rows: dict[ShapeKey, ShapeRow] = {}
     for (shape, base, scope), row in segment.shapes.items():
-        key = (shapes.add(shape, row.searches), bases.add(base, row.searches), scope)
-        rows.setdefault(key, ShapeRow(key)).merge(row, segment.noted)
+        key = (shapes.add(shape, row.requests), bases.add(base, row.requests), scope)
+        rows.setdefault(key, ShapeRow(key)).merge_searches(row, segment.noted)
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
-    for (shape, client, account), counts in segment.attribution.items():
+    for (kind, shape, client, account, err), counts in segment.attribution.items():
+        if kind != SEARCH:
+            continue
         names = (display_name(client), display_name(accounts.respelled(account)))
         requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0, 0])
-        for column, count in enumerate(counts):
+        for column, count in enumerate((*counts, counts[0] if err in REFUSED else 0)):
             requester[column] += count
     total = sum(row.etime for row in rows.values())
+    trends = None if axis is None else Trends(axis, rows.values(), whole=not segment.shapes.full)
     groups = (
-        _search_group(row, total, _names(key, shapes, bases), ranked_requesters(requesters.get(key[0], {})))
+        _search_group(row, segment, total, trends, _names(key, shapes, bases), requesters.get(key[0], {}))
         for key, row in rows.items()
     )
     return tuple(sorted(groups, key=lambda group: (-group.etime, -group.count, group.shape, group.base, group.scope)))
@@ -181,15 +200,22 @@ def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tupl
 
 
 def _search_group(
-    row: ShapeRow, total: int, names: tuple[str, str, str], requesters: tuple[Requester, ...]
+    row: ShapeRow,
+    segment: Segment,
+    total: int,
+    trends: Trends | None,
+    names: tuple[str, str, str],
+    requesters: Mapping[tuple[str, str], list[int]],
 ) -> SearchGroup:
     shape, base, scope = names
     return SearchGroup(
         shape=shape,
         base=base,
         scope=scope,
-        count=row.searches,
+        count=row.requests,
         answered=row.answered,
+        abandoned=row.abandoned,
+        unanswered=row.unanswered,
         etime=row.etime,
         wait=row.wait,
         entries=row.entries,
@@ -204,21 +230,26 @@ def _search_group(
         stops=stop_counts(row.stopped),
         sorts=sort_counts(row.sorts),
         share=row.etime / total if total else 0.0,
-        median_below=below(row.histogram, 50),
-        p95_below=below(row.histogram, 95),
-        slowest=_slowest(row) if row.answered else None,
-        requesters=requesters,
+        etimes=quantiles(row.etimes, row.worst[0], row.etime) or NO_TIMES,
+        waits=quantiles(row.waits, segment.longest_wait[0], row.wait),
+        optimes=quantiles(row.optimes, row.worst[0]),
+        trend=trends.of(row) if trends else None,
+        slowest=slowest_of(row),
+        requesters=ranked_requesters(requesters),
     )
 
 
-def _slowest(row: ShapeRow) -> SlowestSearch:
-    etime, earlier, number, op, filter_ = row.worst
-    return SlowestSearch(
+def slowest_of(row: OperationRow) -> SlowestOperation | None:
+    """Return the slowest operation of a row; None if no operation has a result."""
+    if not row.answered:
+        return None
+    etime, earlier, number, op, subject = row.worst
+    return SlowestOperation(
         etime=etime,
         time=-earlier,
         connection=-number if number <= 0 else None,
         operation=-op if op <= 0 else None,
-        filter=text(filter_),
+        subject=text(subject),
     )
 
 
@@ -229,14 +260,3 @@ def ranked_requesters(counts: Mapping[tuple[str, str], list[int]]) -> tuple[Requ
         for (client, account), (count, etime, noted, refused) in counts.items()
     )
     return tuple(sorted(requesters, key=lambda each: (-each.etime, -each.count, each.account, each.client)))
-
-
-def below(histogram: Mapping[int, int], percent: int) -> int:
-    """Return the power of two below which `percent` of the durations lie; 0 if all are 0. Histogram by bit length."""
-    wanted = sum(histogram.values()) * percent
-    covered = 0
-    for bits in sorted(histogram):
-        covered += histogram[bits] * 100
-        if covered >= wanted:
-            return 1 << bits if bits else 0
-    return 0

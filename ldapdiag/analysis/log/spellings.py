@@ -21,6 +21,8 @@ ANONYMOUS = "anonymous"
 """The account of a connection without bind DN."""
 UNKNOWN_NAME = "unknown"
 """A client, account or search that is not in the log."""
+OTHER_NAME = "other"
+"""Those beyond a cap."""
 
 BLANKS = re.compile(rb"(?<! ) *([,+=]) *")
 """Blanks around the separators of a DN, which some clients write."""

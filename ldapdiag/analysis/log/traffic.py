@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,6 +12,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
@@ -38,18 +40,24 @@ class Traffic:
 
     @property
     def seconds(self) -> float:
-        """Return the time between the first record and the last."""
-        first, last = self.segment.first_time, self.segment.last_time
-        return 0.0 if first is None or last is None else (last - first) / SECOND
+        """Return the time between the first record and the last, without those with a time far from all others."""
+        first, last = self.workload.period or (0, 0)
+        return (last - first) / SECOND
 
     @property
     def timed_waits(self) -> int:
         """Return for how many operations the log shows the wait for a worker thread."""
-        return sum(self.segment.waits.values())
+        return sum(self.workload.waits.values())
 
     def waited_at_least(self, nanoseconds: int) -> int:
-        """Return how many operations waited at least this long; the histogram bucket around the limit is left out."""
-        return sum(count for bits, count in self.segment.waits.items() if bits and 1 << (bits - 1) >= nanoseconds)
+        """Return how many operations certainly waited at least this long, in nanoseconds."""
+        return self.workload.waits.at_least(nanoseconds)
+
+    @property
+    def lines_in_doubt(self) -> int:
+        """Return how many lines of the logs are known to be lost, or were not understood."""
+        missing = self.segment.holes if self.workload.family is Family.OPENLDAP else 0  # 389-ds skips some numbers
+        return self.segment.lost + self.segment.misread + missing
 
     def longest_idle_seconds(self) -> dict[str, float]:
         """Return, per client address, the longest idle time (LDAP) in seconds that a request ended; a lower bound.
@@ -92,5 +100,5 @@ def _combined(logs: Sequence[AccessLog]) -> Segment:
         return logs[0].segment
     total = Segment()
     for log in logs:
-        total = combine(total, log.segment)
+        total = combine(total, deepcopy(log.segment))
     return total

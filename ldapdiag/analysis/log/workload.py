@@ -8,18 +8,26 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.failed_binds import FailedBinds, failed_binds, unlisted_failures
+from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, operation_groups
+from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, search_groups, unindexed_notices
+from ldapdiag.analysis.log.security import Security, security_of
 from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, ranked_by_text, text
+from ldapdiag.analysis.log.time_axis import TimeAxis, time_axis
+from ldapdiag.evidence.log.client_row import ClientRow
+from ldapdiag.evidence.log.durations import Durations
+from ldapdiag.evidence.log.idle_row import IdleRow
 from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import when
-from ldapdiag.evidence.log.tables import RESTART, ClientRow
+from ldapdiag.evidence.log.tables import RESTART
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.family import Family
 
@@ -34,8 +42,11 @@ class SearchTotals:
     etime: int = 0
     noted: int = 0
     """Results with a note."""
-    connections: int = 0
-    """Of a client: those it opened; of an account: those whose last bind was as this account."""
+    connections: int | None = 0
+    """Of a client: those it opened; of an account: those whose last bind was as this account.
+
+    None: the table of connections is full, and counts them with all others.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +78,6 @@ class CloseCount:
     """The most frequent first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedBinds:
-    """BINDs of one DN from one client that failed with one result code."""
-
-    dn: str
-    client: str
-    err: int
-    count: int
-
-
 @dataclass(frozen=True)
 class Workload:
     """A finished Segment, ranked for people and checks; the Segment is never changed, and every order is stable."""
@@ -88,12 +89,43 @@ class Workload:
     @property
     def began(self) -> datetime | None:
         """The time of the first record; an index that was added later may have answered none of the searches."""
-        return None if self.segment.first_time is None else when(self.segment.first_time)
+        return None if self.period is None else when(self.period[0])
+
+    @cached_property
+    def period(self) -> tuple[int, int] | None:
+        """The times of the first and the last record, without those that are left out of the time axis.
+
+        In nanoseconds since 1970; where records are left out, as exact as the axis. None for a log without records.
+        """
+        first, last, axis = self.segment.first_time, self.segment.last_time, self.time_axis
+        if first is None or last is None:
+            return None
+        return (axis.begin, axis.end) if axis is not None and axis.left_out else (first, last)
 
     @cached_property
     def searches(self) -> tuple[SearchGroup, ...]:
         """Searches by filter shape, base and scope; the most expensive first."""
-        return search_groups(self.segment, self._accounts)
+        return search_groups(self.segment, self._accounts, self.time_axis)
+
+    @cached_property
+    def time_axis(self) -> TimeAxis | None:
+        """What happened in each interval; None for a log without records."""
+        return time_axis(self.segment)
+
+    @cached_property
+    def kinds(self) -> tuple[KindTimes, ...]:
+        """The times of each kind of operation that has a result."""
+        return kind_times(self.segment)
+
+    @cached_property
+    def targets(self) -> tuple[OperationGroup, ...]:
+        """All other operations by kind and target; the most expensive first."""
+        return operation_groups(self.segment, self._accounts, self.time_axis)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """Results that are errors, by operation, filter or target, client and account; the most frequent first."""
+        return failures(self.segment, self._accounts)
 
     @cached_property
     def _accounts(self) -> SpellingCounts:
@@ -101,10 +133,10 @@ class Workload:
         spellings = SpellingCounts(folded_dn)
         for account, count in self.segment.accounts.items():
             spellings.add(account, count)
-        for (_, _, account), counts in self.segment.attribution.items():
+        for (_, _, _, account, _), counts in self.segment.attribution.items():
             spellings.add(account, counts[0])
-        for (account, _, _), count in self.segment.failures.items():
-            spellings.add(account, count)
+        for (_, account), row in self.segment.idle_times.items():
+            spellings.add(account, row.count)
         return spellings
 
     def _account(self, dn: bytes) -> str:
@@ -141,8 +173,20 @@ class Workload:
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
             rows.setdefault(display_name(address), ClientRow()).merge(row, self.segment.closed)
-        clients = (_client(address, row) for address, row in rows.items())
+        idle: dict[str, IdleRow] = {}
+        for (client, _), idle_row in self.idle_rows.items():
+            idle.setdefault(client, IdleRow()).merge(idle_row, self.segment.closed)
+        clients = (_client(address, row, idle.get(address, IdleRow())) for address, row in rows.items())
         return tuple(sorted(clients, key=lambda client: (-client.opened, -client.operations, client.address)))
+
+    @cached_property
+    def idle_rows(self) -> Mapping[tuple[str, str], IdleRow]:
+        """The idle times (LDAP) of connections by client and account; the longest that a request ended first."""
+        rows: dict[tuple[str, str], IdleRow] = {}
+        for (client, account), row in self.segment.idle_times.items():
+            of = display_name(client), self._account(account)
+            rows.setdefault(of, IdleRow()).merge(row, self.segment.closed)
+        return dict(sorted(rows.items(), key=lambda one: (-one[1].used.longest[0], -one[1].used.count, one[0])))
 
     @cached_property
     def by_account(self) -> dict[str, int]:
@@ -152,14 +196,29 @@ class Workload:
     @cached_property
     def client_totals(self) -> tuple[SearchTotals, ...]:
         """The searches of each client, by their time."""
-        counts = ((display_name(client), each) for (_, client, _), each in self.segment.attribution.items())
-        return _search_totals(counts, {client.address: client.opened for client in self.clients})
+        counts = ((display_name(client), each) for client, _, each in self._searches())
+        connections = {client.address: client.opened for client in self.clients}
+        return _search_totals(counts, connections, None if self.segment.clients.full else 0)
 
     @cached_property
     def account_totals(self) -> tuple[SearchTotals, ...]:
         """The searches of each account, by their time."""
-        counts = ((self._account(account), each) for (_, _, account), each in self.segment.attribution.items())
-        return _search_totals(counts, self.by_account)
+        counts = ((self._account(account), each) for _, account, each in self._searches())
+        return _search_totals(counts, self.by_account, None if self.segment.accounts.full else 0)
+
+    def _searches(self) -> Iterator[tuple[bytes, bytes, list[int]]]:
+        """Yield client, account and counts of searches."""
+        for (kind, _, client, account, _), counts in self.segment.attribution.items():
+            if kind == SEARCH:
+                yield client, account, counts
+
+    @cached_property
+    def waits(self) -> Durations:
+        """The waits of all operations for a worker thread."""
+        waits = Durations()
+        for row in (*self.segment.shapes.values(), *self.segment.targets.values()):
+            waits.merge(row.waits)
+        return waits
 
     @cached_property
     def closes(self) -> tuple[CloseCount, ...]:
@@ -186,14 +245,17 @@ class Workload:
     @cached_property
     def failed_binds(self) -> tuple[FailedBinds, ...]:
         """Failed BINDs by DN, client and result code, the most frequent first."""
-        counts: dict[tuple[str, str, int], int] = {}
-        for (dn, client, err), count in self.segment.failures.items():
-            key = (self._account(dn), display_name(client), err)
-            counts[key] = counts.get(key, 0) + count
-        failed = (
-            FailedBinds(dn=dn, client=client, err=err, count=count) for (dn, client, err), count in counts.items()
-        )
-        return tuple(sorted(failed, key=lambda binds: (-binds.count, binds.dn, binds.client, binds.err)))
+        return failed_binds(self.segment, self._account)
+
+    @cached_property
+    def security(self) -> Security:
+        """How connections were secured, and which were refused."""
+        return security_of(self.segment)
+
+    @property
+    def unlisted_failed_binds(self) -> int:
+        """The number of failed BINDs that are not listed by their account, because the table was full."""
+        return unlisted_failures(self.segment, self.failed_binds)
 
     @cached_property
     def lacking_indexes(self) -> tuple[tuple[str, str, int], ...]:
@@ -213,9 +275,9 @@ class Workload:
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
 
 
-def _client(address: str, row: ClientRow) -> ClientActivity:
+def _client(address: str, row: ClientRow, idle: IdleRow) -> ClientActivity:
     before_close: dict[str, IdleTimes] = {}
-    for code, idle_times in row.idle_before_close.items():
+    for code, idle_times in idle.before_close.items():
         before_close.setdefault(text(code), IdleTimes()).merge(idle_times)
     return ClientActivity(
         address=address,
@@ -223,20 +285,25 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
         operations=row.operations,
         closes=ranked_by_text(row.codes.items()),
         without_operations=ranked_by_text(row.silent.items()),
-        idle_times=row.idle_times,
+        idle_times=idle.used,
         idle_before_close=dict(sorted(before_close.items())),
     )
 
 
-def _search_totals(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[SearchTotals, ...]:
-    """Add up (count, etime, noted, refused) by name; names without searches have their connections only."""
-    sums: dict[str, list[int]] = {name: [0, 0, 0, 0] for name in connections}
+def _search_totals(
+    counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int], unlisted: int | None
+) -> tuple[SearchTotals, ...]:
+    """Add up (count, etime, noted) by name; names without searches have their connections only.
+
+    `unlisted`: the connections of a name that is not among them.
+    """
+    sums: dict[str, list[int]] = {name: [0, 0, 0] for name in connections}
     for name, addends in counts:
-        total = sums.setdefault(name, [0, 0, 0, 0])
+        total = sums.setdefault(name, [0, 0, 0])
         for column, addend in enumerate(addends):
             total[column] += addend
     rows = (
-        SearchTotals(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, 0))
-        for name, (count, etime, noted, _) in sums.items()
+        SearchTotals(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, unlisted))
+        for name, (count, etime, noted) in sums.items()
     )
-    return tuple(sorted(rows, key=lambda row: (-row.etime, -row.count, -row.connections, row.name)))
+    return tuple(sorted(rows, key=lambda row: (-row.etime, -row.count, -(row.connections or 0), row.name)))

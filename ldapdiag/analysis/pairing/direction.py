@@ -129,12 +129,20 @@ class SocketIdleTimes:
     """Of each live connection, until its snapshot; severed ones are not live."""
     before_loss: tuple[float, ...] = ()
     """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
+    one_event: bool = False
+    """All of those were idle at one moment: a restart or an outage then explains their loss as well as a timeout."""
     ghosts: tuple[float, ...] = ()
     """Of each ghost at the server, until its snapshot."""
     ghosts_of_running_clients: tuple[float, ...] = ()
     """Those of them whose client's host and processes are known to have existed before the last segment arrived."""
     probed: float | None = None
     """The longest time without a packet on the client's sockets that send keepalive probes; None: none does."""
+    lost_sooner: bool = False
+    """Others that retransmit were lost sooner than a middlebox of the path drops its state."""
+    timers_shown: bool = True
+    """The client's table shows which of its sockets send probes."""
+    all_probed: float | None = None
+    """The same, if all of the client's live sockets send probes and its table shows their answers; else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

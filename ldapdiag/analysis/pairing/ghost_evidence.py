@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits
 from ldapdiag.analysis.pairing.client_history import ClientSockets, count_not_opened, rows_after, rows_before
@@ -90,23 +90,43 @@ def _lost_early(unjoined: UnjoinedDirection, row: int, seconds: float, on_path: 
     return any(middlebox.lost_early(unjoined.key_of(row), seconds) for middlebox in on_path)
 
 
-def idle_before_loss(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
-    """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy).
+class Losses(NamedTuple):
+    """Connections whose packets are not answered any more."""
+
+    idle_seconds: tuple[float, ...]
+    """For how long each was idle before its first unanswered segment (lastrcv - busy)."""
+    one_event: bool
+    """There is a moment at which all of them were idle."""
+    lost_sooner: bool
+    """Others were lost while a middlebox of the path had them, or must have had them."""
+
+
+def find_losses(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> Losses:
+    """Find the connections that retransmit.
 
     A middlebox that still has a connection has not dropped its state: its packets are lost for another reason. One
     that has lost it before its timeout did so for another reason, too.
     """
     idle: list[float] = []
+    ages: list[tuple[float, float]] = []
+    lost_sooner = False
     for at_server, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
         if row is None or not retransmits(near.table, row):
             continue
         if any(middlebox.carries(unjoined.key_of(at_server)) for middlebox in rows.on_path):
+            lost_sooner = True
             continue
         received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
-        seconds = round(received - busy, 3) if received is not None and busy else None
-        if seconds is not None and not _lost_early(unjoined, at_server, seconds, rows.on_path):
+        if received is None or not busy:
+            continue
+        seconds = round(received - busy, 3)
+        if _lost_early(unjoined, at_server, seconds, rows.on_path):
+            lost_sooner = True
+        else:
             idle.append(seconds)
-    return tuple(sorted(idle))
+            ages.append((received, busy))
+    one_event = bool(ages) and min(received for received, _ in ages) >= max(busy for _, busy in ages)
+    return Losses(tuple(sorted(idle)), one_event, lost_sooner)
 
 
 def longest_probed(near: ClientIndex, rows: Classified) -> float | None:
@@ -115,3 +135,12 @@ def longest_probed(near: ClientIndex, rows: Classified) -> float | None:
     probing = [row for _, row in rows.matched if row is not None and timer and timer[row] is Timer.KEEPALIVE]
     silent = [column_seconds(answered, row) or 0.0 for row in probing]
     return max(silent, default=None)
+
+
+def longest_if_all_probed(near: ClientIndex, rows: Classified) -> float | None:
+    """Return that time if all live sockets of the client send probes and the table shows their answers, else None."""
+    live = [row for _, row in rows.matched if row is not None]
+    timer, answered = near.table.timer, near.table.last_acknowledged
+    if not live or timer is None or answered is None or any(timer[row] is not Timer.KEEPALIVE for row in live):
+        return None
+    return longest_probed(near, rows)

@@ -18,9 +18,10 @@ from ldapdiag.analysis.pairing.client_history import (
 )
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.ghost_evidence import (
+    find_losses,
     ghost_evidence,
-    idle_before_loss,
     idle_of_running_clients,
+    longest_if_all_probed,
     longest_probed,
     sockets_of,
 )
@@ -81,6 +82,7 @@ def join(
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
     virtual = rows.virtual.count if rows.virtual else 0
     pairs = tuple(Pair(row, client_row) for row, client_row in rows.matched if client_row is not None)
+    losses = find_losses(unjoined, near, rows)
     direction = Direction(
         client=unjoined.client,
         server_address=unjoined.server_address,
@@ -97,10 +99,14 @@ def join(
         evidence=ghost_evidence(context, rows, absent, history),
         idle_times=SocketIdleTimes(
             matched=churn.idle_seconds,
-            before_loss=idle_before_loss(unjoined, near, rows),
+            before_loss=losses.idle_seconds,
+            one_event=losses.one_event,
+            lost_sooner=losses.lost_sooner,
             ghosts=tuple(seconds_since_received(unjoined.table, dead.rows or ())),
             ghosts_of_running_clients=idle_of_running_clients(unjoined, absent, history, rows.on_path),
             probed=longest_probed(near, rows),
+            timers_shown=near.table.timer is not None,
+            all_probed=longest_if_all_probed(near, rows),
         ),
         tables=_quality(unjoined, near),
         origins=_origins(unjoined, near, rows.on_path),

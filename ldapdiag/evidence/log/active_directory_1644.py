@@ -1,4 +1,4 @@
-r"""Event 1644 of Active Directory ("Field Engineering": expensive and inefficient searches), exported as CSV.
+r"""Event 1644 of Active Directory ("Field Engineering": expensive and inefficient searches), exported as CSV or XML.
 
 Event1644Reader.ps1 and similar scripts write nineteen or twenty columns in one of two orders, all or none quoted:
 
@@ -9,8 +9,8 @@ Event1644Reader.ps1 and similar scripts write nineteen or twenty columns in one 
 
 `Get-WinEvent | Export-Csv` writes the event's text in one quoted field of many lines (Internal event: A client issued a
 search operation with the following options. Client: ...), and TimeCreated in another. The header is only at the top of
-the file, so each row is read without it. Times are in the exporter's zone and culture: month first with AM or PM, day
-first with dots, or ISO 8601. An event is a search and its result, without the connection.
+the file, so each row is read without it. Times are in the exporter's zone and culture, and the file decides whether day
+or month comes first (date_order.py). An event is a search and its result, without the connection.
 Filters are printed with `<==>` for transitive closure matching. Source: Microsoft KB2800945, Event1644Reader.ps1.
 """
 
@@ -19,41 +19,55 @@ from __future__ import annotations
 import csv
 import io
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from ldapdiag.evidence.log.date_order import Stamp
     from ldapdiag.evidence.log.scan import Scan
 
 NAME = "active-directory-1644"
 FAMILY = Family.AD
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SIGNATURE = pattern(
-    rb'^"?LDAPServer"?,"?TimeGenerated"?,|Internal event: A client issued a search operation with the following options'
+HEADER = pattern(rb'"?LDAPServer"?,"?TimeGenerated"?,')
+SIGNATURE = pattern(rb"Internal event: A client issued a search operation with the following options")
+ROW = pattern(
+    rb'^"[^"\n]*+","\d{4}-\d\d-\d\dT[\d:]{8}Z"(?:,"(?:[^"\n]|"")*+"){2},"\d{1,18}","\d{1,18}","[^"\n]*+","\d{0,5}",'
+    rb'"(?i:base|onelevel|subtree)"',
+    re.MULTILINE,
 )
+"""A row of events that were exported as XML (xml_envelope.py)."""
 COLUMNS = (
     ("time", "client", "base", "filter", "scope", "returned", "etime", "preventing", "user"),
     ((1, 2, 4, 5, 6, 10, 17, 18, 19), (1, 6, 2, 3, 8, 5, 17, 18, 19)),
 )
 """The columns used, in each of the two orders."""
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
-CLOCK = r"[ T](?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?: (?P<half>[AP])M)?"
+CLOCK = (
+    r"[ T](?P<hour>\d{1,2})[:.](?P<minute>\d\d)[:.](?P<second>\d\d)(?:[.,]\d{1,9})?(?P<utc>Z)?"
+    r"(?:[ \u00a0\u202f](?P<half>[AaPp])\.?[ \u00a0]?[Mm]\.?)?"
+)
 TIMES = tuple(
     pattern(date + CLOCK, re.ASCII)
     for date in (
-        r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",
-        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
-        r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
+        r"(?P<year>\d{4})[/.-] ?(?P<month>\d{1,2})[/.-] ?(?P<day>\d{1,2})\.?",
+        r"(?P<day>\d{1,2})\. ?(?P<month>\d{1,2})\. ?(?P<year>\d{4})",
+        r"(?P<month>\d{1,2})[/-](?P<day>\d{1,2})[/-](?P<year>\d{4})",
     )
 )
-"""American, German, ISO: the format is that of the exporter's Windows."""
+"""ISO and Japanese, German, and any other: the format is that of the exporter's Windows.
+
+Of the last the file decides which number is the month (date_order.py).
+"""
 # Atomic groups: a hostile filter cannot cause backtracking.
 EVENT = pattern(
     r"""(?>.*?Internal\ event:\ A\ client\ issued\ a\ search\ operation\ with\ the\ following\ options)
@@ -65,9 +79,10 @@ EVENT = pattern(
 )
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is the header of a script, or the first words of an event."""
-    return SIGNATURE.search(head.removeprefix(b"\xef\xbb\xbf")) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines are of such a file: all after a header, else rows and those with an event's first words."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    return head.count(b"\n") + 1 if HEADER.match(head) else count(SIGNATURE, head) + count(ROW, head)
 
 
 CUT_ANYWHERE = False
@@ -91,29 +106,44 @@ def scan(data: bytes, log: Scan) -> None:
     log.clock(None)
     log.resolution(SECOND)
     time_of = _clock(log)
+    for row in _rows(data):
+        if isinstance(row, csv.Error):  # a field beyond csv's limit
+            log.misread(str(row).encode())
+        elif not row or row[0].lstrip("\ufeff").startswith(("#TYPE", "LDAPServer")) or "TimeCreated" in row:
+            log.passed_over()
+        else:
+            try:
+                _count(log, _fields(row), time_of)
+            except (ValueError, KeyError, StopIteration):
+                log.misread(_text(",".join(row)))
+
+
+def _rows(data: bytes) -> Iterator[list[str] | csv.Error]:
     rows = csv.reader(io.StringIO(data.decode("utf-8", "surrogateescape"), newline=""))
     while True:
         try:
-            row = next(rows)
+            yield next(rows)
         except StopIteration:
             return
-        except csv.Error as error:  # a field beyond csv's limit
-            log.misread(str(error).encode())
-            continue
-        if not row or row[0].lstrip("\ufeff").startswith(("#TYPE", "LDAPServer")) or "TimeCreated" in row:
-            log.passed_over()
-            continue
-        try:
-            _count(log, _fields(row), time_of)
-        except (ValueError, KeyError):
-            log.misread(_text(",".join(row)))
+        except csv.Error as error:
+            yield error
+
+
+def stamps(data: bytes) -> Iterator[Stamp]:
+    """Yield the dates of whole rows that may be read in two ways, with the time of the day."""
+    for row in _rows(data):
+        with suppress(ValueError, KeyError, StopIteration):
+            text = _fields(row)["time"].strip() if isinstance(row, list) else ""
+            if (found := TIMES[-1].fullmatch(text)) and (time := _clock_of(found)):
+                one, two, year = map(int, found.group("month", "day", "year"))
+                yield one, two, year, (time[0] * 60 + time[1]) * 60 + time[2]
 
 
 def _fields(row: list[str]) -> dict[str, str]:
     """Return the fields of a row by name; ValueError for a row of no known form."""
     for field in row:
         if event := EVENT.match(field):
-            time = next(one for one in row if _parsed(one.strip()))
+            time = next(one for one in row if any(form.fullmatch(one.strip()) for form in TIMES))
             return {"time": time, **event.groupdict()}
     names, orders = COLUMNS
     for order in orders:
@@ -138,35 +168,36 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         _text(fields["base"].strip()),
         SCOPES[fields["scope"].lower()],
         _text(fields["filter"].strip()),
-        int(fields["returned"]),
-        int(fields["etime"]) * 1_000_000,
+        whole(fields["returned"]),
+        whole(whole(fields["etime"]) * 1_000_000) if fields["etime"] else None,
         b"unindexed" if preventing.lower() not in {"", "none"} else b"",
     )
 
 
 def _clock(log: Scan) -> Callable[[str], int]:
     def time_of(text: str) -> int:
-        time = _parsed(text)
+        time = _parsed(text, day_first=log.hints.day_first)
         if time is None:
             raise ValueError(text)
-        return (time.replace(tzinfo=log.hints.zone) - EPOCH) // timedelta(seconds=1) * SECOND
+        return ((time if time.tzinfo else time.replace(tzinfo=log.hints.zone)) - EPOCH) // timedelta(seconds=1) * SECOND
 
     return time_of
 
 
-def _parsed(text: str) -> datetime | None:
+def _parsed(text: str, *, day_first: bool = False) -> datetime | None:
     for form in TIMES:
-        if found := form.fullmatch(text):
-            year, month, day, hour, minute, second = map(
-                int, found.group("year", "month", "day", "hour", "minute", "second")
-            )
-            if found["half"]:
-                hour = hour % 12 + 12 * (found["half"] == "P")
-            try:
-                return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001  the zone is the exporter's, given by a hint
-            except ValueError:
-                return None
+        if (found := form.fullmatch(text)) and (clock := _clock_of(found)):
+            year, month, day = map(int, found.group("year", "month", "day"))
+            if day_first and form is TIMES[-1]:
+                month, day = day, month
+            with suppress(ValueError):
+                return datetime(year, month, day, *clock, tzinfo=UTC if found["utc"] else None)
     return None
+
+
+def _clock_of(found: re.Match[str]) -> tuple[int, int, int]:
+    hour, minute, second = map(int, found.group("hour", "minute", "second"))
+    return (hour % 12 + 12 * (found["half"] in "Pp") if found["half"] else hour), minute, second
 
 
 def _text(value: str) -> bytes:

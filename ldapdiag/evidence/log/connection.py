@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.evidence.log.idle_times import IdleTimes
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.client_row import ClientRow
+    from ldapdiag.evidence.log.operation_row import OperationRow
     from ldapdiag.evidence.log.sorting import Sorting
-    from ldapdiag.evidence.log.tables import ClientRow, ShapeRow
 
 Account = bytes | int | None
 """A bind DN; b"": anonymous; an op number: the DN of that BIND, requested in an earlier chunk; None: the account that
@@ -23,6 +24,9 @@ ANONYMOUS = b""
 RESULT_TIMEOUT = 600_000_000_000
 """Nanoseconds after a close in which the results of outstanding operations may still be written."""
 
+STARTTLS = b"1.3.6.1.4.1.1466.20037"
+"""The extended operation after whose success TLS begins (RFC 4511, 4.14.1)."""
+
 IN_PROGRESS = 14
 """saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""
 
@@ -30,13 +34,16 @@ UNKNOWN = b"?"
 """A client or an account that is not in the log."""
 
 
-Pending = tuple[int, int, "ShapeRow | None", bytes, "Sorting | None"]
-"""A request without a result yet: its time, its kind, the row of a search (None for a request before --since, which is
-not counted), the filter of a search or the DN of a BIND, its SORT and VLV lines. A bare tuple: there are millions."""
+Pending = tuple[int, int, "OperationRow | None", bytes, "Sorting | None"]
+"""A request without a result yet: its time, its kind, its row (None for a request before --since, which is not
+counted), the filter of a search or the DN of the entry, its SORT and VLV lines. A bare tuple: there are millions."""
+
+Subject = tuple[int, bytes]
+"""What operations are counted by, beside client and account: their kind, and the filter shape or the target."""
 
 
 class OperationResult(NamedTuple):
-    """A result whose request is not in this chunk; or what ends or describes one: an ABANDON, a SORT or VLV line."""
+    """A result whose request is not in this chunk; or what ends or describes one, as an ABANDON or SORT line."""
 
     op: int
     time: int
@@ -44,10 +51,11 @@ class OperationResult(NamedTuple):
     err: int
     etime: int | None
     wait: int | None
+    optime: int | None
     entries: int
     notes: bytes
     account: bytes | None
-    """The account that a BIND result reports as bound."""
+    """The account that a BIND result reports as bound; the mechanism (kind NAMED)."""
     bound_as: Account
     """The account of the connection when the result was written; operations are attributed to it.
 
@@ -55,6 +63,16 @@ class OperationResult(NamedTuple):
     """
     sorting: Sorting | None = None
     """Of a SORT or VLV line (kind SORTED)."""
+
+
+class IdleTime(NamedTuple):
+    """An idle time that a request ended, as far as this chunk determines it."""
+
+    epoch: int
+    """The epoch in which it ended; it counts if no operation of an earlier chunk was outstanding then."""
+    account: Account
+    since: int
+    ended: int
 
 
 class FirstRequest(NamedTuple):
@@ -66,6 +84,8 @@ class FirstRequest(NamedTuple):
     """The number of unmatched results before it."""
     idle_since: int | None
     """The time of the last of them."""
+    account: Account
+    """The account of the connection before it."""
 
 
 class IdleAtClose(NamedTuple):
@@ -83,26 +103,31 @@ class Connection:
 
     __slots__ = (
         "account",
+        "before",
         "bind_dn",
+        "clear_binds",
         "client",
         "closed",
         "code",
         "confirmed_dn",
         "continued",
-        "failures",
         "first",
         "first_request",
         "idle_at_close",
         "idle_since",
         "idle_times",
         "last_op",
+        "named_account",
+        "named_client",
         "opened",
         "operations",
         "pages",
         "pending",
         "requests",
         "row",
+        "secured",
         "unattributed",
+        "uncertain_idle_times",
         "uncertain_pages",
         "unmatched",
     )
@@ -111,6 +136,12 @@ class Connection:
         self.first = first
         self.opened = opened
         self.client = client
+        self.named_client: bytes | None = None
+        """The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ."""
+        self.named_account: bytes | None = None
+        """The account that other lines than a BIND name before the first BIND here; UNKNOWN if they differ."""
+        self.before: Connection | None = None
+        """The part of it in the chunks before, known only to a scan with a selection."""
         self.row: ClientRow | None = None
         """The row that counts this client; None while the client is unknown."""
         self.account: Account = None
@@ -130,15 +161,19 @@ class Connection:
         """The time of the last result that left no operation outstanding."""
         self.pending: dict[int, Pending] = {}
         self.unmatched: list[OperationResult] = []
-        self.unattributed: dict[tuple[bytes, Account], list[int]] = {}
-        """While the client or account is unknown, by shape and account: as in the attribution of a Segment."""
-        self.failures: dict[tuple[bytes, int], int] = {}
-        """While the client is unknown: failed BINDs by DN and result code."""
-        self.idle_times: dict[int, IdleTimes] = {}
-        """While the client is unknown, by the epoch in which they ended.
+        self.unattributed: dict[tuple[Subject, Account, int], list[int]] = {}
+        """While the client or account is unknown, by subject, account and result code: as Segment.attribution."""
+        self.secured = False
+        """By TLS, from the beginning or by StartTLS."""
+        self.clear_binds: dict[tuple[int, bytes], int] = {}
+        """BINDs with a password before the connection was secured in this chunk, by epoch and DN.
 
-        They count if no operation of an earlier chunk was outstanding then.
+        They count if no StartTLS of an earlier chunk had succeeded by then.
         """
+        self.uncertain_idle_times: list[IdleTime] = []
+        """While the client or account is unknown, or operations of an earlier chunk may have been outstanding."""
+        self.idle_times: dict[Account, IdleTimes] = {}
+        """The others, while the client or account is unknown."""
         self.continued = 0
         """Searches that are a later page of an earlier search."""
         self.pages: dict[int, bool] = {}
@@ -153,6 +188,35 @@ class Connection:
     def bound_as(self) -> Account:
         """The account to which an operation that ends now is attributed."""
         return self.account if self.bind_dn is None else self.bind_dn
+
+    def name(self, client: bytes | None, account: bytes | None) -> None:
+        """Keep the client and the account that a line names; the connection's end shows whether they are needed."""
+        self.named_client = _agreed(self.named_client, client)
+        if self.bound_as is None:
+            self.named_account = _agreed(self.named_account, account)
+
+    @property
+    def client_at_end(self) -> bytes:
+        """The client to count it under, now that no opening or PROXY header can follow."""
+        return self.client or self.named_client or UNKNOWN
+
+    @property
+    def unbound(self) -> bytes:
+        """The account before its first BIND, now that no opening can follow."""
+        if self.opened is not None:
+            return ANONYMOUS
+        return UNKNOWN if self.named_account is None else self.named_account
+
+    @property
+    def idle_at_end(self) -> int | None:
+        """Return since when it is idle at its close, or at the end of the log; None if it is not, or not known."""
+        if self.idle_at_close is not None:
+            since, quiet = self.idle_at_close.idle_since, self.idle_at_close.quiet
+        else:
+            since, quiet = self.idle_since, not self.pending
+        if since is None and self.last_op < 0:
+            since = self.opened
+        return since if quiet else None
 
     def end_bind(self, op: int, err: int, reported: bytes | None, requested: bytes | None) -> None:
         """Set the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
@@ -172,6 +236,11 @@ class Connection:
         else:
             self.account = op if requested is None else requested
 
+    def end_extended(self, err: int, oid: bytes) -> None:
+        """Take the connection as secured after a StartTLS that succeeded."""
+        if err == 0 and oid == STARTTLS:
+            self.secured = True
+
     def is_expired(self, time: int) -> bool:
         """Return whether it was closed so long ago that no result is expected."""
         return self.closed is not None and time - self.closed > RESULT_TIMEOUT
@@ -186,3 +255,10 @@ class Connection:
         """No record of it can follow or be in an earlier chunk: slapd may write an opening after a request."""
         begun = self.operations == 0 if self.first_request is None else self.first_request.op == 0
         return begun and self.done
+
+
+def _agreed(one: bytes | None, other: bytes | None) -> bytes | None:
+    """Return the name on which two agree; UNKNOWN if they differ, as behind a proxy; None: no name."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one if one == other else UNKNOWN

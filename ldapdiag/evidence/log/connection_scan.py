@@ -5,24 +5,29 @@ from __future__ import annotations
 from ldapdiag.evidence.log.clients import address
 from ldapdiag.evidence.log.connection import Connection, IdleAtClose
 from ldapdiag.evidence.log.counting import end_connection
-from ldapdiag.evidence.log.joining import apply_late_opening
+from ldapdiag.evidence.log.joining import apply_late_opening, change_client
 from ldapdiag.evidence.log.line_scan import Hints, LineScan
 from ldapdiag.evidence.log.runs import Run, is_late
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
-from ldapdiag.evidence.log.tables import CAPS, Caps
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tables import CAPS, Caps, shortened
 
 
 class ConnectionScan(LineScan):
     """Follow the connections of one chunk of a log. Times in nanoseconds; text as logged, in bytes."""
 
-    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
+    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS, before: Run | None = None) -> None:
+        """`before`: the connections that the chunks before this one left, for a scan with a selection."""
         super().__init__(hints, caps)
+        self._before: dict[int, Connection] | None = None if before is None else dict(before.connections)
+        """By number: the connections of earlier chunks and runs, for a scan with a selection."""
         self.run = self.segment.runs[0]
         self.connections = self.run.connections
 
-    def opened(self, number: int, time: int, client: bytes, server: bytes = b"") -> None:
-        """Count an accepted connection; `client` without its port."""
+    def opened(self, number: int, time: int, client: bytes, server: bytes = b"", *, secured: bool = False) -> None:
+        """Count an accepted connection; `client` without its port; `secured`: by TLS from the beginning."""
         self.at(time)
+        self.segment.timeline.at(time // SECOND).opened += 1
         client = address(client[:SAMPLE_BYTES])
         segment = self.segment
         segment.opened += 1
@@ -34,6 +39,7 @@ class ConnectionScan(LineScan):
             self.run.opened(number, time)
             apply_late_opening(segment, there, time, client)
             segment.client(client).opened += 1
+            there.secured |= secured
             self._end_if_complete(number, there)
             return
         ascends = number > self.run.last and (self.run.first is not None or not self.connections)
@@ -41,6 +47,7 @@ class ConnectionScan(LineScan):
             self._next_run(explicit_start=False)
         self.run.opened(number, time)
         connection = self.connections[number] = Connection(time, time, client)
+        connection.secured = secured
         connection.row = row = segment.client(client)
         row.opened += 1
 
@@ -51,15 +58,22 @@ class ConnectionScan(LineScan):
         connection = self._unless_ended(number, time)
         if connection is None or connection.closed is not None:
             return
-        if connection.row is not None:
-            connection.row.opened -= 1
-        connection.client = client
-        connection.row = row = self.segment.client(client)
-        row.opened += connection.opened is not None
+        change_client(self.segment, connection, client)
+
+    def identified(self, number: int, time: int, client: bytes = b"", account: bytes | None = None) -> None:
+        """Keep the client and the account that a line of a connection names.
+
+        They count if the log has no opening, no PROXY header and no BIND that shows them (rotated away).
+        """
+        connection = self._unless_ended(number, time)
+        if connection is not None and connection.opened is None and connection.closed is None:
+            named = address(client[:SAMPLE_BYTES]) if client else None
+            connection.name(named, None if account is None else shortened(account))
 
     def closed(self, number: int, time: int, code: bytes) -> None:
         """Count a closed connection by its close code, as the server writes it."""
         self.at(time)
+        self.segment.timeline.at(time // SECOND).closed += 1
         code = self.segment.closed.count(code[:SAMPLE_BYTES])
         self.run.delta -= 1
         connection = self._unless_ended(number, time)
@@ -70,11 +84,25 @@ class ConnectionScan(LineScan):
         connection.idle_at_close = IdleAtClose(connection.idle_since, len(connection.unmatched), not connection.pending)
         self._end_if_complete(number, connection)
 
+    def tls(self, number: int, time: int, protocol: bytes, cipher: bytes = b"") -> None:
+        """Count a connection that is secured by TLS from now on."""
+        self.at(time)
+        self.segment.ciphers.count((protocol[:SAMPLE_BYTES], cipher[:SAMPLE_BYTES]))
+        connection = self._unless_ended(number, time)
+        if connection is not None:
+            connection.secured = True
+
+    def refused(self, time: int, client: bytes, reason: bytes) -> None:
+        """Count a connection that the server accepted and closed at once; `reason` as logged."""
+        self.at(time)
+        self.segment.refused.count((address(client[:SAMPLE_BYTES]), reason[:SAMPLE_BYTES]))
+
     def server_started(self, time: int | None, version: bytes = b"") -> None:
         """Begin a run after a start of the server that the log reports."""
         if time is not None:
             self.at(time)
         self._next_run(explicit_start=True)
+        self.run.began = time
         if version:
             self.header(b"", version)
 
@@ -85,6 +113,10 @@ class ConnectionScan(LineScan):
         self.run.identity = identity
 
     def _next_run(self, *, explicit_start: bool) -> None:
+        if self._before is not None and explicit_start:
+            self._before.clear()
+        elif self._before is not None:
+            self._before.update(self.connections)
         identity = b"" if explicit_start else self.run.identity
         self.run = Run(explicit_start=explicit_start)
         self.run.identity = identity
@@ -96,6 +128,8 @@ class ConnectionScan(LineScan):
         connection = self.connections.get(number)
         if connection is None:
             connection = self.connections[number] = Connection(time)
+            if self._before is not None:
+                connection.before = self._before.get(number)
             self.run.last = max(self.run.last, number)
         return connection
 

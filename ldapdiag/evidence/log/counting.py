@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import ANONYMOUS, IN_PROGRESS, UNKNOWN, Connection
-from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.durations import bucket
+from ldapdiag.evidence.log.idle_counting import count_last_idle_time, known
 from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH
+from ldapdiag.evidence.log.selected_operations import selected
+from ldapdiag.evidence.log.shape_row import ShapeRow
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS, lengths
-from ldapdiag.evidence.log.tables import OTHER
+from ldapdiag.evidence.log.tables import OTHER, OTHER_RESULT
+from ldapdiag.evidence.log.timeline import SLOW
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.connection import Account, OperationResult, Pending
+    from ldapdiag.evidence.log.connection import Account, OperationResult, Pending, Subject
+    from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.sorting import Sorting
-    from ldapdiag.evidence.log.tables import ShapeKey, ShapeRow
 
 LIMITS = frozenset({3, 4, 11})
 """timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries."""
@@ -34,7 +39,7 @@ UNKNOWN_CONNECTION = Connection(0, 0, UNKNOWN)
 """The connection of results without a request."""
 
 
-def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+def count_result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
     segment: Segment,
     number: int,
     connection: Connection,
@@ -44,49 +49,103 @@ def count_result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by posi
     err: int,
     etime: int | None,
     wait: int | None,
+    optime: int | None,
     entries: int,
     notes: bytes,
     account: Account,
 ) -> None:
-    """Count the result of a request, attributed to `account`."""
+    """Count the result of a request, attributed to `account`; a BIND to the DN that it asks for."""
     requested, kind, row, subject, sorting = pending
     if etime is None:
         etime = max(0, time - requested)
     segment.took += etime
     if row is None:
-        if kind == BIND and err not in {0, IN_PROGRESS}:
-            count_failed_bind(segment, connection, subject, err)
         return
+    text: bytes = row.key[0] if kind == SEARCH else row.key[1]  # type: ignore[assignment]  # by the kind of key
+    if kind == BIND and subject:
+        account = subject
+    if segment.selection is not None and not selected(
+        segment,
+        connection,
+        number,
+        op,
+        time,
+        (kind, text),
+        account,
+        err,
+        etime,
+    ):
+        return
+    second = time // SECOND
+    _count_in_interval(segment, second, kind, err, etime)
+    _count_in_row(row, time, second, err, etime, wait, optime, entries)
+    if etime >= row.worst[0]:
+        row.worst = max(row.worst, (etime, -time, -number, -op, subject))
+    if kind == SEARCH:
+        _count_search(row, err, entries, notes, etime, wait, subject, sorting)  # type: ignore[arg-type]  # searches have a ShapeRow
+    client = connection.client
+    if client is None:
+        cell = connection.unattributed.get(((kind, text), account, err))
+    else:
+        cell = segment.attribution.get((kind, text, client, account, err))  # type: ignore[arg-type]  # None is no key
+    if cell is None:
+        attribute(segment, connection, (kind, text), account, err, [1, etime, 1 if notes else 0])
+        return
+    cell[0] += 1
+    cell[1] += etime
+    if notes:
+        cell[2] += 1
+
+
+def _count_in_interval(segment: Segment, second: int, kind: int, err: int, etime: int) -> None:
+    interval = segment.timeline.at(second)
+    interval.answered += 1
+    interval.etime += etime
+    if etime >= SLOW:
+        interval.slow += 1
+    if kind == SEARCH:
+        interval.searches += 1
+        interval.search_etime += etime
+    elif kind == BIND and err not in {0, IN_PROGRESS}:
+        interval.failed_binds += 1
+
+
+def _count_in_row(  # noqa: PLR0913,PLR0917  as count_result
+    row: OperationRow, time: int, second: int, err: int, etime: int, wait: int | None, optime: int | None, entries: int
+) -> None:
     row.answered += 1
     row.etime += etime
     row.entries += entries
-    row.histogram[etime.bit_length()] += 1
+    row.etimes[bucket(etime)] += 1
     if wait is not None:
         row.wait += wait
-    refused = 0
+        row.waits[bucket(wait)] += 1
+    if optime is not None:
+        row.optimes[bucket(optime)] += 1
+    if err:
+        row.failed(err)
+    row.first = min(row.first, time)
+    row.last = max(row.last, time)
+    row.series.add(second, 1, etime)
+
+
+def _count_search(  # noqa: PLR0913,PLR0917  as count_result
+    row: ShapeRow,
+    err: int,
+    entries: int,
+    notes: bytes,
+    etime: int,
+    wait: int | None,
+    subject: bytes,
+    sorting: Sorting | None,
+) -> None:
     if err or notes or sorting is not None:
-        refused = 1 if err in REFUSED else 0
         _count_unusual(row, err, entries, notes, etime, wait, sorting)
     elif entries > row.most_entries:
         row.most_entries = entries
     if row.has_substrings:
         digits = lengths(subject)
         row.measured(STOPPED_LENGTHS + digits if err in STOPPED else digits, 1, etime, 1 if notes else 0, entries)
-    if etime >= row.worst[0]:
-        row.worst = max(row.worst, (etime, -time, -number, -op, subject))
-    shape, client = row.key[0], connection.client
-    if client is None:
-        cell = connection.unattributed.get((shape, account))
-    else:
-        cell = segment.attribution.get((shape, client, account))  # type: ignore[arg-type]  # None is no key
-    if cell is None:
-        attribute(segment, connection, shape, account, [1, etime, 1 if notes else 0, refused])
-        return
-    cell[0] += 1
-    cell[1] += etime
-    if notes:
-        cell[2] += 1
-    cell[3] += refused
 
 
 def _count_unusual(
@@ -96,8 +155,6 @@ def _count_unusual(
     if sorting is not None:
         candidates, unindexed = max(sorting.candidates, 0), not UNINDEXED.isdisjoint(notes.split(b","))
         row.sorted(sorting, 1, etime, int(unindexed), candidates, candidates)
-    if err:
-        row.failed(err)
     if notes:
         row.noted[notes] = row.noted.get(notes, 0) + 1
     if err in STOPPED:
@@ -122,12 +179,35 @@ def count_kept_result(
     segment: Segment, number: int, connection: Connection, pending: Pending, kept: OperationResult, account: Account
 ) -> None:
     """Count a result that was kept until its request was known."""
-    op, time, _, err, etime, wait, entries, notes, *_ = kept
-    count_result(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, account)
+    requested, kind, row, subject, sorting = pending
+    if row is not None:
+        pending = (requested, kind, segment.same_row(row), subject, sorting)
+    op, time, _, err, etime, wait, optime, entries, notes, reported, *_ = kept
+    bound_as = account if reported is None or kind != BIND else reported
+    count_result(segment, number, connection, pending, op, time, err, etime, wait, optime, entries, notes, bound_as)
 
 
-def count_without_request(segment: Segment, number: int, result: OperationResult) -> None:
-    """Count a result whose request is not in the log, as an operation of an unknown client."""
+def name_mechanism(segment: Segment, connection: Connection, op: int, mechanism: bytes) -> bool:
+    """Count a BIND that awaits its result by this mechanism; return whether the request is known."""
+    pending = connection.pending.get(op)
+    if pending is None:
+        return False
+    time, kind, row, subject, sorting = pending
+    if kind == BIND and row is not None:
+        before = segment.targets.get((BIND, row.key[1])) or segment.target((BIND, OTHER))
+        before.requests -= 1
+        if before.requests == 0:
+            del segment.targets[before.key]  # type: ignore[arg-type]  # a BIND has a TargetKey
+        named = segment.target((BIND, mechanism))
+        named.requests += 1
+        connection.pending[op] = (time, kind, named, subject, sorting)
+    return True
+
+
+def count_without_request(
+    segment: Segment, number: int, result: OperationResult, connection: Connection | None = None
+) -> None:
+    """Count a result whose request is not in the log, as an operation of its connection, None: of an unknown client."""
     kind = result.kind
     if kind < 0 or kind == ABANDON:
         return
@@ -135,34 +215,43 @@ def count_without_request(segment: Segment, number: int, result: OperationResult
         segment.dropped_requests[kind] -= 1
         return
     segment.operations[kind] += 1
-    row = None
-    if kind == SEARCH:
-        row = segment.shape(UNSEEN_SEARCH)
-        row.searches += 1
-    pending = (result.time, kind, row, UNKNOWN if kind == BIND else b"", None)
-    count_kept_result(segment, number, UNKNOWN_CONNECTION, pending, result, UNKNOWN)
+    row: OperationRow = segment.shape(UNSEEN_SEARCH) if kind == SEARCH else segment.target((kind, UNKNOWN))
+    row.requests += 1
+    if connection is None:
+        result = result._replace(account=None, bound_as=UNKNOWN)
+    requested_dn = UNKNOWN if result.account is None else result.account
+    pending = (result.time, kind, row, requested_dn if kind == BIND else b"", None)
+    count_kept_result(segment, number, connection or UNKNOWN_CONNECTION, pending, result, result.bound_as)
 
 
-def attribute(segment: Segment, connection: Connection, shape: bytes, account: Account, counts: list[int]) -> None:
-    """Attribute searches to client and account, or keep them with the connection until both are known."""
+def count_unanswered(segment: Segment, pending: Pending) -> None:
+    """Count a request whose result is not in the log."""
+    row = pending[2]
+    if row is not None:
+        segment.same_row(row).unanswered += 1
+
+
+def count_abandoned(segment: Segment, pending: Pending) -> None:
+    """Count a request that an ABANDON ended before its result."""
+    row = pending[2]
+    if row is not None:
+        segment.same_row(row).abandoned += 1
+
+
+def attribute(
+    segment: Segment, connection: Connection, subject: Subject, account: Account, err: int, counts: list[int]
+) -> None:
+    """Attribute operations to client and account, or keep them with the connection until both are known."""
     if connection.client is not None and isinstance(account, bytes):
-        segment.attribute((shape, connection.client, account), counts)
+        segment.attribute((*subject, connection.client, account, err), counts)
         return
-    key = (shape, account)
+    key = (subject, account, err)
     if key not in connection.unattributed and len(connection.unattributed) >= segment.caps.owed:
         segment.cut_short.add("attribution")
-        key = (OTHER, None)
-    cell = connection.unattributed.setdefault(key, [0, 0, 0, 0])
+        key = ((subject[0], OTHER), None, OTHER_RESULT)
+    cell = connection.unattributed.setdefault(key, [0, 0, 0])
     for place, count in enumerate(counts):
         cell[place] += count
-
-
-def count_failed_bind(segment: Segment, connection: Connection, dn: bytes, err: int, count: int = 1) -> None:
-    """Count failed BINDs."""
-    if connection.client is None:
-        connection.failures[dn, err] = connection.failures.get((dn, err), 0) + count
-        return
-    segment.failures.count((dn, connection.client, err), count)
 
 
 def resolve_account(segment: Segment, connection: Connection) -> None:
@@ -170,26 +259,31 @@ def resolve_account(segment: Segment, connection: Connection) -> None:
     if connection.opened is None or connection.account is not None:
         return
     connection.account = ANONYMOUS
+    attribute_kept(segment, connection)
+
+
+def attribute_kept(segment: Segment, connection: Connection) -> None:
+    """Attribute what was kept, now that the client is known; what came before the first BIND is anonymous."""
     kept, connection.unattributed = connection.unattributed, {}
-    for (shape, account), counts in kept.items():
-        attribute(segment, connection, shape, ANONYMOUS if account is None else account, counts)
+    for (subject, account, err), counts in kept.items():
+        attribute(segment, connection, subject, ANONYMOUS if account is None else account, err, counts)
 
 
-def idle_times_of(connection: Connection, epoch: int) -> IdleTimes:
-    """Return the histogram that counts the idle times of a connection."""
-    if connection.row is None:
-        return connection.idle_times.setdefault(epoch, IdleTimes())
-    return connection.row.idle_times
+def end_connection(
+    segment: Segment, number: int, connection: Connection, *, at_end: bool = False, at: int | None = None
+) -> None:
+    """Count a connection of which no record can follow; `at_end`: it is open at the end of the log.
 
-
-def end_connection(segment: Segment, number: int, connection: Connection, *, at_end: bool = False) -> None:
-    """Count a connection of which no record can follow; `at_end`: it is open at the end of the log."""
+    `at`: when a restart of the server, or the end of the log, ended it.
+    """
     count_unattributed(segment, connection)
-    row = connection.row or segment.client(UNKNOWN)
-    for idle_times in connection.idle_times.values():
-        row.idle_times.merge(idle_times)
-    account = ANONYMOUS if connection.account is None and connection.opened is not None else connection.account
-    segment.accounts.count(account if isinstance(account, bytes) else UNKNOWN)
+    count_last_idle_time(segment, number, connection, connection.closed or at, at_end=at_end)
+    count_clear_binds(segment, connection)
+    for pending in connection.pending.values():
+        count_unanswered(segment, pending)
+    row = connection.row or segment.client(connection.client_at_end)
+    account = connection.unbound if connection.account is None else connection.account
+    segment.accounts.count(known(account))
     row.operations += connection.operations
     segment.continued += connection.continued
     if connection.first_request is not None:
@@ -206,10 +300,6 @@ def end_connection(segment: Segment, number: int, connection: Connection, *, at_
         return
     if connection.opened is not None:
         row.lifetimes[max(0, connection.closed - connection.opened).bit_length()] += 1
-    idle = connection.idle_at_close
-    if idle is not None and idle.quiet and idle.idle_since is not None and connection.closed > idle.idle_since:
-        before_close = row.idle_before_close.setdefault(code, IdleTimes())
-        before_close.add(connection.closed - idle.idle_since, connection.closed, number)
 
 
 def count_unattributed(segment: Segment, connection: Connection, *, after_close: bool = False) -> None:
@@ -217,11 +307,29 @@ def count_unattributed(segment: Segment, connection: Connection, *, after_close:
 
     That is what is kept of a client or account that is not in the log, and what came after the close.
     """
-    client = UNKNOWN if connection.client is None or after_close else connection.client
-    unbound = UNKNOWN if connection.opened is None else ANONYMOUS
-    for (shape, kept), counts in connection.unattributed.items():
+    client = UNKNOWN if after_close else connection.client_at_end
+    unbound = UNKNOWN if after_close else connection.unbound
+    for ((kind, text), kept, err), counts in connection.unattributed.items():
         account = unbound if kept is None else kept
-        is_known = isinstance(account, bytes) and not after_close
-        segment.attribute((shape, client, account if is_known else UNKNOWN), counts)  # type: ignore[arg-type]  # is_known: bytes
-    for (dn, err), count in connection.failures.items():
-        segment.failures.count((dn, client, err), count)
+        is_known = isinstance(account, bytes) and not (after_close and kind != BIND)
+        segment.attribute((kind, text, client, account if is_known else UNKNOWN, err), counts)  # type: ignore[arg-type]  # is_known: bytes
+
+
+def count_clear_bind(segment: Segment, connection: Connection, key: tuple[int, bytes], count: int) -> None:
+    """Keep BINDs that sent a password without TLS, by epoch and DN, until the end of the connection."""
+    if key not in connection.clear_binds and len(connection.clear_binds) >= segment.caps.owed:
+        segment.cut_short.add("clear_binds")
+        key = (key[0], OTHER)
+    connection.clear_binds[key] = connection.clear_binds.get(key, 0) + count
+
+
+def count_clear_binds(segment: Segment, connection: Connection) -> None:
+    """Count the BINDs that sent a password without TLS, where the log has the connection from its beginning.
+
+    Of another connection the log may lack what secured it.
+    """
+    if connection.opened is not None and connection.client is not None:
+        for (_, dn), count in connection.clear_binds.items():
+            segment.clear_binds.count((connection.client, dn), count)
+    elif connection.clear_binds:
+        segment.maybe_clear += 1

@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.log.date_order import Stamp
     from ldapdiag.evidence.log.scan import Scan
 
 
@@ -34,16 +35,18 @@ class Scanner(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """A grammar. Exactly one dialect recognises a log."""
+    """A grammar. The lines of a log belong to one dialect, except those that a client has forged."""
 
     name: str
     """Short and stable; `dialect` in the JSON."""
     family: Family
-    recognises: Callable[[bytes], bool]
-    """Returns whether the first bytes of a file are of this dialect."""
+    recognised: Callable[[bytes], int]
+    """Returns how many of the first lines of a file are of this dialect."""
     scan: Callable[[bytes, Scan], None]
     """Reads whole records."""
     cut: Callable[[bytes, int], int] = cut_at_line
     """Returns the end of the last whole record that ends at or before a position; 0 if there is none."""
     anywhere: bool = True
     """`cut` needs only the two bytes at the position, so a file can be cut without reading it from the start."""
+    stamps: Callable[[bytes], Iterator[Stamp]] | None = None
+    """Yields the dates that may be read in two ways; None: there are none."""

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ldapdiag.evidence.log.line_scan import Hints
+    from ldapdiag.evidence.log.runs import Run
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.selection import Selection
 
 
-GRAMMAR_VERSION = 4
+GRAMMAR_VERSION = 11
 """The version of the Segments that scanners produce: raised with every change to them.
 
 A native scanner of another version is not used.
@@ -31,8 +33,18 @@ A native scanner of another version is not used.
 def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's grammars
     """Return the dialect that a grammar defines."""
     parts = {"cut": grammar.cut, "anywhere": grammar.CUT_ANYWHERE} if hasattr(grammar, "cut") else {}
-    return Dialect(name=grammar.NAME, family=grammar.FAMILY, recognises=grammar.recognises, scan=grammar.scan, **parts)
+    return Dialect(
+        name=grammar.NAME,
+        family=grammar.FAMILY,
+        recognised=grammar.recognised,
+        scan=grammar.scan,
+        stamps=getattr(grammar, "stamps", None),
+        **parts,
+    )
 
+
+NOTICES = "389-errors"
+"""The dialect of the errors log of 389-ds."""
 
 GRAMMARS = (
     "ds389_text",
@@ -62,9 +74,20 @@ def _dialects_in(name: str) -> tuple[Dialect, ...]:
     return tuple(map(_of, getattr(module, "DIALECTS", (module,))))
 
 
-def recognise(head: bytes) -> Dialect | None:
-    """Return the dialect of a log that begins with these bytes, or None."""
-    return next((dialect for dialect in dialects() if dialect.recognises(head)), None)
+def recognise(head: bytes, *, notices: bool = True) -> Dialect | None:
+    """Return the dialect that most of these first lines of a log belong to, or None; of equals the first in GRAMMARS.
+
+    A single line decides nothing: a client can put a line feed and a line of another server into a filter. Without
+    `notices`, the errors log of 389-ds is none: it has some searches among other messages.
+    """
+    best, most = None, 0
+    for dialect in dialects():
+        lines = dialect.recognised(head) if notices or dialect.name != NOTICES else 0
+        if lines > most:
+            best, most = dialect, lines
+            if 2 * lines > head.count(b"\n") + 1:
+                break  # the other dialects need not be imported
+    return best
 
 
 def named(name: str) -> Dialect:
@@ -79,9 +102,16 @@ def _by_name(dialect: Dialect) -> tuple[Callable[[str], Dialect], tuple[str]]:
 copyreg.pickle(Dialect, _by_name)  # worker processes look a dialect up; its patterns take long to pickle
 
 
-def scan_chunk(dialect: Dialect, data: bytes, hints: Hints | None = None, caps: Caps = CAPS) -> Segment:
-    """Return the Segment of whole records of one stream."""
-    scan = Scan(hints, caps)
+def scan_chunk(
+    dialect: Dialect,
+    data: bytes,
+    hints: Hints | None = None,
+    caps: Caps = CAPS,
+    selection: Selection | None = None,
+    before: Run | None = None,
+) -> Segment:
+    """Return the Segment of whole records of one stream; with a selection, `before` has the connections until then."""
+    scan = Scan(hints, caps, selection, before)
     if data:
         dialect.scan(data, scan)
     return scan.finish()

@@ -4,14 +4,16 @@ r"""The access log of 389-ds as JSON (3.0 and later, nsslapd-accesslog-log-forma
      "op_id":1, "base_dn":"dc=example,dc=com", "scope":2, "filter":"(uid=scarter)", "attrs":["cn"]}
     {"local_time":"2025-02-10T13:49:28.503395725 -0500", "operation":"RESULT", "key":"1739213368-1", "conn_id":1,
      "op_id":1, "msg":"", "tag":101, "err":0, "nentries":1, "wtime":"0.000068", "optime":"0.011231", "etime":"0.011299",
-     "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
+     "client_ip":"10.0.0.1", "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
 
 An object is on one line, or on many (json-pretty). Each begins with a brace in the first column, so reading continues
 with the next object after a broken one. The first part of `key` is the time at which the connection was opened.
+A result names the client, in older versions only in the note on an unindexed search.
 Source: ldap/servers/slapd/accesslog.c.
 
 An object is JSON (RFC 8259) with these limits: nested at most 32 deep; no NaN; no control characters in a string; bytes
-that are not UTF-8 are kept; of a repeated name the last counts; only integers of at most 18 digits have a value.
+that are not UTF-8 are kept; of a repeated name the last counts; only integers of at most 18 digits have a value. Where
+an integer or a duration belongs, an object with any other value is not understood.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of
+from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of, mechanism_of
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.sorting import NO_VLV, Sorting, sort_line
@@ -37,6 +39,8 @@ Fields = dict[str, object]
 
 OBJECT = pattern(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
 """A line, and the lines before the next one that begins with a brace."""
+PRINTED = pattern(rb"^\s*+\{[^\n]*+(?:\n[ \t}][^\n]*+)*+", re.MULTILINE)
+"""An object on one line or, as json-pretty, with lines that are indented up to its last brace."""
 FIELDS = (pattern(rb'"local_time"\s{0,9}:'), pattern(rb'"operation"\s{0,9}:'), pattern(rb'"conn_id"\s{0,9}:'))
 STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 """The time in nsslapd-accesslog-time-format (default: ISO 8601), with fraction and zone appended."""
@@ -53,6 +57,8 @@ DEEPEST = 32
 NANOSECONDS = 9
 DIGITS = 18
 MOST_NOTES = 20
+NO_CLIENT = b"Internal"
+"""The client_ip of a result without a connection."""
 
 REQUESTS = {
     "ADD": ADD, "DELETE": DELETE, "MODIFY": MODIFY, "MODRDN": MODRDN, "COMPARE": COMPARE, "EXTENDED_OP": EXTENDED,
@@ -63,9 +69,10 @@ PASSED_OVER = {
 }  # fmt: skip
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether the records have the fields of this log."""
-    return head.lstrip().startswith(b"{") and all(field.search(head) for field in FIELDS)
+def recognised(head: bytes) -> int:
+    """Return how many lines are of objects with the fields of this log."""
+    objects = (found[0].strip() for found in PRINTED.finditer(head))
+    return sum(text.count(b"\n") + 1 for text in objects if all(field.search(text) for field in FIELDS))
 
 
 CUT_ANYWHERE = True
@@ -104,13 +111,17 @@ def _read(log: Scan, text: bytes) -> bool:
     if isinstance(header := fields.get("header"), dict):
         log.header(_text(header, "instance"), _text(header, "version"))
         return True
-    conn, time, operation = _number(fields, "conn_id", -1), _time(log, fields), fields.get("operation")
+    conn, time, operation = fields.get("conn_id"), _time(log, fields), fields.get("operation")
     if time is None or not isinstance(operation, str):
         return False
+    conn = conn if type(conn) is int else -1
     if fields.get("internal_op") is True or (conn < 0 and "op_internal_id" in fields):
         _internal(log, operation)
         return True
-    return conn >= 0 and (_operation if "op_id" in fields else _event)(log, fields, operation, conn, time)
+    try:
+        return conn >= 0 and (_operation if "op_id" in fields else _event)(log, fields, operation, conn, time)
+    except ValueError:
+        return False
 
 
 def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> bool:
@@ -122,7 +133,8 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
             scope = _number(fields, "scope", -1)
             log.search(conn, op, time, _text(fields, "base_dn"), scope, _text(fields, "filter"))
         case "BIND":
-            log.bind(conn, op, time, _text(fields, "bind_dn"))
+            mechanism = mechanism_of(_text(fields, "method"), _text(fields, "mech"))
+            log.bind(conn, op, time, _text(fields, "bind_dn"), mechanism)
         case "UNBIND":
             log.unbind(conn, op, time)
         case "ABANDON":
@@ -133,7 +145,8 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
         case "VLV" if (code := _vlv_code(fields)) >= 0:
             log.sorting(conn, op, time, Sorting(vlv=code))
         case _ if operation in REQUESTS:
-            log.request(conn, op, time, REQUESTS[operation])
+            target = _text(fields, "oid" if operation == "EXTENDED_OP" else "target_dn")
+            log.request(conn, op, time, REQUESTS[operation], target)
         case _:
             return _event(log, fields, operation, conn, time)
     return True
@@ -144,7 +157,8 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
     match operation:
         case "CONNECTION":
             client = _text(fields, "client_ip")
-            log.opened(conn, time, address(client), b"" if client == b"local" else _text(fields, "server_ip"))
+            server = b"" if client == b"local" else _text(fields, "server_ip")
+            log.opened(conn, time, address(client), server, secured=fields.get("tls") is True)
         case "DISCONNECT":
             log.closed(
                 conn, time, close_code(b"%b - %b" % (_text(fields, "close_error"), _text(fields, "close_reason")))
@@ -155,6 +169,8 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
             log.authenticated(conn, time, _text(fields, "bind_dn"))
         case "TLS_CLIENT_INFO" if dn := _text(fields, "client_dn"):
             log.authenticated(conn, time, dn)
+        case "TLS_INFO" | "TLS_CLIENT_INFO" if (bits := _number(fields, "keysize", 0)) > 0:
+            log.tls(conn, time, _text(fields, "tls_version"), b"%d-bit %b" % (bits, _text(fields, "cipher")))
         case "STAT" if (ids := _number(fields, "stat_count", -1)) >= 0:
             log.index_lookup(_text(fields, "stat_attr"), _text(fields, "stat_key"), ids)
         case _ if operation in PASSED_OVER:
@@ -171,18 +187,33 @@ def _result(log: Scan, fields: Fields, conn: int, op: int, time: int) -> None:
     paged = "pr_cookie" in fields or "pr_idx" in fields
     page = _number(fields, "pr_idx", 0) if paged else None
     pages_end = paged and _number(fields, "pr_cookie", 0) == -1
-    etime, wait = _duration(fields, "etime"), _duration(fields, "wtime")
-    wait = _duration(fields, "wqtime") if wait is None else wait
+    etime, wait, optime = (_duration(fields, name) for name in ("etime", "wtime", "optime"))
+    queued = _duration(fields, "wqtime")
     entries = max(_number(fields, "nentries", 0), 0)
-    log.result(conn, op, time, kind, err, etime, wait, entries, _notes(fields), account, page, pages_end)
+    busy, threads, depth = (_number(fields, name, -1) for name in ("wbusy", "wmax", "wqdepth"))
+    if min(busy, threads, depth) >= 0:
+        log.workers_busy(time, busy, threads, depth)
+    wait = queued if wait is None else wait
+    if client := _client(fields):
+        log.identified(conn, time, address(client))
+    log.result(conn, op, time, kind, err, etime, wait, optime, entries, _notes(fields), account, page, pages_end)
+
+
+def _client(fields: Fields) -> bytes:
+    """Return the client that a result or one of its notes names; b"": none."""
+    of_notes = [_text(note, "client_ip") for note in _each_note(fields)]
+    client = next(filter(None, [_text(fields, "client_ip"), *of_notes]), b"")
+    return b"" if client == NO_CLIENT else client
 
 
 def _notes(fields: Fields) -> bytes:
     """Return the notes as in the text log: `P,A`."""
+    return b",".join(_text(note, "note") for note in _each_note(fields))
+
+
+def _each_note(fields: Fields) -> list[Fields]:
     notes = fields.get("notes")
-    if not isinstance(notes, list):
-        return b""
-    return b",".join(_text(note, "note") for note in notes[:MOST_NOTES] if isinstance(note, dict))
+    return [note for note in notes[:MOST_NOTES] if isinstance(note, dict)] if isinstance(notes, list) else []
 
 
 def _vlv_code(fields: Fields) -> int:
@@ -216,8 +247,13 @@ def _time(log: Scan, fields: Fields) -> int | None:
 
 
 def _duration(fields: Fields, name: str) -> int | None:
+    """Return nanoseconds; ValueError for what is no duration."""
+    if name not in fields:
+        return None
     text = _text(fields, name)
-    return duration_of(text) if DURATION.fullmatch(text) else None
+    if DURATION.fullmatch(text) is None:
+        raise ValueError(name)
+    return duration_of(text)
 
 
 def _text(fields: Fields, name: str) -> bytes:
@@ -234,8 +270,11 @@ def _bytes(text: str) -> bytes:
 
 
 def _number(fields: Fields, name: str, missing: int) -> int:
-    value = fields.get(name)
-    return value if type(value) is int else missing
+    """Return an integer; ValueError for any other value."""
+    value = fields.get(name, missing)
+    if type(value) is not int:
+        raise ValueError(name)
+    return value
 
 
 def _is_deep(text: bytes) -> bool:

@@ -1,6 +1,8 @@
 r"""The parts of the lines of 389-ds and DSEE after the connection and operation numbers, which the dialects read.
 
     BIND dn="uid=quickr,dc=x" method=128 version=3
+    BIND dn="" method=sasl version=3 mech=GSSAPI
+    MODRDN dn="cn=a,dc=x" newrdn="cn=b" newsuperior="(null)"
     SRCH base="dc=x" scope=2 filter="(cn=a", Bad search filter
     ABANDON targetop=3 msgid=4 nentries=0 etime=0.000091731
     fd=64 Disconnect - Cleanly Closed Connection - U1
@@ -9,6 +11,7 @@ r"""The parts of the lines of 389-ds and DSEE after the connection and operation
     STAT read index: attribute=displayName key(sub)=jos --> count 20212
 
     fd=64 slot=64 SSL connection from 127.0.0.11 to 127.0.0.1
+    TLS1.3 256-bit AES-GCM
     AUTOBIND dn="cn=Directory Manager"
 
 Source: ldap/servers/slapd/result.c, opshared.c, bind.c, abandon.c, connection.c, auth.c.
@@ -19,8 +22,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.connection import UNKNOWN as UNKNOWN_MECHANISM
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.sorting import sort_line, vlv_line
 from ldapdiag.evidence.log.stamps import duration
 
@@ -33,18 +38,25 @@ RESET = b"reset"
 """The close code, chosen here, of a close without one because the client reset the connection."""
 
 SORTING = {"sort": sort_line, "vlv": vlv_line}
+METHODS = {b"128": SIMPLE, b"sasl": SASL, b"": UNKNOWN_MECHANISM}
+"""The authentication choice of a BIND (RFC 4511, 4.2); that of a simple one is logged as its tag."""
+SECURED = frozenset({b"SSL", b"TLS", b"LDAPS"})
+"""Before `connection from`: TLS from its beginning."""
 KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
 
-SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+"
+SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+(?![^\s,])"
 NOTES = rb"[A-Z](?:,[A-Z]){0,20}\b"
 TAIL = pattern(
-    rb"""(?:\ wqtime=(?P<queued>%(seconds)b))?+ (?:\ wtime=(?P<wait>%(seconds)b))?+ (?:\ optime=%(seconds)b)?+
-    (?:\ writetime=%(seconds)b)?+ (?:\ etime=(?P<etime>%(seconds)b))?+ (?:\ wbusy=\S{1,30}\ wqdepth=\S{1,30})?+
+    rb"""(?:\ (?:wqtime=(?P<queued>%(seconds)b) | wtime=(?P<wait>%(seconds)b) | optime=(?P<optime>%(seconds)b)
+      | writetime=%(seconds)b | etime=(?P<etime>%(seconds)b))){0,5}
+    (?:\ wbusy=(?P<busy>\d{1,9})/(?P<threads>\d{1,9})\ wqdepth=(?P<depth>\d{1,9})(?!\S))?+
     (?:\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+)?+ (?:\ csn=\S{1,80})?+"""
     % {b"seconds": SECONDS, b"notes": NOTES},
     re.VERBOSE,
 )
 """What may follow nentries=: the durations of any version, and the notes. Text of the client comes after it."""
+FAULTY = pattern(rb"[^\s,]|\ (?:wqtime|wtime|optime|writetime|etime|wbusy)=")
+"""What is not in its place, or no number of such a size: the line is not understood."""
 
 PAGES = pattern(
     rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+ | \ sid=".*")?
@@ -55,9 +67,11 @@ PAGES = pattern(
 """A page of a paged search (RFC 2696); cookie -1 is the last. The session id comes from the client."""
 
 REQUEST = pattern(
-    rb"""BIND\ dn="(?P<bind>.*)"\ method=.*
+    rb"""BIND\ dn="(?P<bind>.*)"
+        \ method=(?P<method>[^\s,]{0,40})(?:\ version=\d{1,9}\ mech=(?P<mechanism>[^\s,]{1,80}))?.*
     | (?P<unbind>UNBIND)(?:,.*)?
-    | (?P<request>ADD|MOD|DEL|MODRDN|CMP|EXT)\ (?:dn|oid)=".*
+    | (?P<request>ADD|MOD|DEL|MODRDN|CMP|EXT)\ (?:dn|oid)="
+        (?P<entry>.*?)(?:"(?:\ (?:newrdn|attr|authzid|name)=".*|,\ .*)?)?
     | SRCH\ base="(?P<base>[^"]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"]*+)*+)"
         \ scope=(?P<scope>-?\d{1,10}+)\ filter="(?:(?P<search>.*)"\ attrs=.* | (?P<refused>.*)"(?:,.*)?)
     | (?P<abandon>ABANDON)\ targetop=(?:(?P<target>\d{1,10}+)|[A-Z][\w -]{1,60})\ msgid=.*
@@ -71,15 +85,18 @@ REQUEST = pattern(
 """The lines of an operation except its result.
 
 A base ends before the first `" scope=`, a filter before the last `" attrs=`; a search without attrs= is one that the
-server refused. A lookup key comes from the client, and ends before the last ` --> count `.
+server refused. The DN of an entry ends before the first quote that may be the last of the field. A lookup key comes
+from the client, and ends before the last ` --> count `.
 """
 
 EVENT = pattern(
-    rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?:[A-Z]{2,8}\ )?+connection\ from\ (?P<opened>\S{1,255})\ to\ (?P<server>\S.*)
+    rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?:(?P<protocol>[A-Z]{2,8})\ )?+connection
+        \ from\ (?P<opened>\S{1,255})\ to\ (?P<server>\S.*)
     | fd=\d{1,10}+\ HAProxy\ new_address_from=(?P<client>\S{1,255})\ to\ new_address_dest=.*
     | AUTOBIND\ dn="(?P<autobind>.*)"
     | (?:TLS|SSL)\S{0,20}\ client\ bound\ as\ (?P<certificate>.*)
     | \(Internal\)\ op=\S{1,60}\ (?P<internal>SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b.*
+    | (?P<tls>(?:TLS|SSL)[\w.]{0,20})\ (?P<cipher>\d{1,5}-bit\ [^;\s][^;]{0,100})(?:;.*)?
     | (?P<passed>(?:TLS|SSL)[\w.]{0,20}\ .*|\(Internal\)\ op=\S{1,60}\ .*)""",
     re.VERBOSE | re.DOTALL,
 )
@@ -116,19 +133,24 @@ NUMBERS = _Numbers()
 RESULT_HEADS = _ResultHeads()
 
 
-def read_result(log: Scan, conn: int, op: int, time: int, head: bytes, tail: bytes) -> None:
-    """Read a result: its head, `err=0 tag=101 nentries=1`, and its tail."""
+def read_result(log: Scan, conn: int, op: int, time: int, head: bytes, tail: bytes) -> bool:
+    """Read a result: its head, `err=0 tag=101 nentries=1`, and its tail; return whether it is understood."""
     err, kind, entries = RESULT_HEADS[head]
     timings = TAIL.match(tail)
     assert timings is not None  # noqa: S101  all its parts are optional, so it matches any text
     rest = tail[timings.end() :].rstrip()
+    if FAULTY.match(rest):
+        return False
+    if timings["busy"] is not None:
+        log.workers_busy(time, int(timings["busy"]), int(timings["threads"]), int(timings["depth"]))
     notes, account, page, pages_end = timings["notes"], None, None, False
     if kind == BIND and err == 0:
         account = _account(rest)
     elif b" pr_idx=" in rest and (pages := PAGES.fullmatch(rest)):
         notes, page, pages_end = notes or pages["notes"], int(pages["index"]), pages["cookie"] == b"-1"
-    etime, wait = duration_of(timings["etime"]), duration_of(timings["wait"] or timings["queued"])
-    log.result(conn, op, time, kind, err, etime, wait, entries, notes or b"", account, page, pages_end)
+    etime, wait, optime = map(duration_of, (timings["etime"], timings["wait"] or timings["queued"], timings["optime"]))
+    log.result(conn, op, time, kind, err, etime, wait, optime, entries, notes or b"", account, page, pages_end)
+    return True
 
 
 def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
@@ -137,12 +159,12 @@ def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
     if found is None:
         return False
     match found.lastgroup:
-        case "bind":
-            log.bind(conn, op, time, found["bind"])
+        case "method" | "mechanism":
+            log.bind(conn, op, time, found["bind"], mechanism_of(found["method"], found["mechanism"]))
         case "unbind":
             log.unbind(conn, op, time)
-        case "request":
-            log.request(conn, op, time, KINDS[found["request"]])
+        case "entry":
+            log.request(conn, op, time, KINDS[found["request"]], found["entry"])
         case "search" | "refused" as named:
             log.search(conn, op, time, found["base"], int(found["scope"]), found[named])
         case "abandon" | "target":
@@ -166,16 +188,25 @@ def read_event(log: Scan, conn: int, time: int, text: bytes) -> bool:
     match found.lastgroup:
         case "server":
             client = found["opened"]
-            log.opened(conn, time, address(client), b"" if client == b"local" else found["server"])
+            server = b"" if client == b"local" else found["server"]
+            log.opened(conn, time, address(client), server, secured=found["protocol"] in SECURED)
         case "client":
             log.proxied_client(conn, time, address(found["client"]))
         case "autobind" | "certificate" as named:
             log.authenticated(conn, time, found[named])
+        case "cipher":
+            log.tls(conn, time, found["tls"], found["cipher"])
         case "internal":
             log.internal()
         case _:
             log.passed_over()
     return True
+
+
+def mechanism_of(method: bytes, mechanism: bytes | None) -> bytes:
+    """Return `simple`, the SASL mechanism, or the method as logged."""
+    known = METHODS.get(method, method)
+    return mechanism if known == SASL and mechanism else known
 
 
 def close_code(text: bytes) -> bytes:

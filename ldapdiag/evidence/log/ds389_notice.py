@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ class Notice:
     """An internal search of the server."""
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a line of an errors log of 389-ds (1.3.6 and later)."""
-    return SIGNATURE.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines are of an errors log of 389-ds (1.3.6 and later)."""
+    return count(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, RESULT_HEADS, read_event, read_request, read_result
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ RECORD = pattern(
     + rb"""conn=(\d{1,18}+)\ (?:
         op=(-?\d{1,10}+)\ (?:
             RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(?:
-                (?:\ wtime=0\.(\d{9})\ optime=0\.\d{9})?+\ etime=0\.(\d{9})\n | (.*)\n )
+                (?:\ wtime=0\.(\d{9})\ optime=0\.(\d{9}))?+\ etime=0\.(\d{9})\n | (.*)\n )
           | SRCH\ base="([^"\n]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"\n]*+)*+)"
                 \ scope=(-?\d{1,10}+)\ filter="(.*)"\ attrs=.*\n
           | (.*)\n )
@@ -82,12 +82,12 @@ RECOGNISED = pattern(
 )
 
 Record = tuple[bytes, ...]
-"""stamp, fraction, zone, conn, op; head, wtime, etime, tail; base, scope, filter; request; event; any other line."""
+"""stamp, fraction, zone, conn, op; head, wtime, optime, etime, tail; base, scope, filter; request; event; any other."""
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a line of this log; lines of DSEE have a message id."""
-    return RECOGNISED.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines are of this log; lines of DSEE have a message id."""
+    return count(RECOGNISED, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -99,7 +99,7 @@ def scan(data: bytes, log: Scan) -> None:
     second, seen, seen_zone = 0, b"", b""
     chunks = (RECORD.findall(data, at, end) for at, end in _chunks(data))
     for record in chain.from_iterable(chunks):
-        stamp, fraction, zone, conn, op, head, wait, etime, tail, base, scope, filter_, _, _, _ = record
+        stamp, fraction, zone, conn, op, head, wait, worked, etime, tail, base, scope, filter_, _, _, _ = record
         if stamp != seen or zone != seen_zone or not stamp:
             if (began := second_of(log, stamp, fraction, zone)) is None:
                 _read_internal(log, record)
@@ -108,12 +108,13 @@ def scan(data: bytes, log: Scan) -> None:
         time = second + (int(fraction) if len(fraction) == NANOSECONDS else _coarse(log, fraction))
         if etime:
             err, kind, entries = heads[head]
-            waited = int(wait) if wait else None
-            result(numbers[conn], numbers[op], time, kind, err, int(etime), waited, entries)
+            waited, optime = (int(wait), int(worked)) if wait else (None, None)
+            result(numbers[conn], numbers[op], time, kind, err, int(etime), waited, optime, entries)
         elif scope:
             search(numbers[conn], numbers[op], time, base, numbers[scope], filter_)
         elif head:
-            read_result(log, numbers[conn], numbers[op], time, head, tail)
+            if not read_result(log, numbers[conn], numbers[op], time, head, tail):
+                log.misread(b"%bRESULT %b%b" % (_line(record), head, tail))
         elif not _read_line(log, record, time):
             log.misread(_line(record))
 

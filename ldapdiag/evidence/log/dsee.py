@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, read_event, read_request, read_result
 from ldapdiag.evidence.log.ds389_text import STAMP, read_header, second_of
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import nanoseconds
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ INTERNAL = pattern(rb"(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b")
 RECOGNISED = pattern(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.VERBOSE | re.MULTILINE)
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a line with a message id."""
-    return RECOGNISED.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines have a message id."""
+    return count(RECOGNISED, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -66,7 +66,8 @@ def scan(data: bytes, log: Scan) -> None:
         elif not conn:
             _internal(log, text)
         elif head:
-            read_result(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), head, tail)
+            if not read_result(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), head, tail):
+                log.misread(record[0].rstrip())
         elif not _read_line(log, int(conn), int(op), second + nanoseconds(fraction), text.rstrip()):
             log.misread(record[0].rstrip())
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.connection import ANONYMOUS, FirstRequest, IdleAtClose
+from ldapdiag.evidence.log.connection import ANONYMOUS, FirstRequest, IdleAtClose, IdleTime
 from ldapdiag.evidence.log.counting import (
     add_sorting,
     attribute,
-    count_failed_bind,
+    attribute_kept,
+    count_abandoned,
+    count_clear_bind,
     count_kept_result,
     count_unattributed,
-    idle_times_of,
+    name_mechanism,
 )
-from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND
+from ldapdiag.evidence.log.idle_counting import count_idle_time
+from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, NAMED
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
@@ -31,15 +34,20 @@ def apply_late_opening(segment: Segment, connection: Connection, opened: int, cl
     connection.unmatched = [
         result._replace(bound_as=ANONYMOUS) if result.bound_as is None else result for result in connection.unmatched
     ]
-    kept, connection.unattributed = connection.unattributed, {}
-    for (shape, account), counts in kept.items():
-        attribute(segment, connection, shape, ANONYMOUS if account is None else account, counts)
-    failures, connection.failures = connection.failures, {}
-    for (dn, err), count in failures.items():
-        count_failed_bind(segment, connection, dn, err, count)
-    for idle_times in connection.idle_times.values():
-        connection.row.idle_times.merge(idle_times)
-    connection.idle_times = {}
+    connection.uncertain_idle_times = [
+        idle_time._replace(account=ANONYMOUS) if idle_time.account is None else idle_time
+        for idle_time in connection.uncertain_idle_times
+    ]
+    attribute_kept(segment, connection)
+
+
+def change_client(segment: Segment, connection: Connection, client: bytes) -> None:
+    """Continue a connection with the client that a PROXY header names."""
+    row = segment.client(client)
+    if connection.opened is not None and connection.row is not None:
+        connection.row.opened -= 1
+        row.opened += 1
+    connection.client, connection.row = client, row
 
 
 class _Seam:
@@ -54,6 +62,8 @@ class _Seam:
         """By epoch of the right chunk: the number of its results so far without a request in the left one."""
         self.quiet_from = None if left.pending else 0
         """The first epoch of the right chunk in which no operation of the left one is outstanding; None: never."""
+        self.secured_from = 0 if left.secured else None
+        """The first epoch of the right chunk in which the connection was secured in the left one; None: never."""
         for epoch, result in enumerate(right.unmatched, 1):
             account = self.resolve(result.bound_as) if left.closed is None else left.bound_as
             expired = left.is_expired(result.time) or right.is_expired(result.time)
@@ -61,6 +71,8 @@ class _Seam:
                 left.unmatched.append(result._replace(bound_as=account))
             elif self.quiet_from is None and not left.pending:
                 self.quiet_from = epoch
+            if self.secured_from is None and left.secured:
+                self.secured_from = epoch
             self.left_over.append(len(left.unmatched) - self.base)
 
     def _match(
@@ -69,10 +81,16 @@ class _Seam:
         """Match a result of the right chunk with its request; return whether this is in the left one."""
         if result.sorting is not None:
             return add_sorting(left, result.op, result.sorting)
+        if result.kind == NAMED:
+            return name_mechanism(segment, left, result.op, result.account or b"")
         pending = left.pending.pop(result.op, None)
         if pending is not None and result.kind != ABANDON:
             count_kept_result(segment, number, left, pending, result, account)
             self._resolve_bind(left, result, pending[3] if pending[1] == BIND else ANONYMOUS)
+            if result.kind == EXTENDED:
+                left.end_extended(result.err, pending[3])
+        elif pending is not None:
+            count_abandoned(segment, pending)
         return pending is not None
 
     def _resolve_bind(self, left: Connection, result: OperationResult, requested_dn: bytes) -> None:
@@ -83,6 +101,10 @@ class _Seam:
     def quiet(self, epoch: int) -> bool:
         """Return whether no operation of the left chunk is outstanding any more."""
         return self.quiet_from is not None and epoch >= self.quiet_from
+
+    def secured(self, epoch: int) -> bool:
+        """Return whether the connection was secured in the left chunk, or by an operation requested there."""
+        return self.secured_from is not None and epoch >= self.secured_from
 
     def epoch(self, epoch: int) -> int:
         """Return the epoch in the joined chunks of an epoch of the right one."""
@@ -102,12 +124,14 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
         count_unattributed(segment, right, after_close=True)
         return
     _attribute(segment, left, right, seam)
+    left.name(right.named_client, right.named_account)
     if right.account is not None:
         left.account, left.bind_dn = seam.resolve(right.account), None
     left.bind_dn = left.bind_dn if right.bind_dn is None else right.bind_dn
     left.confirmed_dn = left.confirmed_dn if right.confirmed_dn is None else right.confirmed_dn
-    _join_idle_times(number, left, right, seam)
+    _join_idle_times(segment, number, left, right, seam)
     _join_pages(left, right)
+    _join_security(segment, left, right, seam)
     left.pending.update(right.pending)
     _take_close(left, right, seam)
     left.operations += right.operations
@@ -131,39 +155,42 @@ def _take_client(segment: Segment, left: Connection, right: Connection) -> None:
     if right.opened is not None:
         apply_late_opening(segment, left, right.opened, client)
         return
-    if left.row is not None:
-        left.row.opened -= 1
-        segment.client(client).opened += 1
-    left.client = client
-    left.row = segment.client(client)
+    change_client(segment, left, client)
 
 
 def _attribute(segment: Segment, left: Connection, right: Connection, seam: _Seam) -> None:
     """Attribute what the right chunk keeps to the client and account of the left one."""
-    for (shape, account), counts in right.unattributed.items():
-        attribute(segment, left, shape, seam.resolve(account), counts)
-    for (dn, err), count in right.failures.items():
-        count_failed_bind(segment, left, dn, err, count)
+    for (subject, account, err), counts in right.unattributed.items():
+        attribute(segment, left, subject, seam.resolve(account), err, counts)
 
 
-def _join_idle_times(number: int, left: Connection, right: Connection, seam: _Seam) -> None:
+def _join_idle_times(segment: Segment, number: int, left: Connection, right: Connection, seam: _Seam) -> None:
     """Count the idle time between the chunks, and those of the right one.
 
     Of the latter those count during which no operation of the left chunk was outstanding.
     """
-    for epoch, idle_times in right.idle_times.items():
-        if seam.quiet(epoch):
-            idle_times_of(left, seam.epoch(epoch)).merge(idle_times)
     first = right.first_request
     if first is not None:
         idle_since = left.idle_since if first.idle_since is None else first.idle_since
-        epoch = seam.epoch(first.epoch)
-        consecutive = 0 <= left.last_op == first.op - 1
-        if consecutive and idle_since is not None and first.time - idle_since >= SECOND and seam.quiet(first.epoch):
-            idle_times_of(left, epoch).add(first.time - idle_since, first.time, number)
+        epoch, account = seam.epoch(first.epoch), seam.resolve(first.account)
+        since = left.opened if left.last_op < 0 else idle_since
+        consecutive = left.last_op == first.op - 1 and right.opened is None
+        if consecutive and since is not None and first.time - since >= SECOND and seam.quiet(first.epoch):
+            count_idle_time(segment, number, left, IdleTime(epoch, account, since, first.time))
         if left.first_request is None:
-            left.first_request = FirstRequest(first.op, first.time, epoch, idle_since)
+            left.first_request = FirstRequest(first.op, first.time, epoch, idle_since, account)
+    for epoch, account, since, ended in right.uncertain_idle_times:
+        if seam.quiet(epoch):
+            idle_time = IdleTime(seam.epoch(epoch), seam.resolve(account), since, ended)
+            count_idle_time(segment, number, left, idle_time)
     left.last_op = max(left.last_op, right.last_op)
+
+
+def _join_security(segment: Segment, left: Connection, right: Connection, seam: _Seam) -> None:
+    for (epoch, dn), count in right.clear_binds.items():
+        if not seam.secured(epoch):
+            count_clear_bind(segment, left, (seam.epoch(epoch), dn), count)
+    left.secured |= right.secured
 
 
 def _join_pages(left: Connection, right: Connection) -> None:

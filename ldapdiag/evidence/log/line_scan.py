@@ -22,6 +22,10 @@ class Hints:
     """No line of the file is later than this: it gives the year of stamps without one."""
     zone: tzinfo = UTC
     """The zone of stamps without one."""
+    day_first: bool = False
+    """05/11 is the fifth of November, not May 11."""
+    fold: int = 0
+    """1 if an hour that the clock shows twice is the second one, as in datetime (PEP 495)."""
 
 
 class LineScan:

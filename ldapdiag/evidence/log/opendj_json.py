@@ -10,22 +10,27 @@ r"""The JSON access log of OpenDJ, ForgeRock DS and PingDS (Common Audit, topic 
 
 An event is written at the end of the operation; its request came elapsedTime earlier. OpenDJ writes additionalItems as
 a string, DS as an object in which the presence of `unindexed` counts, even if it is null. PingDS 8.1 adds the time in
-the queue, logs TLS as an operation, and UNBIND without a response. There are no operation numbers; the message id is
-used instead, which most clients count up from 1. Clients that share one counter among connections leave holes.
-A search that was abandoned is not logged. Source: org.opends.server.loggers.CommonAuditAccessLogPublisher.
+the queue, logs TLS as an operation, the account (`userId`) in every event, and UNBIND without a response. There are no
+operation numbers; the message id is used instead, which most clients count up from 1. Clients that share one counter
+among connections leave holes. A search that was abandoned is not logged. Every event names its client. A connection
+that the server rejects has a DISCONNECT only, with the number -1 where there are too many connections.
+Source: org.opends.server.loggers.CommonAuditAccessLogPublisher.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.opendj_text import REQUESTS, SCOPES
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
+from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.scan import Scan
@@ -43,9 +48,9 @@ CANCELLED = 118
 """The result code of a successful ABANDON (RFC 3909); it is only in the log."""
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is an event of this log."""
-    return SIGNATURE.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines are events of this log."""
+    return count(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -56,14 +61,14 @@ def scan(data: bytes, log: Scan) -> None:
     passed_over = 0
     for line in data.removesuffix(b"\n").split(b"\n") if data else ():
         try:
-            event = json.loads(line.decode("utf-8", "replace"))
+            event = json.loads(line.decode("utf-8", "replace"), parse_float=Decimal)
             second, fraction, zone = STAMP.fullmatch(event["timestamp"]).groups()  # type: ignore[union-attr]
             if zone != zone_before:
                 log.clock(zone.encode())
                 zone_before = zone
             time = ISO[(second + zone).encode()] + nanoseconds((fraction or "").encode())
             passed_over += not _count(log, time, event)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             if line.strip():
                 log.misread(line)
             else:
@@ -76,50 +81,94 @@ def _count(log: Scan, time: int, event: dict[str, Any]) -> bool:
     if event["eventName"] != "DJ-LDAP":
         return False
     request = event["request"]
-    operation, conn = request["operation"], int(request["connId"])
-    if operation == "TLS":
-        return False
-    if conn < 0:
+    operation, conn = request["operation"], whole(request["connId"])
+    if operation == "DISCONNECT":
+        _disconnect(log, conn, time, event)
+    elif operation == "TLS":
+        return _security(log, conn, time, event)
+    elif conn < 0:
         log.internal()
     elif operation == "CONNECT":
         server = event.get("server", {})
-        log.opened(conn, time, _text(event["client"]["ip"]), b"%s:%d" % (_text(server["ip"]), server["port"]))
-    elif operation == "DISCONNECT":
-        log.closed(conn, time, _text(event.get("response", {}).get("reason", "")))
+        address = b"%s:%d" % (_text(server["ip"]), whole(server["port"]))
+        log.opened(conn, time, _client(event), address, secured=request.get("protocol") == "LDAPS")
     elif operation == "UNBIND":
-        log.unbind(conn, int(request["msgId"]), time)
+        op = whole(request["msgId"])
+        log.identified(conn, time, _client(event), _account(event))
+        log.unbind(conn, op, time)
     else:
         _operation(log, conn, time, event)
     return True
 
 
+def _disconnect(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
+    reason = _text(event.get("response", {}).get("reason", ""))
+    if conn < 0 or reason == REJECTED:
+        log.refused(time, _client(event) or UNKNOWN, reason)
+    else:
+        log.identified(conn, time, _client(event), None)
+        log.closed(conn, time, reason)
+
+
+def _security(log: Scan, conn: int, time: int, event: dict[str, Any]) -> bool:
+    """Count a TLS handshake; return False if it has failed, or has no protocol."""
+    security = event.get("security")
+    if security is None or conn < 0:
+        return False
+    protocol, cipher = _text(security["protocol"]), _text(security.get("cipher", ""))
+    log.identified(conn, time, _client(event), None)
+    log.tls(conn, time, protocol, cipher)
+    return True
+
+
 def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
+    """Count an operation: all fields are read before the first is counted, so a broken line counts nothing."""
     request, response = event["request"], event["response"]
-    operation, op = request["operation"], int(request["msgId"])
-    err = int(response["statusCode"])
+    operation, op, err = request["operation"], whole(request["msgId"]), whole(response["statusCode"])
     if operation == "ABANDON":
-        log.abandon(conn, op, time, int(request["idToAbandon"]) if err == CANCELLED else None)
+        abandoned = whole(request["idToAbandon"]) if err == CANCELLED else None
+        log.identified(conn, time, _client(event), _account(event))
+        log.abandon(conn, op, time, abandoned)
         return
     unit = UNITS[response["elapsedTimeUnits"]]
-    elapsed = int(response["elapsedTime"]) * unit
-    wait = response.get("elapsedQueueingTime")
-    wait = None if wait is None else int(wait) * unit
-    requested = time - elapsed
+    elapsed = _duration(response["elapsedTime"], unit)
+    wait, optime = (
+        None if value is None else _duration(value, unit)
+        for value in map(response.get, ("elapsedQueueingTime", "elapsedProcessingTime"))
+    )
+    requested, client, account = time - elapsed, _client(event), _account(event)
     if operation == "SEARCH":
-        filter_text = _text(request["filter"])
-        log.search(conn, op, requested, _text(request["dn"]), SCOPES[_text(request["scope"])], filter_text)
-        entries = int(response.get("nentries", 0))
-        log.result(
-            conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, entries, _notes(response.get("additionalItems"))
-        )
+        base, scope, text = _text(request["dn"]), SCOPES[_text(request["scope"])], _text(request["filter"])
+        entries, notes = whole(response.get("nentries", 0)), _notes(response.get("additionalItems"))
+        log.identified(conn, requested, client, account)
+        log.search(conn, op, requested, base, scope, text)
+        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, optime, entries, notes)
     elif operation == "BIND":
-        log.bind(conn, op, requested, _text(request["dn"]))
-        account = _text(event["userId"]) if err == 0 and "userId" in event else None
-        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
+        dn, mechanism = _text(request["dn"]), mechanism_of(_text(request.get("authType", "?")))
+        log.identified(conn, requested, client, None)
+        log.bind(conn, op, requested, dn, mechanism)
+        bound = account if err == 0 else None
+        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, optime, account=bound)
     else:
         kind = REQUESTS[_text(operation)]
-        log.request(conn, op, requested, kind)
-        log.result(conn, op, time, kind, err, elapsed, wait)
+        target = _text(request.get("oid" if kind == operation_kinds.EXTENDED else "dn", ""))
+        log.identified(conn, requested, client, account)
+        log.request(conn, op, requested, kind, target)
+        log.result(conn, op, time, kind, err, elapsed, wait, optime)
+
+
+def _client(event: dict[str, Any]) -> bytes:
+    return _text(event.get("client", {}).get("ip", ""))
+
+
+def _account(event: dict[str, Any]) -> bytes | None:
+    """Return the DN as which the connection is bound; `runAs`, that of the proxied authorization, is another."""
+    return _text(event["userId"]) if "userId" in event else None
+
+
+def _duration(value: object, unit: int) -> int:
+    """Return nanoseconds; ValueError for an absurd duration."""
+    return whole(whole(value) * unit)
 
 
 def _notes(items: object) -> bytes:

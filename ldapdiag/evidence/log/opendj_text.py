@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
+from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,15 +59,18 @@ RECORD = pattern(
     STAMP
     + rb"""
 (?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,18}+)
-(?:\ op=(?P<op>\d{1,18}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+)?+
-(?: \ from=\[?(?P<client>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ to=(?P<server>[^\s"]{1,100}+)[^\n]*+(?:\n|\Z)
-  | \ reason="(?P<reason>[^"\n]{0,100}+)"[^\n]*+(?:\n|\Z)
+(?:\ op=(?P<op>\d{1,18}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+(?P<body>))?+
+(?: \ from=\[?(?P<client>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ to=(?P<server>[^\s"]{1,100}+)
+    (?:\ protocol=(?P<protocol>[^\s"]{1,20}+))?+[^\n]*+(?:\n|\Z)
+  | \ reason="(?P<reason>[^"\n]{0,100}+)"
+    (?:\ msg="[^\n]*?\ from\ client\ \[?(?P<rejected>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ )?+[^\n]*+(?:\n|\Z)
   | (?:(?>\ base="(?P<base>[^\n]*?)"\ scope=(?P<scope>\w{1,20}+)\ filter=")
        (?>(?P<filter>[^\n]*?)"\ attrs="[^"\n]*+"%(controls)s(?=\ result=-?\d|%(end)s)))?+
     (?:\ result=(?P<found>-?\d{1,9}+)(?:\ (?:message|masked\w{1,9}+)=[^\n]*)?
        \ nentries=(?P<entries>\d{1,18}+)(?:\ (?P<unindexed>unindexed)(?=\ )|%(item)s)*+
        \ etime=(?P<search_etime>\d{1,18}+))?%(end)s
-  | (?:(?:\ version=\S{1,9}+)?+\ type=\S{1,60}+(?:\ mechanism=\S{0,60}+)?+\ dn="(?P<dn>%(escaped)s)"%(controls)s
+  | (?:(?:\ version=\S{1,9}+)?+\ type=(?P<type>\S{1,60}+(?:\ mechanism=\S{0,60}+)?+)
+      \ dn="(?P<dn>%(escaped)s)"%(controls)s
       | (?>[^\n]*?(?=\ result=-?\d)))?+
     (?:\ result=(?P<err>-?\d{1,9}+)(?:(?:%(item)s)*+\ authDN="(?P<account>%(escaped)s)"
          (?:\ authzDN="%(escaped)s")?+(?=\ etime=\d++%(end)s))?+[^\n]*\ etime=(?P<etime>\d{1,18}+))?%(end)s
@@ -77,6 +82,14 @@ RECORD = pattern(
     % {b"controls": CONTROLS, b"end": END, b"escaped": ESCAPED, b"item": ITEM},
     re.VERBOSE,
 )
+
+TARGET = pattern(
+    rb"""(?:\ dn|(?:\ name="[^"\n]*+")?+\ oid)="
+    (?P<target>(?:[^"\n]++|"(?!\ (?:attr|newRDN|requestControls|type|result|name|oid)=|[\ \r]*+(?:\n|\Z)))*+)"
+    """,
+    re.VERBOSE,
+)
+"""The DN of an operation's entry, or its OID: a quote ends it if the end of the request or another field follows."""
 
 SIGNATURE = pattern(
     rb"^"
@@ -111,9 +124,14 @@ REQUESTS = {
 }
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a line that only these servers write."""
-    return SIGNATURE.search(head) is not None
+SASL = b"mechanism="
+REJECTED = b"Connection Rejected"
+"""The reason why a connection is closed that the server does not take: it has no CONNECT (LDAPRequestHandler)."""
+
+
+def recognised(head: bytes) -> int:
+    """Return how many lines only these servers write."""
+    return count(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -144,8 +162,8 @@ def _count(log: Scan, time: int, line: Match) -> bool:
     """Count one record; return False for a record that is not needed."""
     word, half, conn = line.group("word", "half", "conn")
     number = int(conn)
-    if number < 0:
-        if half == b"RES" or word in UNCOUNTED:
+    if number < 0 and word != b"DISCONNECT":
+        if half == b"RES" or word == b"CONNECT":
             return False
         log.internal()
         return True
@@ -158,17 +176,23 @@ def _count(log: Scan, time: int, line: Match) -> bool:
     return True
 
 
-UNCOUNTED = frozenset({b"CONNECT", b"DISCONNECT"})
+def mechanism_of(kind: bytes) -> bytes:
+    """Return the mechanism of b"SASL mechanism=GSSAPI"; any other type of BIND in lower case: b"simple"."""
+    return kind.partition(SASL)[2] if SASL in kind else kind.lower()
 
 
 def _connect(log: Scan, conn: int, time: int, line: Match) -> None:
     if line["client"] is None:
         raise ValueError(line[0])
-    log.opened(conn, time, line["client"], line["server"])
+    log.opened(conn, time, line["client"], line["server"], secured=line["protocol"] == b"LDAPS")
 
 
 def _disconnect(log: Scan, conn: int, time: int, line: Match) -> None:
-    log.closed(conn, time, line["reason"] or b"")
+    reason = line["reason"] or b""
+    if conn < 0 or reason == REJECTED:
+        log.refused(time, line["rejected"] or UNKNOWN, reason)
+    else:
+        log.closed(conn, time, reason)
 
 
 def _search(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -176,12 +200,12 @@ def _search(log: Scan, conn: int, time: int, line: Match) -> None:
     op = int(line["op"] or b"")
     if (half != b"RES" and base is None) or (half != b"REQ" and found is None):
         raise ValueError(line[0])
-    etime = int(line["search_etime"] or b"0") * MILLISECOND
+    etime = _duration(line["search_etime"])
     if half != b"RES":
         log.search(conn, op, time - etime, base, SCOPES[scope], text)
     if half != b"REQ":
         notes = line["unindexed"] or b""
-        log.result(conn, op, time, operation_kinds.SEARCH, int(found), etime, None, int(line["entries"]), notes)
+        log.result(conn, op, time, operation_kinds.SEARCH, int(found), etime, None, None, int(line["entries"]), notes)
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -191,9 +215,9 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
         raise ValueError(line[0])
     if half is None and err == b"0" and account is None:  # forged: a real success has its account
         raise ValueError(line[0])
-    elapsed = int(etime or b"0") * MILLISECOND
+    elapsed = _duration(etime)
     if half != b"RES":
-        log.bind(conn, op, time - elapsed, dn)
+        log.bind(conn, op, time - elapsed, dn, mechanism_of(line["type"]))
     if half != b"REQ":
         log.result(conn, op, time, operation_kinds.BIND, int(err), elapsed, account=account if err == b"0" else None)
 
@@ -202,14 +226,24 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
     word, half, err = line.group("word", "half", "err")
     op = int(line["op"] or b"")
     if half == b"REQ":
-        log.request(conn, op, time, REQUESTS[word])
+        log.request(conn, op, time, REQUESTS[word], _target(line))
         return
     if err is None:
         raise ValueError(line[0])
-    etime = int(line["etime"]) * MILLISECOND
+    etime = _duration(line["etime"])
     if half is None:
-        log.request(conn, op, time - etime, REQUESTS[word])
+        log.request(conn, op, time - etime, REQUESTS[word], _target(line))
     log.result(conn, op, time, REQUESTS[word], int(err), etime)
+
+
+def _target(line: Match) -> bytes:
+    found = TARGET.match(line.string, line.start("body"), line.end())
+    return found["target"] if found else b""
+
+
+def _duration(milliseconds: bytes | None) -> int:
+    """Return nanoseconds; ValueError for an absurd duration."""
+    return whole(int(milliseconds or b"0") * MILLISECOND)
 
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:

@@ -3,6 +3,7 @@ r"""slapd's log at level stats (256), alone or with others (filter, sync), of Op
     conn=1001 fd=16 ACCEPT from IP=127.0.0.11:32917 (IP=0.0.0.0:13390)
     conn=1001 op=0 BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128
     conn=1001 op=0 BIND dn="uid=quickr,ou=services,dc=example,dc=com" mech=SIMPLE bind_ssf=0 ssf=0    if it succeeded
+    conn=1001 op=0 BIND dn="" method=163                   by SASL; if it succeeded: mech=GSSAPI bind_ssf=56 ssf=56
     conn=1001 op=0 RESULT tag=97 err=0 qtime=0.000022 etime=0.000166 text=
     conn=1001 op=1 SRCH base="dc=example,dc=com" scope=2 deref=3 filter="(cn=*jos*)"
     conn=1001 op=1 SRCH attr=cn mail
@@ -12,11 +13,13 @@ r"""slapd's log at level stats (256), alone or with others (filter, sync), of Op
     conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
     conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
     conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
+    conn=1001 fd=16 TLS established tls_ssf=256 ssf=256 tls_proto=TLSv1.3 tls_cipher=TLS_AES_256_GCM_SHA384
     conn=1001 op=4 UNBIND
     conn=1001 fd=16 closed                                 or: closed (idletimeout)
 
-qtime and etime are new in 2.5; etime includes qtime. A DN is written in normal form, with \ before a quote; quotes in
-a filter are not escaped, so a filter ends at the last quote of the line. conn=-1 is internal.
+qtime and etime are new in 2.5; etime includes qtime, so their difference is the time without the wait (optime). A DN is
+written in normal form, with \ before a quote; quotes in a filter are not escaped, so a filter ends at the last quote of
+the line. conn=-1 is internal.
 The prefixes of a message are in syslog.py. Sources: servers/slapd/{connection,bind,search,result,extended}.c
 (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 """
@@ -29,7 +32,11 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, DENIED
+from ldapdiag.evidence.log.scan import SASL, SIMPLE
+from ldapdiag.evidence.log.stamps import duration
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
 
 if TYPE_CHECKING:
@@ -49,10 +56,12 @@ MESSAGE = rb"""
           SRCH\ base="(?P<base>%(escaped)s)"\ scope=(?P<scope>[0-3])\ deref=\d
           \ filter="(?P<filter>[^\n]*)"%(end)s(?P<search>)
         | (?:SEARCH\ )?+RESULT\ (?:tag=(?P<tag>\d{1,9}+)|oid=\S*+)\ err=(?P<err>-?\d{1,9}+)
-          (?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{6})\ etime=(?P<etime>-?\d{1,9}+\.\d{6}))?+
+          (?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{1,9}+)\ etime=(?P<etime>-?\d{1,9}+\.\d{1,9}+))?+
           (?:\ nentries=(?P<entries>\d{1,18}+))?+ \ text=[^\n]*+(?:\n|\Z)(?P<result>)
-        | BIND\ dn="(?P<dn>%(escaped)s)"\ (?:method=\d++%(end)s(?P<bind>) | mech=[^\n]*+(?:\n|\Z)(?P<bound>))
-        | (?P<what>ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<request>)
+        | BIND\ dn="(?P<dn>%(escaped)s)"\ (?:method=(?P<method>\d{1,9}+)%(end)s(?P<bind>)
+          | mech=(?P<mechanism>\S*+)[^\n]*+(?:\n|\Z)(?P<bound>))
+        | (?P<what>ADD|MOD|MODRDN|DEL|CMP)\ dn="(?P<target>%(escaped)s)"[^\n]*+(?:\n|\Z)(?P<request>)
+        | EXT\ oid=(?P<oid>\S*+)[^\n]*+(?:\n|\Z)(?P<extended>)
         | UNBIND%(end)s(?P<unbind>)
         | ABANDON\ msg=\d++%(end)s(?P<abandon>)
         | MOD\ attr=(?P<attributes>[^\n]*+)(?:\n|\Z)(?P<modified>)
@@ -64,7 +73,8 @@ MESSAGE = rb"""
                             \ \(IP=(?P<server>[^)\s]{0,99}+)\)
                           | PATH=[^\n]*+)%(end)s(?P<accept>)
         | closed(?:\ \((?P<reason>[^)\n]{0,99}+)\))?+%(end)s(?P<close>)
-        | TLS\ established[^\n]*+(?:\n|\Z)(?P<tls>)
+        | TLS\ established\ tls_ssf=(?P<bits>\d{1,9}+)\ ssf=\d++
+          (?:\ tls_proto=(?P<protocol>\S{1,99}+)\ tls_cipher=(?P<cipher>\S{1,99}+))?+%(end)s(?P<tls>)
       )
     )
   | conn=(?:-1|18446744073709551615|4294967295)\ op=\d++\ (?:
@@ -73,10 +83,19 @@ MESSAGE = rb"""
   | <=\ \w{1,9}_(?P<index>\w{1,30}+(?<=_candidates)):\ \((?P<attribute>[^)\n]{1,256}+)\)
     \ (?:not\ indexed|index_param\ failed\ \(18\))%(end)s(?P<not_indexed>)
   | @\(\#\)\ \$OpenLDAP:\ slapd\ (?P<version>\S{1,64}+)[^\n]*+(?:\n|\Z)(?P<banner>)
+  | %(denied)s%(end)s(?P<denied>)
+  | (?:%(accept_failed)s(?P<why>[^)\n]{0,99})[^\n]*+(?:\n|\Z) | %(beyond_table)s%(end)s)(?P<exhausted>)
   | %(lost)s
   | (?!conn=)[^\n]*+(?:\n|\Z)(?P<trace>)
 )
-""" % {b"escaped": ESCAPED, b"end": END, b"lost": LOST}
+""" % {
+    b"escaped": ESCAPED,
+    b"end": END,
+    b"lost": LOST,
+    b"denied": DENIED.encode(),
+    b"accept_failed": ACCEPT_FAILED.encode(),
+    b"beyond_table": BEYOND_TABLE.encode(),
+}
 """The empty groups name the kind of a line; `lastgroup` is the one that matched."""
 
 SIGNATURE = (
@@ -85,13 +104,16 @@ SIGNATURE = (
 """The beginning of messages that no other program writes."""
 
 REQUESTS = {
-    b"ADD dn": operation_kinds.ADD,
-    b"MOD dn": operation_kinds.MODIFY,
-    b"MODRDN dn": operation_kinds.MODRDN,
-    b"DEL dn": operation_kinds.DELETE,
-    b"CMP dn": operation_kinds.COMPARE,
-    b"EXT oid": operation_kinds.EXTENDED,
+    b"ADD": operation_kinds.ADD,
+    b"MOD": operation_kinds.MODIFY,
+    b"MODRDN": operation_kinds.MODRDN,
+    b"DEL": operation_kinds.DELETE,
+    b"CMP": operation_kinds.COMPARE,
 }
+METHODS = {b"128": SIMPLE, b"163": SASL}
+"""The authentication choice of a BIND, as its tag (RFC 4511, 4.2)."""
+MECHANISMS = {b"SIMPLE": SIMPLE, b"": SASL}
+"""Names for what is no mechanism of SASL."""
 
 
 def _accept(log: Scan, time: int, line: Match) -> None:
@@ -104,11 +126,13 @@ def _close(log: Scan, time: int, line: Match) -> None:
 
 
 def _bind(log: Scan, time: int, line: Match) -> None:
-    log.bind(int(line["conn"]), int(line["op"]), time, line["dn"])
+    conn, op, dn, method = line.group("conn", "op", "dn", "method")
+    log.bind(int(conn), int(op), time, dn, METHODS.get(method, method))
 
 
 def _bound(log: Scan, time: int, line: Match) -> None:
-    log.bind_confirmed(int(line["conn"]), time, line["dn"])
+    conn, op, dn, mechanism = line.group("conn", "op", "dn", "mechanism")
+    log.bind_confirmed(int(conn), int(op), time, dn, MECHANISMS.get(mechanism, mechanism))
 
 
 def _search(log: Scan, time: int, line: Match) -> None:
@@ -117,18 +141,29 @@ def _search(log: Scan, time: int, line: Match) -> None:
 
 
 def _request(log: Scan, time: int, line: Match) -> None:
-    log.request(int(line["conn"]), int(line["op"]), time, REQUESTS[line["what"]])
+    log.request(int(line["conn"]), int(line["op"]), time, REQUESTS[line["what"]], line["target"])
+
+
+def _extended(log: Scan, time: int, line: Match) -> None:
+    log.request(int(line["conn"]), int(line["op"]), time, operation_kinds.EXTENDED, line["oid"])
+
+
+def _tls(log: Scan, time: int, line: Match) -> None:
+    conn, bits, protocol, cipher = line.group("conn", "bits", "protocol", "cipher")
+    log.tls(int(conn), time, protocol or b"TLS", cipher or b"%b-bit" % bits)
 
 
 def _result(log: Scan, time: int, line: Match) -> None:
     conn, op, tag, err, qtime, etime, entries = line.group("conn", "op", "tag", "err", "qtime", "etime", "entries")
     kind = operation_kinds.EXTENDED if tag is None else operation_kinds.OF_TAG.get(int(tag), operation_kinds.UNKNOWN)
-    log.result(int(conn), int(op), time, kind, int(err), _elapsed(etime), _elapsed(qtime), int(entries or 0))
+    elapsed, wait = _elapsed(etime), _elapsed(qtime)
+    optime = None if elapsed is None or wait is None else max(0, elapsed - wait)
+    log.result(int(conn), int(op), time, kind, int(err), elapsed, wait, optime, int(entries or 0))
 
 
 def _elapsed(seconds: bytes | None) -> int | None:
     """Return nanoseconds of b"0.005531"; None where there is no time, or a negative one (the clock was set back)."""
-    return None if seconds is None or seconds.startswith(b"-") else int(seconds.replace(b".", b"")) * 1000
+    return None if seconds is None or seconds.startswith(b"-") else duration(seconds)
 
 
 def _unbind(log: Scan, time: int, line: Match) -> None:
@@ -155,6 +190,14 @@ def _banner(log: Scan, time: int, line: Match) -> None:
     log.server_started(time, line["version"])
 
 
+def _denied(log: Scan, time: int, line: Match) -> None:
+    log.refused(time, line["denied_client"], b"DENIED")
+
+
+def _exhausted(log: Scan, time: int, line: Match) -> None:
+    log.refused(time, UNKNOWN, line["why"] or b"beyond descriptor table size")
+
+
 def _lost(log: Scan, _: int, line: Match) -> None:
     log.lost(int(line["lost_by_pid"] or line["lost_by_rate"] or line["suppressed"]))
 
@@ -167,6 +210,10 @@ HANDLERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
     "bind": _bind,
     "bound": _bound,
     "request": _request,
+    "extended": _extended,
+    "tls": _tls,
+    "denied": _denied,
+    "exhausted": _exhausted,
     "unbind": _unbind,
     "abandon": _abandon,
     "internal": _internal,
@@ -203,9 +250,9 @@ class Slapd:
         """Return the name of the dialect: `openldap-stderr`, `openldap-syslog`."""
         return self.prefix.name
 
-    def recognises(self, head: bytes) -> bool:
-        """Return whether there is a line with this prefix that only slapd writes."""
-        return self.signature.search(head) is not None
+    def recognised(self, head: bytes) -> int:
+        """Return how many lines have this prefix and a message that only slapd writes."""
+        return count(self.signature, head)
 
     def scan(self, data: bytes, log: Scan) -> None:
         """Read whole records."""

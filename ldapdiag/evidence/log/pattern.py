@@ -14,6 +14,11 @@ def pattern(text: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> Pattern[AnyStr]:
     return cast("Pattern[AnyStr]", _LazyPattern(text, flags))
 
 
+def count(found: Pattern[bytes], head: bytes) -> int:
+    """Return how often a pattern matches in the first bytes of a file."""
+    return sum(1 for _ in found.finditer(head))
+
+
 class _LazyPattern:
     def __init__(self, text: str | bytes, flags: re.RegexFlag) -> None:
         self._text = text

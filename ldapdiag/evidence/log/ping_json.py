@@ -1,6 +1,6 @@
 r"""The JSON access log of PingDirectory, and that of the UnboundID SDK's in-memory server: one object a line.
 
-PingDirectory, by default only a message for the result, which then contains the request too:
+PingDirectory; the message of the result contains the request, too, and a REQUEST message (log-requests) is passed over:
 
     {"timestamp":"2024-01-01T00:00:00.000Z","messageType":"CONNECT","instanceName":"ds1","startupID":"ABC",
      "connectionID":1,"fromAddress":"1.2.3.4","fromPort":50000,"toAddress":"5.6.7.8","toPort":636}
@@ -15,7 +15,7 @@ The in-memory server writes keys with hyphens, `response` for a result, and alwa
     { "timestamp":"2026-11-20T17:08:00.345Z", "message-type":"response", "operation-type":"search", "connection-id":0,
       "operation-id":2, "message-id":3, "result-code-value":32, "processing-time-millis":3.9, "entries-returned":0 }
 
-A field may be redacted; the message is counted without it.
+A field may be redacted; the message is counted without it. requesterIP and requesterDN are as in the text log.
 Source: com.unboundid.ldap.sdk.unboundidds.logs.v2.json, com.unboundid.ldap.listener.JSONAccessLogRequestHandler.
 """
 
@@ -28,11 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.pattern import pattern
-from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE
+from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
+from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ldapdiag.evidence.log.scan import Scan
 
 NAME = "ping-json"
@@ -58,6 +61,8 @@ SPELLINGS = {
     "result-code-value": "resultCode",
     "processing-time-millis": "processingTimeMillis",
     "entries-returned": "entriesReturned",
+    "authentication-type": "authenticationType",
+    "sasl-mechanism": "saslMechanism",
 }
 """PingDirectory's keys, by those of the in-memory server."""
 
@@ -79,9 +84,9 @@ LONGEST = 10**12
 """Milliseconds: thirty years. A larger Decimal, such as 1e999999, would not fit into memory."""
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a message of this log."""
-    return SIGNATURE.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines are messages of this log."""
+    return count(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -112,21 +117,27 @@ class JsonMessageReader:
 
     def count(self, message: dict[str, Any]) -> bool:
         """Count one message; return False for a message that is not needed."""
-        if "message-type" in message:
+        in_memory = "message-type" in message
+        if in_memory:
             message = {SPELLINGS.get(key, key): value for key, value in message.items()}
         time = self._time(message["timestamp"])
         self._keep_server(message)
         what, log = message["messageType"].upper(), self.log
-        if what not in {"CONNECT", "DISCONNECT", "REQUEST", "RESULT", "RESPONSE"}:
+        if what not in {"CONNECT", "DISCONNECT", "REQUEST", "RESULT", "RESPONSE", "SECURITY-NEGOTIATION"}:
             return False
-        conn = int(message["connectionID"])
+        if what == "REQUEST" and not in_memory and message["operationType"].upper() != "UNBIND":
+            return False  # its result repeats it
+        conn = whole(message["connectionID"])
         if conn < 0:
             log.internal()
         elif what == "CONNECT":
-            server = b"%s:%d" % (_text(message.get("toAddress", "")), message.get("toPort", 0))
-            log.opened(conn, time, _text(message["fromAddress"]), server.removesuffix(b":0"))
+            server = b"%s:%d" % (_text(message.get("toAddress", "")), whole(message.get("toPort", 0)))
+            secured = message.get("protocol") == "LDAPS"
+            log.opened(conn, time, _text(message["fromAddress"]), server.removesuffix(b":0"), secured=secured)
         elif what == "DISCONNECT":
             log.closed(conn, time, _text(message.get("disconnectReason", "")))
+        elif what == "SECURITY-NEGOTIATION":
+            _negotiated(log, conn, time, message)
         else:
             _operation(log, conn, time, message)
         return True
@@ -148,46 +159,61 @@ class JsonMessageReader:
             self.log.startup(_text(startup))
 
 
+def _negotiated(log: Scan, conn: int, time: int, message: dict[str, Any]) -> None:
+    protocol, cipher = _text(message.get("protocol", "?")), _text(message.get("cipher", ""))
+    account = _optional(message, "autoAuthenticatedAs")
+    log.tls(conn, time, protocol, cipher)
+    if account is not None:
+        log.authenticated(conn, time, account)
+
+
 def _operation(log: Scan, conn: int, time: int, message: dict[str, Any]) -> None:
-    operation, op = message["operationType"].upper(), int(message["operationID"])
+    """Count an operation. All fields of a message are read before it is counted, so a broken line counts nothing."""
+    operation, op = message["operationType"].upper(), whole(message["operationID"])
+    client = host_of(_text(message.get("requesterIP", "")))
+    account = None if operation == "BIND" else _optional(message, "requesterDN")
     if operation == "UNBIND":
         log.unbind(conn, op, time)
     elif operation == "ABANDON":
         log.abandon(conn, op, time, None)
     else:
-        kind = KINDS[operation]
-        elapsed = _milliseconds(message.get("processingTimeMillis"))
-        answered = message["messageType"].upper() != "REQUEST"
-        if not answered or not message.keys().isdisjoint(REQUEST_FIELDS):
-            _request(log, conn, op, time - (elapsed or 0), message, kind)
-        if answered:
-            _result(log, conn, op, time, message, kind)
+        _answered(log, conn, op, time, message, KINDS[operation])
+    if client or account is not None:
+        log.identified(conn, time, client, account)
 
 
-def _request(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], kind: int) -> None:
+def _answered(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], kind: int) -> None:
+    """Count the request or the result, or both, of an operation that has a result."""
+    elapsed, wait = map(_milliseconds, map(message.get, ("processingTimeMillis", "workQueueWaitTimeMillis")))
+    answered = message["messageType"].upper() != "REQUEST"
+    request = None if answered and message.keys().isdisjoint(REQUEST_FIELDS) else _request(message, kind)
+    result = _result(message, kind)
+    if request is not None:
+        request(log, conn, op, time - (elapsed or 0))
+    if answered:
+        err, entries, notes, bound = result
+        log.result(conn, op, time, kind, err, elapsed, wait, None, entries, notes, bound)
+
+
+def _request(message: dict[str, Any], kind: int) -> Callable[[Scan, int, int, int], None]:
+    """Return the function that counts the request."""
     if kind == operation_kinds.SEARCH:
-        log.search(conn, op, time, _text(message.get("baseDN", "")), int(message["scope"]), _text(message["filter"]))
-    elif kind == operation_kinds.BIND:
-        log.bind(conn, op, time, _text(message.get("dn", "")))
-    else:
-        log.request(conn, op, time, kind)
+        base, scope, text = _text(message.get("baseDN", "")), whole(message["scope"]), _text(message["filter"])
+        return lambda log, conn, op, time: log.search(conn, op, time, base, scope, text)
+    if kind == operation_kinds.BIND:
+        dn = _text(message.get("dn", ""))
+        mechanism = mechanism_of(_optional(message, "authenticationType"), _optional(message, "saslMechanism"))
+        return lambda log, conn, op, time: log.bind(conn, op, time, dn, mechanism)
+    target = _text(message.get("requestOID" if kind == operation_kinds.EXTENDED else "dn", ""))
+    return lambda log, conn, op, time: log.request(conn, op, time, kind, target)
 
 
-def _result(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], kind: int) -> None:
-    err = int(message.get("resultCode", NO_RESULT_CODE))
-    account = message.get("authenticationDN") if kind == operation_kinds.BIND and err == 0 else None
-    log.result(
-        conn,
-        op,
-        time,
-        kind,
-        err,
-        _milliseconds(message.get("processingTimeMillis")),
-        _milliseconds(message.get("workQueueWaitTimeMillis")),
-        int(message.get("entriesReturned", 0)),
-        b"unindexed" if message.get("isIndexed") is False else b"",
-        None if account is None else _text(account),
-    )
+def _result(message: dict[str, Any], kind: int) -> tuple[int, int, bytes, bytes | None]:
+    """Return result code, entries, notes and the account of a BIND."""
+    err, entries = whole(message.get("resultCode", NO_RESULT_CODE)), whole(message.get("entriesReturned", 0))
+    notes = b"unindexed" if message.get("isIndexed") is False else b""
+    is_bound = kind == operation_kinds.BIND and err == 0
+    return err, entries, notes, _optional(message, "authenticationDN") if is_bound else None
 
 
 def _milliseconds(value: Decimal | int | None) -> int | None:
@@ -195,6 +221,11 @@ def _milliseconds(value: Decimal | int | None) -> int | None:
     if value is not None and not 0 <= value < LONGEST:
         raise ValueError(value)
     return None if value is None else int(value * 1_000_000)
+
+
+def _optional(message: dict[str, Any], name: str) -> bytes | None:
+    value = message.get(name)
+    return None if value is None else _text(value)
 
 
 def _text(value: str) -> bytes:

@@ -7,8 +7,11 @@ r"""The text access log of PingDirectory (UnboundID, Alcatel-Lucent 8661) and of
         scope=2 filter="(cn=x)" attrs="ALL" resultCode=0 qtime=0 etime=0.456 entriesReturned=5 unindexed=true
     [01/Jan/2024:00:00:00 -0600] DISCONNECT instanceName="ds1:389" startupID="ABC" conn=1 reason="Client Unbind"
 
-(each on one line). By default there is only a line for the result, which then contains the request too; with
-log-requests there is also a REQUEST line, and the RESULT need not repeat it. etime and qtime are in milliseconds.
+(each on one line). The line of the result contains the request, too. With log-requests there is also a REQUEST line,
+which is passed over: the operation would count twice. Only the in-memory server's RESULT does not repeat the request;
+its lines have no instanceName and no startupID. etime and qtime are in milliseconds.
+Optional are requesterIP and requesterDN, the client and the account; behind a proxy they are those of its clients, and
+differ within a connection. authzDN is the account of a proxied authorization. SECURITY-NEGOTIATION has TLS's version.
 A value is in quotes, and may contain bytes as #22. A quote ends it if a blank or the end of the line follows; in a
 filter also only after `)`, because the in-memory server escapes nothing.
 Only a new startupID shows a restart. conn=-1, ... are internal.
@@ -18,12 +21,15 @@ Source: com.unboundid.ldap.sdk.unboundidds.logs (LogMessage), com.unboundid.ldap
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.pattern import pattern
-from ldapdiag.evidence.log.stamps import NETSCAPE, duration, nanoseconds
+from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, duration, nanoseconds
+from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +51,10 @@ STAMP = rb"""
 VALUE = rb'(?:[^"\n]++|"(?![\ \r\n]|\Z))*+'
 """A value between quotes."""
 FILTER = rb'(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*+'
-NUMBER = rb"\d{1,18}+(?:\.\d{1,18}+)?+"
+NUMBER = rb"\d{1,18}+(?:[.,]\d{1,18}+)?+(?:E-?\d{1,2}+)?+"
+"""A duration: 0.123, 4.5E-4 (Java's Double.toString), or with the decimal comma of the in-memory server's locale."""
+REDACTED = rb"-999999\.\d{6}+"
+"""What the server writes for a duration that it conceals (FloatingPointLogFieldSyntax)."""
 
 RECORD = pattern(
     STAMP
@@ -55,21 +64,26 @@ RECORD = pattern(
     conn=(?P<conn>-?\d{1,18}+) | op=(?P<op>\d{1,18}+)
   | instanceName="(?P<instance>%(value)s)" | startupID="(?P<startup>%(value)s)"
   | from="(?P<client>%(value)s)" | to="(?P<server>%(value)s)" | reason="(?P<reason>%(value)s)"
+  | requesterIP="(?P<requester>%(value)s)" | requesterDN="(?P<requester_dn>%(value)s)"
+  | protocol="(?P<protocol>%(value)s)" | cipher="(?P<cipher>[^"\n]*+)%(value)s"
+  | autoAuthenticatedAs="(?P<certificate>%(value)s)"
+  | authType="(?P<type>%(value)s)" | saslMechanism="(?P<mechanism>%(value)s)"
   | dn="(?P<dn>%(value)s)" | base="(?P<base>%(value)s)" | scope=(?P<scope>[0-3]) | filter="(?P<filter>%(filter)s)"
   | requestOID="(?P<oid>%(value)s)" | idToAbandon=(?P<abandoned>\d{1,18}+)
   | resultCode=(?P<err>\d{1,9}+) | etime=(?P<etime>%(number)s) | qtime=(?P<qtime>%(number)s)
   | entriesReturned=(?P<entries>\d{1,18}+) | unindexed=(?P<unindexed>true) | authDN="(?P<account>%(value)s)"
-  | (?!filter=)[\w.-]++=(?:"%(value)s"|[^\s"]*+)
+  | [eq]time=%(redacted)s | (?!(?:filter|[eq]time)=)[\w.-]++=(?:"%(value)s"|[^\s"]*+)
 )(?=[\ \r\n]|\Z))*+ [\ \r]*+(?:\n|\Z)(?P<record>)
 | (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
 | """
-    % {b"value": VALUE, b"filter": FILTER, b"number": NUMBER}
+    % {b"value": VALUE, b"filter": FILTER, b"number": NUMBER, b"redacted": REDACTED}
     + STAMP.replace(b"?P<second>", b"?:").replace(b"?P<fraction>", b"?:").replace(b"?P<zone>", b"?:")
-    + rb"""(?:SECURITY-NEGOTIATION|CLIENT-CERTIFICATE)\ [^\n]*+(?:\n|\Z)(?P<negotiation>)
+    + rb"""CLIENT-CERTIFICATE\ [^\n]*+(?:\n|\Z)(?P<certificates>)
 | (?P<misread>[^\n]++\n?+|\n)
 """,
     re.VERBOSE,
 )
+"""The cipher's closing quote is followed by the next field without a blank."""
 
 SIGNATURE = pattern(
     rb"^"
@@ -92,9 +106,9 @@ REQUESTS = {
 HEXADECIMAL = pattern(rb"#([0-9a-fA-F]{2})")
 
 
-def recognises(head: bytes) -> bool:
-    """Return whether there is a line that only these servers write."""
-    return SIGNATURE.search(head) is not None
+def recognised(head: bytes) -> int:
+    """Return how many lines only these servers write."""
+    return count(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -138,12 +152,15 @@ class TextRecordReader:
             if word not in PASSED_OVER and half not in PASSED_OVER:
                 raise ValueError(line[0])
             return False
+        if half == b"REQUEST" and word != b"UNBIND" and (line["instance"], line["startup"]) != (None, None):
+            return False  # its result repeats it
         conn = int(line["conn"] or b"")
         if conn < 0:
             if half:
                 self.log.internal()
             return half is not None
         handler(self.log, conn, time, line)
+        self._identify(conn, time, line)
         return True
 
     def _keep_server(self, line: Match) -> None:
@@ -155,13 +172,20 @@ class TextRecordReader:
             self.startup = startup
             self.log.startup(startup)
 
+    def _identify(self, conn: int, time: int, line: Match) -> None:
+        """Report the client and account that the line names; before a BIND this is another account."""
+        client, dn = line.group("requester", "requester_dn")
+        account = None if dn is None or line["word"] == b"BIND" else decoded(dn)
+        if client or account is not None:
+            self.log.identified(conn, time, host_of(decoded(client or b"")), account)
+
 
 HALVES = frozenset({None, b"REQUEST", b"RESULT"})
 PASSED_OVER = frozenset(
     {b"FORWARD", b"FORWARD-FAILED", b"ENTRY", b"REFERENCE", b"ASSURANCE-COMPLETE", b"ASSURANCE-COMPLETED"}
-    | {b"INTERMEDIATE-RESPONSE", b"RESPONSE", b"SECURITY-NEGOTIATION", b"CLIENT-CERTIFICATE", b"ENTRY-REBALANCING"}
+    | {b"INTERMEDIATE-RESPONSE", b"RESPONSE", b"CLIENT-CERTIFICATE", b"ENTRY-REBALANCING"}
 )
-"""Records of a proxy's forwarding, of entries returned, and of TLS negotiation."""
+"""Records of a proxy's forwarding, of entries returned, and of certificates."""
 
 
 def decoded(text: bytes) -> bytes:
@@ -177,14 +201,30 @@ def host_of(address: bytes) -> bytes:
 
 
 def milliseconds(text: bytes | None) -> int | None:
-    """Return the nanoseconds of b"0.123" milliseconds."""
-    return None if text is None else duration(text) // 1000
+    """Return the nanoseconds of b"0.123" milliseconds; ValueError for an absurd duration."""
+    if text is None:
+        return None
+    text = text.replace(b",", b".")
+    return whole(Decimal(text.decode()) * MILLISECOND) if b"E" in text else whole(duration(text) // 1000)
+
+
+def mechanism_of(kind: bytes | None, mechanism: bytes | None) -> bytes:
+    """Return SASL's mechanism, or the type of authentication in lower case: b"simple"."""
+    return mechanism or (kind or UNKNOWN).lower()
 
 
 def _connect(log: Scan, conn: int, time: int, line: Match) -> None:
     if line["client"] is None:
         raise ValueError(line[0])
-    log.opened(conn, time, host_of(line["client"]), line["server"] or b"")
+    secured = line["protocol"] == b"LDAPS"
+    log.opened(conn, time, host_of(line["client"]), line["server"] or b"", secured=secured)
+
+
+def _negotiated(log: Scan, conn: int, time: int, line: Match) -> None:
+    protocol, cipher, account = line.group("protocol", "cipher", "certificate")
+    log.tls(conn, time, decoded(protocol or UNKNOWN), cipher or b"")
+    if account is not None:
+        log.authenticated(conn, time, decoded(account))
 
 
 def _disconnect(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -193,37 +233,38 @@ def _disconnect(log: Scan, conn: int, time: int, line: Match) -> None:
 
 def _search(log: Scan, conn: int, time: int, line: Match) -> None:
     half, base, scope, text, etime = line.group("half", "base", "scope", "filter", "etime")
-    op, elapsed = int(line["op"] or b""), milliseconds(etime)
+    op, elapsed, wait = int(line["op"] or b""), milliseconds(etime), milliseconds(line["qtime"])
     if base is not None and scope is not None and text is not None:
         log.search(conn, op, time - (elapsed or 0), decoded(base), int(scope), decoded(text))
     elif half != b"RESULT":
         raise ValueError(line[0])
     if half == b"RESULT":
-        err, wait = int(line["err"] or NO_RESULT_CODE), milliseconds(line["qtime"])
+        err, entries = int(line["err"] or NO_RESULT_CODE), int(line["entries"] or 0)
         notes = b"unindexed" if line["unindexed"] else b""
-        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, int(line["entries"] or 0), notes)
+        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, None, entries, notes)
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     half, dn, account = line.group("half", "dn", "account")
-    op, elapsed = int(line["op"] or b""), milliseconds(line["etime"])
+    op, elapsed, wait = int(line["op"] or b""), milliseconds(line["etime"]), milliseconds(line["qtime"])
     if dn is not None:
-        log.bind(conn, op, time - (elapsed or 0), decoded(dn))
+        log.bind(conn, op, time - (elapsed or 0), decoded(dn), mechanism_of(*line.group("type", "mechanism")))
     elif half != b"RESULT":
         raise ValueError(line[0])
     if half == b"RESULT":
-        err, wait = int(line["err"] or NO_RESULT_CODE), milliseconds(line["qtime"])
+        err = int(line["err"] or NO_RESULT_CODE)
         account = decoded(account) if err == 0 and account is not None else None
         log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
 
 
 def _other(log: Scan, conn: int, time: int, line: Match) -> None:
     half, kind = line["half"], REQUESTS[line["word"]]
-    op, elapsed = int(line["op"] or b""), milliseconds(line["etime"])
-    if half != b"RESULT" or line["dn"] is not None or line["oid"] is not None:
-        log.request(conn, op, time - (elapsed or 0), kind)
+    op, elapsed, wait = int(line["op"] or b""), milliseconds(line["etime"]), milliseconds(line["qtime"])
+    target = line["oid"] if kind == operation_kinds.EXTENDED else line["dn"]
+    if half != b"RESULT" or target is not None:
+        log.request(conn, op, time - (elapsed or 0), kind, decoded(target or b""))
     if half == b"RESULT":
-        log.result(conn, op, time, kind, int(line["err"] or NO_RESULT_CODE), elapsed, milliseconds(line["qtime"]))
+        log.result(conn, op, time, kind, int(line["err"] or NO_RESULT_CODE), elapsed, wait)
 
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -237,6 +278,7 @@ def _unbind(log: Scan, conn: int, time: int, line: Match) -> None:
 HANDLERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
     b"CONNECT": _connect,
     b"DISCONNECT": _disconnect,
+    b"SECURITY-NEGOTIATION": _negotiated,
     b"SEARCH": _search,
     b"BIND": _bind,
     b"ABANDON": _abandon,

@@ -1,18 +1,29 @@
 """The plain form of a Segment, in which the native scanner returns a chunk: dicts, lists, tuples, numbers and bytes.
 
-The twin of native/src/plain.rs, which writes it. A pending request refers to its shape by the index in `shapes`.
+The twin of native/src/plain.rs, which writes it. A pending request refers to its row by the index in `shapes`, or in
+`targets` where it is no search.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClose, OperationResult
+from ldapdiag.evidence.log.client_row import ClientRow
+from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClose, IdleTime, OperationResult
+from ldapdiag.evidence.log.durations import Durations
+from ldapdiag.evidence.log.idle_row import IdleRow
 from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.operation_row import COUNTED as COUNTED_IN_ROW
+from ldapdiag.evidence.log.operation_row import HISTOGRAMS, OperationRow
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.series import Series
+from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.sorting import Sorting
-from ldapdiag.evidence.log.tables import CAPS, Caps, ClientRow, ShapeRow
+from ldapdiag.evidence.log.tables import CAPS, Caps
+from ldapdiag.evidence.log.timeline import COUNTED as COUNTED_IN_INTERVAL
+from ldapdiag.evidence.log.timeline import Interval, Timeline
 
 if TYPE_CHECKING:
     Plain = dict[str, Any]
@@ -22,8 +33,8 @@ NUMBERS = (
     "internal", "continued", "holes", "longest_wait", "waited", "took", "opened",
 )  # fmt: skip
 TABLES = (
-    "servers", "instances", "closed", "noted", "not_indexed", "lookups", "modified", "accounts", "failures",
-    "attribution",
+    "servers", "instances", "closed", "noted", "ciphers", "refused", "clear_binds", "not_indexed", "lookups",
+    "modified", "accounts", "attribution",
 )  # fmt: skip
 
 
@@ -35,34 +46,75 @@ def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
     segment.zones = set(plain["zones"])
     segment.cut_short = set(plain["cut_short"])
     segment.results.update(plain["results"])
-    segment.waits.update(plain["waits"])
+    segment.timeline = _timeline(*plain["timeline"])
     for name in TABLES:
         getattr(segment, name).update(plain[name])
-    rows = [_shape(*row) for row in plain["shapes"]]
-    segment.shapes.update((row.key, row) for row in rows)
+    shapes = [_shape(*row) for row in plain["shapes"]]
+    segment.shapes.update((row.key, row) for row in shapes)
+    targets = [_operations(OperationRow(key), *fields) for key, fields in plain["targets"]]
+    segment.targets.update((row.key, row) for row in targets if row.requests)  # type: ignore[misc]  # no ShapeRow among them
     segment.clients.update((address, _client(*row)) for address, row in plain["clients"].items())
+    segment.idle_times.update((of, _idle_row(*row)) for of, row in plain["idle_times"].items())
     for name in plain["full"]:
         getattr(segment, name).full = True
-    segment.runs = [_run(segment, rows, *run) for run in plain["runs"]]
+    segment.runs = [_run(segment, _Rows(shapes, targets), *run) for run in plain["runs"]]
     return segment
 
 
-def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
-    row = ShapeRow(key)
+class _Rows(NamedTuple):
+    shapes: list[ShapeRow]
+    targets: list[OperationRow]
+
+    def at(self, kind: int, index: int | None) -> OperationRow | None:
+        """Return the row of a pending request; None for one that is not counted."""
+        if index is None:
+            return None
+        return self.shapes[index] if kind == SEARCH else self.targets[index]
+
+
+def _timeline(level: int, intervals: list[tuple[Any, ...]]) -> Timeline:
+    timeline = Timeline()
+    timeline.level = level
+    for number, counts, most_busy, longest_queue, results, idle in intervals:
+        interval = timeline.intervals[number] = Interval()
+        for name, count in zip(COUNTED_IN_INTERVAL, counts, strict=True):
+            setattr(interval, name, count)
+        interval.most_busy, interval.longest_queue = most_busy, longest_queue
+        interval.results, interval.idle = results, idle
+    return timeline
+
+
+Rows = TypeVar("Rows", bound=OperationRow)
+
+
+def _operations(
+    row: Rows,
+    counts: tuple[int, ...],
+    errors: dict[int, int],
+    histograms: tuple[dict[int, int], ...],
+    worst: Any,  # noqa: ANN401  plain data
+    times: tuple[int, int],
+    series: tuple[int, dict[int, list[int]]],
+) -> Rows:
+    for name, count in zip(COUNTED_IN_ROW, counts, strict=True):
+        setattr(row, name, count)
+    row.errors = errors
+    for name, histogram in zip(HISTOGRAMS, histograms, strict=True):
+        setattr(row, name, Durations(histogram))
+    row.worst = worst
+    row.first, row.last = times
+    row.series = Series()
+    row.series.shift, row.series.cells = series
+    return row
+
+
+def _shape(key: Any, operations: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
+    row = _operations(ShapeRow(key), *operations)
     (
-        row.searches,
-        row.answered,
-        row.etime,
-        row.wait,
-        row.entries,
         row.noted,
-        row.errors,
-        histogram,
-        row.worst,
         (row.most_entries, row.most_limited),
         (by_lengths, row.substring_lengths.full, sorts, row.sorts.full, stopped, row.stopped.full),
     ) = fields
-    row.histogram.update(histogram)
     row.substring_lengths.update(by_lengths)
     row.stopped.update(stopped)
     row.sorts.update((Sorting(*sorting), cell) for sorting, cell in sorts.items())
@@ -71,23 +123,29 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
 
 def _client(*fields: Any) -> ClientRow:  # noqa: ANN401  plain data
     row = ClientRow()
-    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection, idle_times, before_close = fields
+    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection = fields
     row.lifetimes.update(lifetimes)
     row.per_connection.update(per_connection)
-    row.idle_times = _idle_times(*idle_times)
-    row.idle_before_close = {code: _idle_times(*one) for code, one in before_close.items()}
     return row
 
 
-def _idle_times(buckets: dict[int, int], longest: tuple[int, int, int]) -> IdleTimes:
+def _idle_row(used: Any, before_close: dict[bytes, Any]) -> IdleRow:  # noqa: ANN401  plain data
+    row = IdleRow()
+    row.used = _idle_times(*used)
+    row.before_close = {code: _idle_times(*one) for code, one in before_close.items()}
+    return row
+
+
+def _idle_times(buckets: dict[int, list[int]], longest: tuple[int, int, int]) -> IdleTimes:
     idle_times = IdleTimes()
     idle_times.buckets, idle_times.longest = buckets, longest
     return idle_times
 
 
-def _run(segment: Segment, rows: list[ShapeRow], *fields: Any) -> Run:  # noqa: ANN401  plain data
+def _run(segment: Segment, rows: _Rows, *fields: Any) -> Run:  # noqa: ANN401  plain data
     run = Run()
-    run.explicit_start, run.first, run.last, run.latest, numbers, connections, late, run.delta, run.top = fields
+    run.explicit_start, run.began, openings, connections, late, run.delta, run.top = fields
+    run.first, run.last, run.latest, numbers = openings
     for start, end in numbers:
         run.numbers.span(start, end)
     run.connections = {number: _connection(rows, *one) for number, one in connections.items()}
@@ -98,7 +156,7 @@ def _run(segment: Segment, rows: list[ShapeRow], *fields: Any) -> Run:  # noqa: 
     return run
 
 
-def _connection(rows: list[ShapeRow], *fields: Any) -> Connection:  # noqa: ANN401  plain data
+def _connection(rows: _Rows, *fields: Any) -> Connection:  # noqa: ANN401  plain data
     connection = Connection(*fields[:3])
     (
         connection.account,
@@ -112,6 +170,8 @@ def _connection(rows: list[ShapeRow], *fields: Any) -> Connection:  # noqa: ANN4
         connection.continued,
         connection.closed,
         connection.code,
+        connection.secured,
+        connection.clear_binds,
         idle_at_close,
         pending,
         rare,
@@ -119,15 +179,17 @@ def _connection(rows: list[ShapeRow], *fields: Any) -> Connection:  # noqa: ANN4
     connection.first_request = None if first_request is None else FirstRequest(*first_request)
     connection.idle_at_close = None if idle_at_close is None else IdleAtClose(*idle_at_close)
     connection.pending = {
-        op: (time, kind, None if row is None else rows[row], subject, _sorting(sorting))
+        op: (time, kind, rows.at(kind, row), subject, _sorting(sorting))
         for op, time, kind, row, subject, sorting in pending
     }
     if rare is not None:
-        unmatched, connection.unattributed, connection.failures, idle_times, connection.pages, uncertain = rare
+        named, unmatched, connection.unattributed, idle_times, connection.pages, uncertain = rare
+        connection.named_client = named
         connection.unmatched = [
-            OperationResult(*result)._replace(sorting=_sorting(sorting)) for result, sorting in unmatched
+            OperationResult(*request, *durations, *rest)._replace(sorting=_sorting(sorting))
+            for request, durations, rest, sorting in unmatched
         ]
-        connection.idle_times = {epoch: _idle_times(*one) for epoch, one in idle_times.items()}
+        connection.uncertain_idle_times = [IdleTime(*one) for one in idle_times]
         connection.uncertain_pages = set(uncertain)
     return connection
 

@@ -27,6 +27,7 @@ class Run:
     """A part of a log in which openings ascend: its connections, and how many were open at once."""
 
     __slots__ = (
+        "began",
         "connections",
         "delta",
         "explicit_start",
@@ -43,6 +44,8 @@ class Run:
     def __init__(self, *, explicit_start: bool = False) -> None:
         self.explicit_start = explicit_start
         """The log reports a start of the server here."""
+        self.began: int | None = None
+        """When the server started, as far as the log reports it."""
         self.identity = b""
         """The identity of the server process (startupID); empty where the log has none."""
         self.first: tuple[int, int] | None = None
@@ -123,6 +126,15 @@ class Run:
             return not is_late(there, time, from_its_beginning=True)
         burst = self.latest is not None and time - self.latest <= LATE
         return number in self.numbers or number <= self.last - (BURST_DISORDER if burst else DISORDER)
+
+    def restarted_at(self, following: Run) -> int | None:
+        """Return when the server restarted between this run and the next, wherever the log is cut.
+
+        It is the time that the log reports, else that of the next opening, else that of the last one before.
+        """
+        if self.ends_before(following):
+            return self.latest if following.began is None else following.began
+        return following.first[1] if following.first is not None else self.latest
 
     def count_on(self, following: Run) -> None:
         """Add the counts of the run that follows."""

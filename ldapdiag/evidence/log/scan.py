@@ -7,26 +7,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filters import shape
-from ldapdiag.evidence.log.bases import base_class
+from ldapdiag.evidence.log.bases import BASE_SCOPE, base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, OperationResult
+from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, IdleTime, OperationResult
 from ldapdiag.evidence.log.connection_scan import ConnectionScan
 from ldapdiag.evidence.log.counting import (
     add_sorting,
+    count_abandoned,
+    count_clear_bind,
     count_kept_result,
     count_result,
+    count_unanswered,
     count_without_request,
-    idle_times_of,
+    name_mechanism,
 )
+from ldapdiag.evidence.log.idle_counting import count_idle_time
 from ldapdiag.evidence.log.line_scan import NEVER, Hints
-from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH, SORTED, UNBIND
-from ldapdiag.evidence.log.runs import LATE
+from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, NAMED, SEARCH, SORTED, UNBIND
+from ldapdiag.evidence.log.runs import LATE, Run
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, ShapeRow, shortened
+from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, shortened
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.operation_row import TargetKey
+    from ldapdiag.evidence.log.selection import Selection
+    from ldapdiag.evidence.log.shape_row import ShapeRow
     from ldapdiag.evidence.log.sorting import Sorting
+
+SIMPLE = b"simple"
+"""The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI."""
+PLAIN = b"PLAIN"
+"""The mechanism of SASL that sends the password as it is (RFC 4616)."""
+SASL = b"SASL"
+"""One that the log does not name, or only later."""
 
 MOST_BASES = 20_000
 """Cached rows, by shape, base and scope."""
@@ -35,8 +49,15 @@ MOST_BASES = 20_000
 class Scan(ConnectionScan):
     """Count one chunk of a log. Times and durations in nanoseconds; text as logged, in bytes."""
 
-    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
-        super().__init__(hints, caps)
+    def __init__(
+        self,
+        hints: Hints | None = None,
+        caps: Caps = CAPS,
+        selection: Selection | None = None,
+        before: Run | None = None,
+    ) -> None:
+        super().__init__(hints, caps, before)
+        self.segment.selection = selection
         self._operations = self.segment.operations
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
@@ -48,18 +69,18 @@ class Scan(ConnectionScan):
 
     # -- requests
 
-    def request(self, number: int, op: int, time: int, kind: int) -> None:
-        """Count a request that is neither a BIND nor a search."""
-        connection = self._connection_of_request(number, op, time)
-        self.segment.operations[kind] += 1
-        connection.pending[op] = (time, kind, None, b"", None)
+    def request(self, number: int, op: int, time: int, kind: int, target: bytes = b"") -> None:
+        """Count a request that is neither a BIND nor a search; `target`: the DN of its entry, or its OID."""
+        text = target[:SAMPLE_BYTES] if kind == EXTENDED else base_class(target, BASE_SCOPE)
+        self._count_request(number, op, time, (kind, text), shortened(target))
 
-    def bind(self, number: int, op: int, time: int, dn: bytes) -> None:
+    def bind(self, number: int, op: int, time: int, dn: bytes, mechanism: bytes = SIMPLE) -> None:
         """Count a BIND request."""
-        connection = self._connection_of_request(number, op, time)
-        self.segment.operations[BIND] += 1
-        connection.bind_dn = shortened(dn)
-        connection.pending[op] = (time, BIND, None, connection.bind_dn, None)
+        dn = shortened(dn)
+        connection = self._count_request(number, op, time, (BIND, mechanism[:SAMPLE_BYTES]), dn)
+        connection.bind_dn = dn
+        if not connection.secured and (mechanism == PLAIN or (mechanism == SIMPLE and dn)):
+            count_clear_bind(self.segment, connection, (len(connection.unmatched), dn), 1)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
@@ -68,7 +89,7 @@ class Scan(ConnectionScan):
         row = self._rows.get(key)
         if row is None:
             row = self._row(*key)
-        row.searches += 1
+        row.requests += 1
         kept = filter if len(filter) <= LONGEST else shortened(filter)
         self._connection_of_request(number, op, time).pending[op] = (time, SEARCH, row, kept, None)
 
@@ -88,8 +109,11 @@ class Scan(ConnectionScan):
         connection = self._connection_of_request(number, op, time)
         self.segment.operations[ABANDON] += 1
         there = self.connections.get(number, connection)
-        if target is not None and there.pending.pop(target, None) is None and there.opened is None:
-            there.unmatched.append(OperationResult(target, time, ABANDON, 0, None, None, 0, b"", None, None))
+        pending = None if target is None else there.pending.pop(target, None)
+        if pending is not None:
+            count_abandoned(self.segment, pending)
+        elif target is not None and there.opened is None:
+            there.unmatched.append(OperationResult(target, time, ABANDON, 0, None, None, None, 0, b"", None, None))
         if not connection.pending:
             connection.idle_since = time
         self._end_if_complete(number, there)
@@ -104,7 +128,7 @@ class Scan(ConnectionScan):
         elif there is None or (not there.is_expired(time) and add_sorting(there, op, line)):
             return
         elif there.opened is None or time <= there.opened + LATE:
-            there.unmatched.append(OperationResult(op, time, SORTED, 0, None, None, 0, b"", None, None, line))
+            there.unmatched.append(OperationResult(op, time, SORTED, 0, None, None, None, 0, b"", None, None, line))
 
     def internal(self) -> None:
         """Count an internal operation of the server."""
@@ -112,7 +136,7 @@ class Scan(ConnectionScan):
 
     # -- results
 
-    def result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+    def result(  # noqa: C901,PLR0912,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
         self,
         number: int,
         op: int,
@@ -121,6 +145,7 @@ class Scan(ConnectionScan):
         err: int,
         etime: int | None = None,
         wait: int | None = None,
+        optime: int | None = None,
         entries: int = 0,
         notes: bytes = b"",
         account: bytes | None = None,
@@ -139,9 +164,8 @@ class Scan(ConnectionScan):
         if account is not None:
             account = shortened(account)
         segment = self.segment
-        segment.results[err] += 1
+        segment.count_code(err, time // SECOND)
         if wait is not None:
-            segment.waits[wait.bit_length()] += 1
             segment.waited += wait
             if wait >= segment.longest_wait[0]:
                 segment.longest_wait = max(segment.longest_wait, (wait, -time))
@@ -150,19 +174,25 @@ class Scan(ConnectionScan):
             notes = self._count_notes(connection, notes, page, pages_end)
         if connection is None or connection.closed is not None:
             bound_as = None if connection is None else connection.bound_as
-            late = OperationResult(op, time, kind, err, etime, wait, entries, notes, account, bound_as)
+            late = OperationResult(op, time, kind, err, etime, wait, optime, entries, notes, account, bound_as)
             self._result_after_close(number, connection, late)
             return
         pending = connection.pending.pop(op, None)
         if pending is None:
             bound_as = connection.bound_as
-            result = OperationResult(op, time, kind, err, etime, wait, entries, notes, account, bound_as)
+            result = OperationResult(op, time, kind, err, etime, wait, optime, entries, notes, account, bound_as)
             self._result_without_request(number, connection, result)
         else:
             bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
-            count_result(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, bound_as)
+            if account is not None and pending[1] == BIND:
+                bound_as = account
+            count_result(
+                segment, number, connection, pending, op, time, err, etime, wait, optime, entries, notes, bound_as
+            )
             if kind == BIND:
                 connection.end_bind(op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
+            elif kind == EXTENDED:
+                connection.end_extended(err, pending[3])
         if not connection.pending:
             connection.idle_since = time
 
@@ -173,12 +203,21 @@ class Scan(ConnectionScan):
         if connection is not None and connection.closed is None:
             connection.account = shortened(account)
 
-    def bind_confirmed(self, number: int, time: int, account: bytes) -> None:
+    def bind_confirmed(self, number: int, op: int, time: int, account: bytes, mechanism: bytes) -> None:
         """Set the account from slapd's second BIND line, which it writes before the result of a BIND that succeeds."""
         self.at(time)
         connection = self._unless_ended(number, time)
-        if connection is not None and connection.closed is None:
-            connection.account = connection.confirmed_dn = connection.bind_dn = shortened(account)
+        if connection is None or connection.closed is not None:
+            return
+        connection.account = connection.confirmed_dn = connection.bind_dn = shortened(account)
+        mechanism = mechanism[:SAMPLE_BYTES]
+        if mechanism == PLAIN and not connection.secured:
+            count_clear_bind(self.segment, connection, (len(connection.unmatched), shortened(account)), 1)
+        if mechanism == SIMPLE or name_mechanism(self.segment, connection, op, mechanism):
+            return
+        if connection.opened is None or time <= connection.opened + LATE:
+            named = OperationResult(op, time, NAMED, 0, None, None, None, 0, b"", mechanism, None)
+            connection.unmatched.append(named)
 
     def search_without_connection(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
         self,
@@ -189,28 +228,45 @@ class Scan(ConnectionScan):
         scope: int,
         filter: bytes,  # noqa: A002  RFC 4511's word
         entries: int,
-        etime: int,
+        etime: int | None,
         notes: bytes = b"",
     ) -> None:
         """Count a search and its result, logged without its connection."""
         self.at(time)
         segment = self.segment
         segment.operations[SEARCH] += 1
-        segment.results[0] += 1
+        segment.count_code(0, time // SECOND)
         row = self._row(shape(filter), base, scope)
-        row.searches += 1
+        row.requests += 1
         connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
         if notes:
             notes = self._count_notes(None, notes, None, ends=False)
         pending = (time, SEARCH, row, shortened(filter), None)
-        count_result(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes, shortened(account))
+        account = shortened(account)
+        count_result(segment, -1, connection, pending, -1, time, 0, etime, None, None, entries, notes, account)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search from the errors log."""
         self.at(time)
         self.segment.noticed.count(((shape(filter), base_class(base, scope), scope), internal))
 
+    def workers_busy(self, time: int, busy: int, threads: int, queued: int) -> None:
+        """Keep how many worker threads were busy, of how many, and how many operations waited in the queue."""
+        interval = self.segment.timeline.at(time // SECOND)
+        interval.most_busy = max(interval.most_busy, (busy, threads))
+        interval.longest_queue = max(interval.longest_queue, queued)
+
     # -- parts of the above
+
+    def _count_request(self, number: int, op: int, time: int, key: TargetKey, target: bytes) -> Connection:
+        """Count a request that is no search, and return its connection."""
+        connection = self._connection_of_request(number, op, time)
+        kind = key[0]
+        self._operations[kind] += 1
+        row = self.segment.target(key)
+        row.requests += 1
+        connection.pending[op] = (time, kind, row, target, None)
+        return connection
 
     def _connection_of_request(self, number: int, op: int, time: int) -> Connection:
         """Return the connection of a request, after counting the idle time that the request ends."""
@@ -224,11 +280,13 @@ class Scan(ConnectionScan):
         connection.operations += 1
         last = connection.last_op
         if op == last + 1 and connection.closed is None:
-            since = connection.idle_since
-            if since is not None and time - since >= SECOND and not connection.pending and last >= 0:
-                idle_times_of(connection, len(connection.unmatched)).add(time - since, time, number)
+            since = connection.opened if last < 0 else connection.idle_since
+            if since is not None and time - since >= SECOND and not connection.pending:
+                idle_time = IdleTime(len(connection.unmatched), connection.bound_as, since, time)
+                count_idle_time(self.segment, number, connection, idle_time)
         if connection.first_request is None:
-            connection.first_request = FirstRequest(op, time, len(connection.unmatched), connection.idle_since)
+            epoch, account = len(connection.unmatched), connection.bound_as
+            connection.first_request = FirstRequest(op, time, epoch, connection.idle_since, account)
         if op > last:
             connection.last_op = op
         connection.requests += 1
@@ -253,6 +311,8 @@ class Scan(ConnectionScan):
             return
         pending = connection.pending.pop(result.op, None)
         if pending is None or (connection is not late and connection.is_expired(result.time)):
+            if pending is not None:
+                count_unanswered(self.segment, pending)
             self._result_without_request(number, connection, result)
         else:
             count_kept_result(self.segment, number, connection, pending, result, connection.bound_as)
@@ -263,7 +323,7 @@ class Scan(ConnectionScan):
         if connection.opened is None or result.time <= connection.opened + LATE:
             connection.unmatched.append(result)
         else:
-            count_without_request(self.segment, number, result)
+            count_without_request(self.segment, number, result, connection if connection.closed is None else None)
         if result.kind == BIND and connection.closed is None:
             connection.end_bind(result.op, result.err, result.account, None)
 

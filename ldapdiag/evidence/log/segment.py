@@ -11,10 +11,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ldapdiag.evidence.log.client_row import ClientRow
+from ldapdiag.evidence.log.generalised_keys import (
+    AttributionKey,
+    NoticeKey,
+    fewer_details,
+    of_all,
+    of_all_notices,
+    of_all_shapes,
+    of_client,
+    of_kind,
+    of_pairs,
+)
+from ldapdiag.evidence.log.idle_row import IdleRow
 from ldapdiag.evidence.log.operation_kinds import NAMES
+from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey, TargetKey
 from ldapdiag.evidence.log.runs import Run
+from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.tables import (
     CAPS,
     OTHER,
@@ -22,16 +37,16 @@ from ldapdiag.evidence.log.tables import (
     CappedCounts,
     CappedTable,
     Caps,
-    ClientRow,
-    ShapeKey,
-    ShapeRow,
+    RankedCounts,
+    RankedTable,
 )
+from ldapdiag.evidence.log.timeline import Timeline
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.selection import Selection, Slowest
 
 SAMPLES = 5
 SAMPLE_BYTES = 200
-
-AttributionKey = tuple[bytes, bytes, bytes]
-"""Filter shape, client, account."""
 
 
 def _by_kind() -> list[int]:
@@ -74,8 +89,11 @@ class Segment:
     """Searches that are a later page of an earlier one."""
     holes: int = 0
     """Missing operation numbers between others of the same connection; 389-ds skips some on its own."""
-    waits: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """Operations by the bit length of their wait for a worker thread in nanoseconds."""
+    selection: Selection | None = None
+    """The operations that are counted; None: all."""
+    slowest: list[Slowest] = field(default_factory=list)
+    """The slowest operations, as many as the selection says: a heap."""
+    timeline: Timeline = field(default_factory=Timeline)
     longest_wait: tuple[int, int] = (0, 0)
     """Nanoseconds, and -time."""
     waited: int = 0
@@ -92,6 +110,8 @@ class Segment:
     """Server processes that have ended: one more than restarts."""
     peak: int = 0
     """The most connections at once in any server process that has ended."""
+    maybe_clear: int = 0
+    """Connections with such BINDs as in `clear_binds` whose beginning, and so TLS, is not in the log."""
     cut_short: set[str] = field(default_factory=set)
     """Names of caps that were hit, other than those of tables."""
 
@@ -103,25 +123,37 @@ class Segment:
     """Close records by close code, as the server writes it."""
     noted: CappedCounts[bytes] = field(init=False)
     """Results of searches by their notes."""
-    not_indexed: CappedCounts[tuple[bytes, bytes]] = field(init=False)
+    ciphers: CappedCounts[tuple[bytes, bytes]] = field(init=False)
+    """Connections secured by TLS, by (protocol version, cipher), as logged."""
+    refused: RankedCounts[tuple[bytes, bytes]] = field(init=False)
+    """Connections that the server accepted and closed at once, by (client, reason)."""
+    clear_binds: RankedCounts[tuple[bytes, bytes]] = field(init=False)
+    """BINDs with a password (simple with a DN, PLAIN) on connections without TLS, by (client, DN).
+
+    Those within the host (loopback, ldapi) included; the DN is empty where 389-ds and OpenDJ log none for PLAIN.
+    """
+    not_indexed: RankedCounts[tuple[bytes, bytes]] = field(init=False)
     """Candidate lookups without an index, from slapd at level filter: (attribute, kind of index)."""
-    lookups: CappedTable[tuple[bytes, bytes], list[int]] = field(init=False)
+    lookups: RankedTable[tuple[bytes, bytes], list[int]] = field(init=False)
     """STAT lines of 389-ds by (attribute, kind of index): [lookups, longest ID list, shortest ID list]."""
-    modified: CappedCounts[bytes] = field(init=False)
+    modified: RankedCounts[bytes] = field(init=False)
     """MOD requests of slapd by attribute; attributes are in lower case without options, here and above."""
-    noticed: CappedCounts[tuple[ShapeKey, bool]] = field(init=False)
+    noticed: RankedCounts[NoticeKey] = field(init=False)
     """Unindexed searches from the errors log of 389-ds, by shape; True: internal ones.
 
     The access log may contain the same searches, so these are never added to `noted`.
     """
-    shapes: CappedTable[ShapeKey, ShapeRow] = field(init=False)
-    attribution: CappedTable[AttributionKey, list[int]] = field(init=False)
-    """[results, nanoseconds, results with notes, results refused (counting.REFUSED)]."""
-    clients: CappedTable[bytes, ClientRow] = field(init=False)
-    accounts: CappedCounts[bytes] = field(init=False)
+    shapes: RankedTable[ShapeKey, ShapeRow] = field(init=False)
+    """The searches."""
+    targets: RankedTable[TargetKey, OperationRow] = field(init=False)
+    """The operations of all other kinds that have a result."""
+    attribution: RankedTable[AttributionKey, list[int]] = field(init=False)
+    """[results, nanoseconds, results with notes]."""
+    clients: RankedTable[bytes, ClientRow] = field(init=False)
+    accounts: RankedCounts[bytes] = field(init=False)
     """Connections by the account they were last bound as."""
-    failures: CappedCounts[tuple[bytes, bytes, int]] = field(init=False)
-    """Failed BINDs by (DN, client, result code)."""
+    idle_times: RankedTable[tuple[bytes, bytes], IdleRow] = field(init=False)
+    """By (client, account that was bound during the idle time)."""
 
     def __post_init__(self) -> None:
         caps = self.caps
@@ -129,52 +161,77 @@ class Segment:
         self.instances = CappedCounts(caps.codes, (OTHER, OTHER))
         self.closed = CappedCounts(caps.codes, OTHER)
         self.noted = CappedCounts(caps.notes, OTHER)
-        self.not_indexed = CappedCounts(caps.shapes, (OTHER, OTHER))
-        self.lookups = CappedTable(caps.shapes, (OTHER, OTHER))
-        self.modified = CappedCounts(caps.shapes, OTHER)
-        self.noticed = CappedCounts(caps.shapes, ((OTHER, OTHER, -1), False))
-        self.shapes = CappedTable(caps.shapes, (OTHER, OTHER, -1))
-        self.attribution = CappedTable(caps.attribution, (OTHER, OTHER, OTHER))
-        self.clients = CappedTable(caps.clients, OTHER)
-        self.accounts = CappedCounts(caps.accounts, OTHER)
-        self.failures = CappedCounts(caps.failures, (OTHER, OTHER, -1))
+        self.ciphers = CappedCounts(caps.codes, (OTHER, OTHER))
+        self.refused = RankedCounts(caps.clients, of_pairs)
+        self.clear_binds = RankedCounts(caps.accounts, of_client)
+        self.not_indexed = RankedCounts(caps.shapes, of_pairs)
+        self.lookups = RankedTable(caps.shapes, of_pairs)
+        self.modified = RankedCounts(caps.shapes, of_all)
+        self.noticed = RankedCounts(caps.shapes, of_all_notices)
+        self.shapes = RankedTable(caps.shapes, of_all_shapes)
+        self.targets = RankedTable(caps.targets, of_kind)
+        self.attribution = RankedTable(caps.attribution, fewer_details)
+        self.clients = RankedTable(caps.clients, of_all)
+        self.accounts = RankedCounts(caps.accounts, of_all)
+        self.idle_times = RankedTable(caps.idle_times, of_client)
 
     def shape(self, key: ShapeKey) -> ShapeRow:
-        """Return the row of a shape; beyond the cap, the row of all others."""
+        """Return the row of a shape."""
         row = self.shapes.get(key)
         if row is None:
-            key = self.shapes.place(key)
-            row = self.shapes.get(key)
-            if row is None:
-                row = self.shapes[key] = ShapeRow(key)
+            row = self.shapes[key] = ShapeRow(key)
         return row
 
+    def target(self, key: TargetKey) -> OperationRow:
+        """Return the row of a kind of operation and its target."""
+        row = self.targets.get(key)
+        if row is None:
+            row = self.targets[key] = OperationRow(key)
+        return row
+
+    def same_row(self, row: OperationRow) -> OperationRow:
+        """Return the row of the same key in this Segment: that of another Segment, or one that was removed since."""
+        return self.shape(row.key) if isinstance(row, ShapeRow) else self.target(row.key)  # type: ignore[arg-type]  # as the class has it
+
     def client(self, address: bytes) -> ClientRow:
-        """Return the row of a client; beyond the cap, the row of all others."""
+        """Return the row of a client."""
         row = self.clients.get(address)
         if row is None:
-            address = self.clients.place(address)
-            row = self.clients.get(address)
-            if row is None:
-                row = self.clients[address] = ClientRow()
+            row = self.clients[address] = ClientRow()
+        return row
+
+    def idle_row(self, client: bytes, account: bytes) -> IdleRow:
+        """Return the row of the idle times of a client and an account."""
+        row = self.idle_times.get((client, account))
+        if row is None:
+            row = self.idle_times[client, account] = IdleRow()
         return row
 
     def attribute(self, key: AttributionKey, counts: list[int]) -> None:
-        """Count searches by shape, client and account."""
+        """Count results by kind, shape or target, client, account and result code."""
         cell = self.attribution.get(key)
         if cell is None:
-            cell = self.attribution.setdefault(self.attribution.place(key), [0, 0, 0, 0])
-        for place, count in enumerate(counts):
-            cell[place] += count
+            self.attribution[key] = counts.copy()
+            return
+        answered, etime, noted = counts
+        cell[0] += answered
+        cell[1] += etime
+        cell[2] += noted
 
     def index_lookup(self, key: tuple[bytes, bytes], count: int, most: int, least: int) -> None:
         """Count index lookups, with the longest and the shortest ID list."""
         cell = self.lookups.get(key)
         if cell is None:
-            cell = self.lookups.setdefault(self.lookups.place(key), [0, most, least])
+            cell = self.lookups[key] = [0, most, least]
         cell[0] += count
         cell[1] = max(cell[1], most)
         cell[2] = min(cell[2], least)
+
+    def count_code(self, err: int, second: int) -> None:
+        """Count a result by its code, and in its interval unless a selection decides about that later."""
+        self.results[err] += 1
+        if self.selection is None:
+            self.timeline.at(second).result(err)
 
     def result_code(self, err: int) -> int:
         """Return the code under which results with code `err` are counted."""
@@ -186,12 +243,16 @@ class Segment:
     @property
     def caps_hit(self) -> list[str]:
         """The names of the caps that were hit."""
-        tables: dict[str, CappedTable[Any, Any]] = {
+        tables: dict[str, CappedTable[Any, Any] | RankedTable[Any, Any]] = {
             "shapes": self.shapes,
+            "targets": self.targets,
             "clients": self.clients,
             "accounts": self.accounts,
+            "idle_times": self.idle_times,
             "attribution": self.attribution,
-            "failures": self.failures,
+            "refused": self.refused,
+            "clear_binds": self.clear_binds,
+            "ciphers": self.ciphers,
             "codes": self.closed,
             "servers": self.servers,
             "instances": self.instances,

@@ -109,7 +109,8 @@ def _traditional_clock(log: Scan) -> Clock:
 def yearless(text: bytes, hints: Hints) -> int:
     """Return the nanoseconds since 1970 of b"Nov 20 08:54:04": the last such time before the log's end.
 
-    Each stamp is read independently of those before it, so that a log gives the same times wherever it is cut.
+    Each stamp is read independently of those before it, so that a log gives the same times wherever it is cut. What
+    the order of the lines shows is in the hints (repeated_hours.py).
     """
     found = TRADITIONAL_STAMP.fullmatch(text)
     month = MONTHS.get(found[1].lower()) if found else None
@@ -122,7 +123,7 @@ def yearless(text: bytes, hints: Hints) -> int:
     for year in range(next_year, next_year - 10, -1):
         if not FIRST_YEAR <= year < PAST_YEAR or ((month, day) == (2, 29) and not isleap(year)):
             continue
-        offset = east(hints.zone, year, month, day, hour, minute)
+        offset = east(hints.zone, year, month, day, hour, minute, hints.fold)
         time = instant((year, month, day), (hour, minute, min(second, 59)), offset)
         if time < past:
             return time
@@ -139,12 +140,14 @@ def latest(hints: Hints) -> int:
     return min((end + SLACK - EPOCH) // timedelta(microseconds=1) * 1000, instant((PAST_YEAR - 1, 12, 31), (0, 0, 0)))
 
 
-def east(zone: tzinfo, year: int, month: int, day: int, hour: int, minute: int) -> int:
+def east(zone: tzinfo, year: int, month: int, day: int, hour: int, minute: int, fold: int = 0) -> int:
     """Return the seconds east of UTC of a zone in one of its minutes; ValueError for an invalid minute.
 
     No zone changes its offset within a minute.
     """
-    return int((datetime(year, month, day, hour, minute, tzinfo=zone).utcoffset() or timedelta()).total_seconds())
+    return int(
+        (datetime(year, month, day, hour, minute, tzinfo=zone, fold=fold).utcoffset() or timedelta()).total_seconds()
+    )
 
 
 HEXADECIMAL = Seconds(lambda text: int(text, 16) * SECOND)

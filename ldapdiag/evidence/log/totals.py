@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.segment import SAMPLES
-from ldapdiag.evidence.log.tables import add
+from ldapdiag.evidence.log.selected_operations import keep_slowest
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
@@ -28,6 +28,7 @@ def add_counts(left: Segment, right: Segment) -> None:
         "open_at_end",
         "open_before",
         "ended_by_restart",
+        "maybe_clear",
     ):
         setattr(left, name, getattr(left, name) + getattr(right, name))
     left.peak = max(left.peak, right.peak)
@@ -44,7 +45,9 @@ def add_counts(left: Segment, right: Segment) -> None:
     ]
     for err, count in right.results.items():
         left.results[left.result_code(err)] += count
-    add(left.waits, right.waits)
+    left.timeline.merge(right.timeline)
+    for operation in right.slowest:
+        keep_slowest(left, operation)
     _merge_tables(left, right)
 
 
@@ -54,8 +57,10 @@ def _merge_tables(left: Segment, right: Segment) -> None:
         "instances",
         "closed",
         "noted",
+        "ciphers",
+        "refused",
+        "clear_binds",
         "accounts",
-        "failures",
         "not_indexed",
         "modified",
         "noticed",
@@ -63,13 +68,41 @@ def _merge_tables(left: Segment, right: Segment) -> None:
         getattr(left, name).merge(getattr(right, name))
     for looked_up, counts in right.lookups.items():
         left.index_lookup(looked_up, *counts)
-    left.lookups.full |= right.lookups.full
-    for key, times in right.attribution.items():
-        left.attribute(key, times)
-    left.attribution.full |= right.attribution.full
-    for shape, row in right.shapes.items():
-        left.shape(shape).merge(row, left.noted)
-    left.shapes.full |= right.shapes.full
+    _merge_rows(left, right)
+    for name in ("lookups", "attribution", "shapes", "targets", "clients", "idle_times"):
+        table, other = getattr(left, name), getattr(right, name)
+        table.full |= other.full
+        table.omitted += other.omitted
+
+
+def _merge_rows(left: Segment, right: Segment) -> None:
+    """Add the rows; one that only the right Segment has is taken over as it is, unless its keys are beyond a cap."""
+    for key, cell in right.attribution.items():
+        if key in left.attribution:
+            left.attribute(key, cell)
+        else:
+            left.attribution[key] = cell
+    for shape, searches in right.shapes.items():
+        if shape in left.shapes or left.noted.full:
+            left.shape(shape).merge_searches(searches, left.noted)
+        else:
+            left.shapes[shape] = searches
+    for target, row in right.targets.items():
+        if target in left.targets:
+            left.targets[target].merge(row)
+        else:
+            left.targets[target] = row
     for address, client in right.clients.items():
-        left.client(address).merge(client, left.closed)
-    left.clients.full |= right.clients.full
+        if address in left.clients or left.closed.full:
+            left.client(address).merge(client, left.closed)
+        else:
+            left.clients[address] = client
+    _merge_idle_rows(left, right)
+
+
+def _merge_idle_rows(left: Segment, right: Segment) -> None:
+    for of, row in right.idle_times.items():
+        if of in left.idle_times or left.closed.full:
+            left.idle_row(*of).merge(row, left.closed)
+        else:
+            left.idle_times[of] = row

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.log import ds389_notice
-from ldapdiag.evidence.log.dialects import dialects
+from ldapdiag.evidence.log.dialects import NOTICES, dialects, recognise
 from ldapdiag.evidence.server_log_formats import slapd
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
 
-ACCESS = tuple(dialect for dialect in dialects() if dialect.name != ds389_notice.NAME)
+ACCESS = tuple(dialect for dialect in dialects() if dialect.name != NOTICES)
 """The dialects of access logs. An errors log of 389-ds also contains some searches, but ds389_errors.py reads it."""
 
 
@@ -31,7 +30,7 @@ ACCESS = tuple(dialect for dialect in dialects() if dialect.name != ds389_notice
 def dialect_of(head: Head) -> Dialect | None:
     """Return the dialect of the access log with this head, or None."""
     start = "".join(f"{line}\n" for line in head.lines).encode()
-    return next((dialect for dialect in ACCESS if dialect.recognises(start)), None)
+    return recognise(start, notices=False)
 
 
 def is_access(head: Head) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.log import refusal_messages
 from ldapdiag.evidence.monitor.openldap import parse_address
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
@@ -43,10 +44,10 @@ TALK = ("<= ", "=> ", "slapd ", "connection_", "bdb_", "mdb_", "hdb_", "#", "\t"
 """The beginning of slapd's other messages and of their continuation lines, without prefix."""
 
 ACCEPT = re.compile(r"conn=\d{1,20} fd=(\d{1,9}) ACCEPT from \S{1,255} \((IP=[^\s()]{1,80})\)\s*$", re.ASCII)
-DENIED = re.compile(r"fd=(\d{1,9}) DENIED from \S{1,255} \([^\s()]{0,255}\)\s*$", re.ASCII)
+DENIED = re.compile(refusal_messages.DENIED + r"\s*$", re.ASCII)
 EXHAUSTION = (
-    (re.compile(r"daemon: accept\(-?\d{1,10}\) failed errno[= ]2[34] \("), log_summary.ACCEPT_FAILED),
-    (re.compile(r"daemon: \d{1,10} beyond descriptor table size \d{1,10}\s*$"), log_summary.BEYOND_TABLE),
+    (re.compile(refusal_messages.ACCEPT_FAILED), log_summary.ACCEPT_FAILED),
+    (re.compile(refusal_messages.BEYOND_TABLE + r"\s*$"), log_summary.BEYOND_TABLE),
 )
 HOSTS_UNREADABLE = re.compile(r"warning: cannot open /etc/hosts\.(?:allow|deny): Too many open files")
 REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.{0,4000})\]\s*$")
@@ -105,7 +106,7 @@ def _read_message(message: str, line: str, summary: LogSummary, refusals: Refusa
     if repeated := REPEATED.match(message):
         count, message = int(repeated[1]), repeated[2]
     if denied := DENIED.match(message):
-        refusals.add_refused(int(denied[1]), line, count)
+        refusals.add_refused(int(denied["descriptor"]), line, count)
     elif HOSTS_UNREADABLE.match(message):
         refusals.proved = True
     elif message.rstrip() == "slapd starting":

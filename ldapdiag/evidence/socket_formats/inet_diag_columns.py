@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.addresses import ANY, Addresses
-from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, TcpState, Timer
+from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, TcpState, Timer, unanswered_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,9 @@ FIELDS = (
 """The fields of every message, in order."""
 UNCONVERTED = ("local_port", "remote_port", "receive_queue", "send_queue", "inode", "cookie")
 TCP_INFO_FIELDS = {
+    "backoff": (4, "B", 1),
+    "retransmission_timeout": (8, "I", 4),
+    "last_sent": (44, "I", 4),
     "last_received": (52, "I", 4),
     "last_acknowledged": (56, "I", 4),
     "bytes_acknowledged": (120, "Q", 8),
@@ -149,7 +152,11 @@ class InetDiagColumns:
         """Add the fields of tcp_info; None where there is none, or the kernel does not have the field."""
         self.has_info = self.has_info or "last_received" in fields
         if "busy" in fields:
-            fields["busy"] = [microseconds // 1000 for microseconds in fields["busy"]]
+            busy = [microseconds // 1000 for microseconds in fields["busy"]]
+            for row in compress(range(len(states)), fields["backoff"]):
+                timeout, last_sent = fields["retransmission_timeout"][row] // 1000, fields["last_sent"][row]
+                busy[row] = min(busy[row], unanswered_for(fields["backoff"][row], timeout, last_sent))
+            fields["busy"] = busy
         if "bytes_acknowledged" in fields and "bytes_sent" not in fields:
             fields["bytes_sent"] = [count if count > SYN_AND_FIN else 0 for count in fields["bytes_acknowledged"]]
         without = [] if WITHOUT_PEER.isdisjoint(states) else [state in WITHOUT_PEER for state in states]

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import Rows, count_of
-from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import (
+    PROBING,
+    SYN_AND_FIN,
+    WITHOUT_PEER,
+    SocketTable,
+    TcpState,
+    Timer,
+    unanswered_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +67,9 @@ HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:
 TIMER = re.compile(r"timer:\((\w{1,16}),[^,)]{0,32},(\d{1,9})\)")
 COOKIE = re.compile(r" sk:([0-9a-f]{1,16})(?![0-9a-f])")
 USERS = re.compile(r'users:\(\("(.{0,64}?)",(?:pid=)?(\d{1,10})\b')
-NUMBERS = re.compile(r" (ino|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received|rto|cwnd|mss):(\d{1,20})")
+NUMBERS = re.compile(
+    r" (ino|lastsnd|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received|rto|backoff|cwnd|mss):(\d{1,20})"
+)
 
 
 def recognises(head: Head) -> bool:
@@ -201,7 +211,10 @@ class SsSnapshot:
             return
         self.rows.set("last_received", int(found.get("lastrcv", 0)))
         self.rows.set("last_acknowledged", int(found.get("lastack", 0)))
-        self.rows.set("busy", int(found.get("busy", 0)))
+        busy = int(found.get("busy", 0))
+        if (doublings := int(found.get("backoff", 0))) and "rto" in found:
+            busy = min(busy, unanswered_for(doublings, int(found["rto"]), int(found.get("lastsnd", 0))))
+        self.rows.set("busy", busy)
         acknowledged = int(found.get("bytes_acked", 0))
         self.rows.set("bytes_sent", int(found.get("bytes_sent", acknowledged if acknowledged > SYN_AND_FIN else 0)))
         self.rows.set("bytes_received", int(found.get("bytes_received", 0)))

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.log.spellings import text
+from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.log.operations_json import operations_of, requester_of, worst_of
 from ldapdiag.report.log.quantities import seconds
+from ldapdiag.report.log.selected import conditions_as_data, lines_as_data
+from ldapdiag.report.log.sort import Sort, in_order
+from ldapdiag.report.log.times_json import kind, quantiles, timeline, trend_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch
+    from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.sorts import SortCount
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
+    from ldapdiag.evidence.log.idle_row import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
@@ -24,14 +32,15 @@ ROWS = 3
 """The depth of table rows in the document: `connections`, `clients`, one client."""
 
 
-def render(read: ReadLog) -> str:
+def render(read: ReadLog, sort: Sort = Sort.TIME) -> str:
     """Return the report as JSON, with a line for each table row; the same logs give the same bytes."""
-    return _laid_out(document(read)) + "\n"
+    return _laid_out(document(read, sort)) + "\n"
 
 
 def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain value
-    """Return a value with a line for each member down to the depth of table rows, which are on one line each."""
-    if depth == ROWS or not value or not isinstance(value, dict | list):
+    """Return a value with a line for each member; table rows and arrays of numbers are on one line each."""
+    numbers = isinstance(value, list) and all(isinstance(one, int | float) for one in value)
+    if depth == ROWS or not value or numbers or not isinstance(value, dict | list):
         return json.dumps(value, sort_keys=True)
     if isinstance(value, dict):
         ends, parts = "{}", [f"{json.dumps(key)}: {_laid_out(value[key], depth + 1)}" for key in sorted(value)]
@@ -41,12 +50,12 @@ def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain val
     return f"{ends[0]}\n{lines}\n{' ' * depth}{ends[1]}"
 
 
-def line(read: ReadLog) -> str:
+def line(read: ReadLog, sort: Sort = Sort.TIME) -> str:
     """Return the report as JSON on one line, for a stream of reports."""
-    return json.dumps(document(read), sort_keys=True) + "\n"
+    return json.dumps(document(read, sort), sort_keys=True) + "\n"
 
 
-def document(read: ReadLog) -> dict[str, Any]:
+def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
     """Return the report as plain values."""
     work = read.workload
     segment = work.segment
@@ -61,12 +70,14 @@ def document(read: ReadLog) -> dict[str, Any]:
         "stopped": read.stopped,
         "since": _moment(read.since, 1),
         "until": _moment(read.until, 1),
+        "selection": conditions_as_data(read.wanted),
+        "slowest_lines": lines_as_data(read.shown, segment.resolution),
         "lines": segment.lines,
         "lines_not_understood": segment.misread,
         "lines_not_understood_samples": [one.decode("utf-8", "backslashreplace") for one in segment.samples],
         "lost_lines": segment.lost,
-        "first_time": _moment(segment.first_time, segment.resolution),
-        "last_time": _moment(segment.last_time, segment.resolution),
+        "first_time": _moment(work.period and work.period[0], segment.resolution),
+        "last_time": _moment(work.period and work.period[1], segment.resolution),
         "time_zone": ", ".join(zones) or None,
         "versions": list(work.versions),
         "operations": work.operations,
@@ -78,12 +89,15 @@ def document(read: ReadLog) -> dict[str, Any]:
             {"dn": one.dn, "client": one.client, "err": one.err, "count": one.count} for one in work.failed_binds
         ],
         "waits": _waits(work),
-        "searches": _searches(work),
+        "timeline": timeline(work.time_axis),
+        "operation_times": {one.kind: kind(one) for one in work.kinds},
+        "searches": _searches(work, sort),
         "noticed": [asdict(one) for one in work.unindexed_notices],
         "not_indexed": [
             {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
         ],
         "caps_hit": segment.caps_hit,
+        **operations_of(work),
     }
 
 
@@ -126,6 +140,7 @@ def _connections(work: Workload) -> dict[str, Any]:
             for one in work.closes
         ],
         "clients": [_client(one) for one in work.clients],
+        "idle_times": [_idle_group(*of, row) for of, row in work.idle_rows.items()],
     }
 
 
@@ -140,13 +155,25 @@ def _client(client: ClientActivity) -> dict[str, Any]:
     }
 
 
+def _idle_group(client: str, account: str, row: IdleRow) -> dict[str, Any]:
+    p50, p99 = (row.used.quantile(percent) for percent in (50, 99))
+    return {
+        "client": client,
+        "account": account,
+        "used_again": _idle_times(row.used)
+        | {"p50_seconds": None if p50 is None else list(p50), "p99_seconds": None if p99 is None else list(p99)},
+        "before_close": {text(code): _idle_times(times) for code, times in sorted(row.before_close.items())},
+        "open_at_end": _idle_times(row.open),
+    }
+
+
 def _idle_times(times: IdleTimes) -> dict[str, Any]:
     longest, ended, _ = times.longest
     return {
         "count": times.count,
         "longest_seconds": seconds(longest),
         "longest_ended": moment(-ended) if times.count else None,
-        "from_seconds": {str(at_least_seconds(bucket)): count for bucket, count in sorted(times.buckets.items())},
+        "from_seconds": {str(at_least_seconds(bucket)): count for bucket, (count, _) in sorted(times.buckets.items())},
     }
 
 
@@ -154,28 +181,31 @@ def _waits(work: Workload) -> dict[str, Any]:
     segment = work.segment
     longest, time = segment.longest_wait
     return {
-        "operations": sum(segment.waits.values()),
+        "operations": sum(work.waits.values()),
         "seconds": seconds(segment.waited),
         "etime_seconds": seconds(segment.took),
         "longest_seconds": seconds(longest),
         "longest_time": moment(-time, segment.resolution) if longest else None,
-        "below": _below(segment.waits),
+        "below": _below(work.waits),
     }
 
 
-def _below(histogram: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Return a histogram by bit length as counts between each edge and the one before."""
-    return [{"seconds": seconds(1 << bits), "count": count} for bits, count in sorted(histogram.items()) if count]
+def _below(durations: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Return durations as counts between each power of two and the one before."""
+    by_bits = Counter[int]()
+    for number, count in durations.items():
+        by_bits[edges(number)[0].bit_length()] += count
+    return [{"seconds": seconds(1 << bits), "count": count} for bits, count in sorted(by_bits.items())]
 
 
-def _searches(work: Workload) -> dict[str, Any]:
+def _searches(work: Workload, sort: Sort) -> dict[str, Any]:
     return {
         "total": work.operations["search"],
         "logical": work.logical_searches,
         "unindexed": work.unindexed,
         "etime_seconds": seconds(work.search_etime),
         "noted": work.notes,
-        "shapes": [_shape(one, work.segment.resolution) for one in work.searches],
+        "shapes": [_shape(one, work.segment.resolution) for one in in_order(work.searches, sort)],
     }
 
 
@@ -186,19 +216,25 @@ def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
         "scope": search.scope,
         "count": search.count,
         "answered": search.answered,
+        "abandoned": search.abandoned,
+        "unanswered": search.unanswered,
         "etime_seconds": seconds(search.etime),
         "wait_seconds": seconds(search.wait),
         "share": round(search.share, 6),
-        "p50_seconds": seconds(search.median_below),
-        "p95_seconds": seconds(search.p95_below),
+        "p50_seconds": seconds(search.etimes.p50),
+        "p95_seconds": seconds(search.etimes.p95),
+        "p99_seconds": seconds(search.etimes.p99),
+        "wtime": quantiles(search.waits),
+        "optime": quantiles(search.optimes),
+        **trend_of(search.trend, resolution),
         "entries": search.entries,
         "notes": dict(search.notes),
         "unindexed": search.unindexed,
         "errors": {str(err): count for err, count in search.errors.items()},
         "clients": _costliest((one.client, one.etime) for one in search.requesters),
         "accounts": _costliest((one.account, one.etime) for one in search.requesters),
-        "askers": [_requester(one) for one in search.requesters],
-        "worst": None if search.slowest is None else _worst(search.slowest, resolution),
+        "askers": [requester_of(one) for one in search.requesters],
+        "worst": None if search.slowest is None else worst_of(search.slowest, resolution, "filter"),
         **({"sorts": [_sort(keys, count) for keys, count in search.sorts.items()]} if search.sorts else {}),
     }
 
@@ -224,24 +260,3 @@ def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
     for name, etime in times:
         sums[name] = sums.get(name, 0) + etime
     return sorted(sums, key=lambda name: (-sums[name], name))
-
-
-def _requester(requester: Requester) -> dict[str, Any]:
-    return {
-        "client": requester.client,
-        "account": requester.account,
-        "count": requester.count,
-        "etime_seconds": seconds(requester.etime),
-        "noted": requester.noted,
-        **({"refused": requester.refused} if requester.refused else {}),
-    }
-
-
-def _worst(worst: SlowestSearch, resolution: int) -> dict[str, Any]:
-    return {
-        "etime_seconds": seconds(worst.etime),
-        "time": moment(worst.time, resolution),
-        "connection": worst.connection,
-        "operation": worst.operation,
-        "filter": worst.filter,
-    }

@@ -12,14 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from ldapdiag.analysis.log.failed_binds import Failures, grouped_failures
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import identify
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.names import AccountNames
+from ldapdiag.report.log.operations_text import in_the_clear, print_operations
 from ldapdiag.report.log.quantities import day_and_time, duration, per_second, span
 from ldapdiag.report.log.result_codes import named
+from ldapdiag.report.log.selected import print_conditions, print_lines
+from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
 from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
+from ldapdiag.report.log.times import print_times
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.wording import counted, number
 
@@ -35,9 +40,9 @@ FEW = 3
 WRONG_PASSWORD = 49
 
 
-def print_log(read: ReadLog, stream: TextIO, *, top: int = 10, by: By = By.SHAPE) -> None:
+def print_log(read: ReadLog, stream: TextIO, *, top: int = 10, by: By = By.SHAPE, sort: Sort = Sort.TIME) -> None:
     """Write the report; the main table has at most `top` rows."""
-    LogScreen(page_for(stream), read, top, by).show()
+    LogScreen(page_for(stream), read, top, by, sort).show()
 
 
 @dataclass(slots=True)
@@ -48,6 +53,7 @@ class LogScreen:
     read: ReadLog
     top: int
     by: By
+    sort: Sort = Sort.TIME
     names: AccountNames = field(init=False)
     """Short names of accounts."""
 
@@ -62,15 +68,18 @@ class LogScreen:
     def show(self) -> None:
         """Print every part."""
         self.heading()
+        print_conditions(self.page, self.read)
         self.searches()
         self.page.blank()
         self.operations()
+        print_operations(self.page, self.work, self.names)
         self.connections()
         self.requesters()
         self.closes()
         self.failed_binds()
         self.waits()
         self.noticed()
+        print_lines(self.page, self.read.shown)
         for label, text in caveats(self.read):
             self.page.labelled(label, text, "bold")
 
@@ -90,6 +99,7 @@ class LogScreen:
             "bold",
         )
         self.page.line([self.span(), *self.restarts()])
+        print_times(self.page, self.work)
         self.page.blank()
 
     def products(self) -> list[str]:
@@ -108,12 +118,18 @@ class LogScreen:
 
     def span(self) -> str:
         """Return the time range of the records."""
-        first, last = self.work.segment.first_time, self.work.segment.last_time
-        if first is None or last is None:
-            return "no records in this period" if self.read.since or self.read.until else "no records"
+        if self.work.period is None:
+            return " ".join(["no records", *self._asked()])
+        first, last = self.work.period
         (day, start), (last_day, end) = day_and_time(first), day_and_time(last)
         until = end if day == last_day else f"{last_day} {end}"
         return f"{day} {start} to {until} UTC, {span(last - first)}"
+
+    def _asked(self) -> list[str]:
+        """Return the period that was asked for: a time of day without a date may be of another day than expected."""
+        limits = (("since", self.read.since), ("until", self.read.until))
+        times = [f"{word} {' '.join(day_and_time(time))}" for word, time in limits if time is not None]
+        return [*times, "UTC"] if times else []
 
     def searches(self) -> None:
         """Print the slow searches, after a table of clients or accounts if that was selected."""
@@ -122,22 +138,31 @@ class LogScreen:
         items = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
         if work.unindexed:
             items.append(f"{number(work.unindexed)} unindexed, fully or partially")
+        if missing := sum(one.no_result for one in work.searches):
+            items.append(f"{number(missing)} without result")
         if work.logical_searches < total:
             items.append(f"{number(total - work.logical_searches)} later pages of paged searches")
         self.page.packed("searches", items, "bold", "bold")
         if self.by is By.CLIENT:
-            print_requesters(self.page, "client", work.client_totals, self.top, work.search_etime)
+            print_requesters(
+                self.page, "client", totals_in_order(work.client_totals, self.sort), self.top, work.search_etime
+            )
         elif self.by is By.ACCOUNT:
-            print_requesters(self.page, "account", work.account_totals, self.top, work.search_etime)
+            print_requesters(
+                self.page, "account", totals_in_order(work.account_totals, self.sort), self.top, work.search_etime
+            )
         if total:
-            print_searches(self.page, work.searches, self.top if self.by is By.SHAPE else FEW, self.names)
+            top = self.top if self.by is By.SHAPE else FEW
+            too_many = work.segment.attribution.full
+            searches = in_order(work.searches, self.sort)
+            print_searches(self.page, searches, top, self.names, self.sort, too_many=too_many)
 
     def operations(self) -> None:
         """Print the operations by kind, and their results."""
         work, segment = self.work, self.work.segment
         counts = sorted(((count, name) for name, count in work.operations.items() if count), reverse=True)
-        span = (segment.last_time or 0) - (segment.first_time or 0)
-        rate = per_second(sum(segment.operations), span)
+        first, last = work.period or (0, 0)
+        rate = per_second(sum(segment.operations), last - first)
         internal = [f"{number(segment.internal)} internal"] if segment.internal else []
         parts = [*(f"{number(count)} {name}" for count, name in counts), *internal]
         self.page.packed("operations", [*(parts or ["none"]), *([rate] if rate else [])], "bold")
@@ -147,7 +172,9 @@ class LogScreen:
             self.page.packed("results", _first(items, FEW), "bold")
 
     def connections(self) -> None:
-        """Print the numbers of connections."""
+        """Print the numbers of connections, which belong to no selection."""
+        if self.read.is_selection:
+            return
         segment = self.work.segment
         before = [f"{number(segment.open_before)} open before the log begins"] if segment.open_before else []
         peak = f"at most {number(segment.peak)} at once"
@@ -171,22 +198,33 @@ class LogScreen:
                 items = [
                     f"{self.names(one.name)} {_what(one.etime, one.connections, work.search_etime)}"
                     for one in requesters
+                    if one.count or not self.read.is_selection
                 ]
                 self.page.packed(label, _first(items, FEW), "bold")
 
     def closes(self) -> None:
         """Print the close codes of connections, with their meanings."""
-        if self.work.closes:
+        if self.work.closes and not self.read.is_selection:
             print_closes(self.page, self.work.closes)
 
     def failed_binds(self) -> None:
-        """Print failed BINDs by DN, client and result code."""
-        failed = self.work.failed_binds
+        """Print failed BINDs by account or client, and those that sent a password without TLS."""
+        failed, clear = self.work.failed_binds, in_the_clear(self.work)
+        items: list[str] = []
         if failed:
             count = sum(one.count for one in failed)
-            items = [f"{number(one.count)} as {self.names(one.dn)} from {one.client}{_how(one.err)}" for one in failed]
-            first, *others = _first(items, 1)
-            self.page.packed("binds", [f"{number(count)} failed: {first}", *others], "bold")
+            first, *others = _first([self.failures(one) for one in grouped_failures(failed)], 1)
+            items = [f"{number(count)} failed: {first}", *others]
+        if items or clear:
+            self.page.packed("binds", [*items, *clear], "bold")
+
+    def failures(self, group: Failures) -> str:
+        """Return the failed BINDs of one account, or of one client that tried many."""
+        if group.of_client:
+            return f"{number(group.count)} from {group.name} as {number(len(group.accounts))} accounts"
+        clients = counted(len(group.clients), "client") if len(group.clients) > 1 else next(iter(group.clients))
+        err = group.errors.most_common(1)[0][0]
+        return f"{number(group.count)} as {self.names(group.name)} from {clients}{_how(err)}"
 
     def waits(self) -> None:
         """Print how long operations waited for a worker thread, from 1 % of their time on."""
@@ -216,7 +254,7 @@ def _how(err: int) -> str:
     return "" if err == WRONG_PASSWORD else f" ({named(err)})"
 
 
-def _what(etime: int, connections: int, total: int) -> str:
+def _what(etime: int, connections: int | None, total: int) -> str:
     """Return the share of search time of a client or account, or its number of connections."""
     if total and etime * 100 >= total:
         return f"{min(etime * 100 // total, 100)} %"

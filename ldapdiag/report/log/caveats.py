@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.log.omissions import omissions
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.report.log.quantities import duration
+from ldapdiag.report.log.times import far_records
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -21,7 +25,16 @@ CAPS = {
     "clients": "clients",
     "accounts": "accounts",
     "attribution": "combinations of filter, client and account",
-    "failures": "failed BINDs",
+    "targets": "targets of other operations",
+    "refused": "refused clients",
+    "clear_binds": "clients and DNs with BINDs in the clear",
+    "ciphers": "ciphers",
+    "results": "result codes",
+    "servers": "addresses of the server",
+    "instances": "servers",
+    "stopped": "codes with notes",
+    "pending": "operations at once",
+    "pages": "paged searches of a connection",
     "codes": "close codes",
     "notes": "notes",
     "not_indexed": "attributes without an index",
@@ -39,6 +52,9 @@ def caveats(read: ReadLog) -> Iterator[tuple[str, str]]:
     """Yield pairs of label and sentence."""
     work = read.workload
     segment = work.segment
+    if work.time_axis is not None:
+        for sentence in far_records(work.time_axis):
+            yield "times", sentence
     if segment.misread:
         sample = f"; first: {segment.samples[0].decode('utf-8', 'backslashreplace')}" if segment.samples else ""
         yield "not read", f"{number(segment.misread)} of {number(segment.lines)} lines not understood{sample}"
@@ -47,7 +63,10 @@ def caveats(read: ReadLog) -> Iterator[tuple[str, str]]:
         yield "lost", f"the log reports {lines}; their operations are not counted"
     if segment.caps_hit:
         names = ", ".join(CAPS.get(name, name) for name in segment.caps_hit)
-        yield "full", f"too many different {names}: the remaining ones are counted as 'other'; totals are exact"
+        yield "full", f"too many different {names}: the cheapest are counted as 'other'; totals are exact"
+        for one in islice(omissions(segment), ALIKE):
+            most = counted(one.most, one.unit, one.units) if one.unit else duration(one.most)
+            yield "", f"{one.what} that is not listed has at most {most}"
     if _in_whole_seconds(work):
         yield "clock", "durations in this log are whole seconds; shorter ones show as 0 s"
     if read.stopped:

@@ -37,6 +37,7 @@ class NumberTable:
         used = sum(self._widths) + len(GAP) * len(self._widths)
         self._bars = [bar(value, max(values), BAR) for value in values] if page.room - used - BAR > LEAST_NAME else []
         room = page.room - used - (BAR + 1 if self._bars else 0)
+        self._free = room
         self._room = room if room >= LEAST_NAME else 0
         self.deeper = 5 if page.room > NARROW else 1
         """Indentation of the lines that belong to a row."""
@@ -46,14 +47,21 @@ class NumberTable:
         cells = [column.rjust(width) for (column, _), width in zip(self._columns, self._widths, strict=True)]
         self.page.indented(self._row(cells, "", name if self._room else ""), "dim")
 
-    def row(self, place: int, name: str) -> None:
-        """Print a row, with its name beside the numbers if it fits, else below."""
+    def row(self, place: int, name: str, pictures: Sequence[str] = ()) -> str:
+        """Print a row, with its name beside the numbers if it fits, else below; and the first picture that fits there.
+
+        Return that picture.
+        """
         cells = [cells[place].rjust(width) for (_, cells), width in zip(self._columns, self._widths, strict=True)]
         name = neutral(name)
         beside = cell_len(name) <= self._room
-        self.page.row(self._row(cells, self._bars[place] if self._bars else "", name if beside else ""))
+        shown = name if beside else ""
+        picture = next((one for one in pictures if cell_len(shown) + len(GAP) + cell_len(one) <= self._free), "")
+        shown = GAP.join(filter(None, [shown, picture]))
+        self.page.row(self._row(cells, self._bars[place] if self._bars else "", shown))
         if not beside:
             self.page.indented(shortened(name, LINES * (self.page.room - self.deeper)), deeper=self.deeper)
+        return picture
 
     def _row(self, cells: Sequence[str], length: str, name: str) -> str:
         first, *others = cells

@@ -53,7 +53,7 @@ def _three(value: float) -> str:
 
 def percent(share: float) -> str:
     """Return a share in percent; a small one is <1 %, not 0 %."""
-    if 0 < share < 0.005:
+    if share > 0 and round(share * 100) == 0:
         return "<1 %"
     return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.workload import Workload
-from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialect import Scanner
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.log.selections import Wanted
+    from ldapdiag.analysis.log.workload import Workload
+    from ldapdiag.evidence.bundle import Gap
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.log.shown_operation import ShownOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +54,19 @@ class ReadLog:
     since: int | None = None
     until: int | None = None
     """The period selected: nanoseconds since 1970."""
+    wanted: Wanted | None = None
+    """The operations that were asked for; None: all."""
+    not_found: tuple[str, ...] = ()
+    """A sentence for each client or account asked for that is not in the logs."""
+    shown: tuple[ShownOperation, ...] = ()
+    """The slowest operations with their lines, the slowest first."""
     stopped: bool = False
     """Reading was interrupted before the end."""
+
+    @property
+    def is_selection(self) -> bool:
+        """Return whether some operations are not counted."""
+        return self.wanted is not None and self.wanted.restricts
 
     @property
     def scanner(self) -> Scanner:

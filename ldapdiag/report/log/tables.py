@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
+from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.report.charts import shortened
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.quantities import duration, percent
+from ldapdiag.report.log.sort import Sort
+from ldapdiag.report.log.times import course, pictures
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
 from ldapdiag.servers.close_reasons import CloseKind
@@ -26,23 +28,39 @@ MOST_CLOSES = 3
 WIDEST_NOTES = 9
 
 
-def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names: AccountNames) -> None:
-    """Print searches: a row of numbers each, and below it scope, base, account and client."""
+def print_searches(
+    page: Page, searches: Sequence[SearchGroup], top: int, names: AccountNames, sort: Sort, *, too_many: bool
+) -> None:
+    """Print searches: a row of numbers each, and below it scope, base, account and client.
+
+    `too_many`: not all clients and accounts are listed.
+    """
     shown = searches[:top]
     often = Counter(one.shape for one in searches)
+    times: Counter[str] = Counter()
+    for one in searches:
+        times[one.shape] += one.etime
     columns = [
         ("share", [percent(one.share) for one in shown]),
         ("time", [duration(one.etime) for one in shown]),
         ("count", [number(one.count) for one in shown]),
-        ("worst", [duration(one.slowest.etime) if one.slowest else "" for one in shown]),
+        _slowness(shown, sort),
         ("", [_notes(one) for one in shown]),
     ]
     table = NumberTable(page, columns, [one.etime for one in shown])
     table.header("filter")
     for place, search in enumerate(shown):
-        table.row(place, search.shape)
-        who = _main_requester(search.requesters, names)
-        parts = [_where(search), f"all bases: {who}" if often[search.shape] > 1 else who]
+        picture = table.row(place, search.shape, pictures(search.trend))
+        listed = sum(one.etime for one in search.requesters)
+        missing = max(times[search.shape] - listed, 0) if too_many else None
+        who = _main_requester(search.requesters, names, missing)
+        if not search.answered and not search.requesters:
+            who = "without result: client and account are not counted"
+        parts = [
+            _where(search),
+            f"all bases: {who}" if often[search.shape] > 1 else who,
+            *course(search.trend, picture),
+        ]
         for line in packed(parts, page.room - table.deeper):
             page.indented(line, "dim", deeper=table.deeper)
     rest = searches[top:]
@@ -51,8 +69,15 @@ def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names:
         page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in total")
 
 
+def _slowness(shown: Sequence[SearchGroup], sort: Sort) -> tuple[str, list[str]]:
+    """Return the column of the slowest search, or of the quantile that is sorted by."""
+    if sort is Sort.P99:
+        return "p99", [duration(one.etimes.p99) for one in shown]
+    return "worst", [duration(one.slowest.etime) if one.slowest else "" for one in shown]
+
+
 def print_requesters(page: Page, kind: str, requesters: Sequence[SearchTotals], top: int, total: int) -> None:
-    """Print clients or accounts by the time of their searches."""
+    """Print clients or accounts as ordered; connections that are not listed by name are in those of the rest."""
     shown = requesters[:top]
     if not shown:
         return
@@ -60,12 +85,16 @@ def print_requesters(page: Page, kind: str, requesters: Sequence[SearchTotals], 
         ("share", [percent(one.etime / total if total else 0) for one in shown]),
         ("time", [duration(one.etime) for one in shown]),
         ("searches", [number(one.count) for one in shown]),
-        ("connections", [number(one.connections) for one in shown]),
+        ("connections", ["" if one.connections is None else number(one.connections) for one in shown]),
     ]
     table = NumberTable(page, columns, [one.etime for one in shown])
     table.header(kind)
+    unlisted = any(one.connections is None for one in requesters)
     for place, one in enumerate(shown):
-        table.row(place, one.name)
+        rest = unlisted and one.name == OTHER_NAME
+        table.row(
+            place, f"{one.name}, with the connections of each {kind} that has no number here" if rest else one.name
+        )
     if len(requesters) > top:
         page.indented(f"and {number(len(requesters) - top)} more")
 
@@ -111,12 +140,15 @@ def _where(search: SearchGroup) -> str:
     return f"{search.scope} {search.base or 'root'}"
 
 
-def _main_requester(requesters: Sequence[Requester], names: AccountNames) -> str:
-    """Return the account and client with the most time, and the number of others."""
+def _main_requester(requesters: Sequence[Requester], names: AccountNames, missing: int | None) -> str:
+    """Return the account and client with the most time, and the number of others.
+
+    `missing`: nanoseconds of those that are not listed, because there were too many; None: all are listed.
+    """
     if not requesters:
-        return "client and account unknown"
+        return "client and account unknown" if missing is None else "too many clients and accounts to list"
     first, *others = requesters
-    total = sum(one.etime for one in requesters)
-    share = f" {percent(first.etime / total)}" if others and total else ""
+    total = sum(one.etime for one in requesters) + (missing or 0)
+    share = f" {percent(first.etime / total)}" if (others or missing) and total else ""
     more = f", {number(len(others))} more" if others else ""
-    return f"{names(first.account)} ({first.client}){share}{more}"
+    return f"{names(first.account)} ({first.client}){share}{more}{', others not listed' if missing else ''}"

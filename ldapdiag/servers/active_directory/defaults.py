@@ -7,6 +7,7 @@ learn.microsoft.com, "View and set LDAP policy in Active Directory by using Ntds
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
+from ldapdiag.servers.idle_enforcement import IdleRules
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. KB 315071: "If a connection comes in after the domain controller reaches this limit, the domain
@@ -15,13 +16,16 @@ controller drops another connection." New connections are not refused."""
 POOL_THREADS = 4
 """MaxPoolThreads, per processor."""
 
+IDLE = IdleRules(
+    needs_activity=UNDOCUMENTED,
+    reaches_open_connections=UNDOCUMENTED,
+    exempt=(),
+    exemption="MaxConnIdleTime applies to every connection to the domain controller; no account can be exempted.",
+)
+
 DEFAULTS = ProductDefaults(
     # MaxConnIdleTime.
     idle_timeout_seconds=always(900),
-    enforces_idle_only_under_activity=UNDOCUMENTED,
-    idle_timeout_reaches_open_connections=UNDOCUMENTED,
-    exempt_identities=(),
-    exemption="MaxConnIdleTime applies to every connection to the domain controller; no account can be exempted.",
     # Microsoft does not document it.
     sends_keepalives=UNDOCUMENTED,
     # No policy does.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.active_directory import remedies
-from ldapdiag.servers.active_directory.defaults import DEFAULTS
+from ldapdiag.servers.active_directory.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.product import Product
 
-PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, remedies=remedies)
+PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, idle_enforcement=IDLE, remedies=remedies)

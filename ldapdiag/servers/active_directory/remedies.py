@@ -11,7 +11,14 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
-from ldapdiag.servers.remedy_texts import MANY_THREADS, POOL_MUST_RECONNECT, STOPGAP, idle_for
+from ldapdiag.servers.remedy_texts import (
+    CLIENTS_ARE_REFUSED,
+    MANY_THREADS,
+    POOL_MUST_RECONNECT,
+    SECURE_BINDS,
+    STOPGAP,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -151,5 +158,24 @@ def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Re
         risk=MANY_THREADS,
         undo=setting(server, "MaxPoolThreads", POOL_THREADS if current is None else current),
         verify=shown(server),
+        family=Family.AD,
+    )
+
+
+def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
+    """Advise LDAP signing, without which a domain controller refuses simple BINDs without TLS."""
+    del version  # the same in every version
+    return Remedy(
+        title=SECURE_BINDS,
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.ADVICE,
+        text="Require LDAP signing in the policy of all domain controllers: 'Domain controller: LDAP server signing "
+        "requirements' (LDAPServerIntegrity = 2). Before that, event 2889 of the Directory Service log names the "
+        "clients that will be refused ('16 LDAP Interface Events' = 2).",
+        changes="A simple BIND needs TLS, and a SASL BIND signing or TLS; others get strongerAuthRequired (8).",
+        risk=f"{CLIENTS_ARE_REFUSED} SASL clients without signing are refused, too.",
+        undo="Set the policy to None (LDAPServerIntegrity = 1).",
+        verify=r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters /v LDAPServerIntegrity",
         family=Family.AD,
     )

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import ProductDefaults, by_version
+from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
 
-DEFAULTS = ProductDefaults(
-    # nsslapd-idletimeout. Ticket 50329 (April 2019): 3600 from branch 1.4.1 on; before, SLAPD_DEFAULT_IDLE_TIMEOUT was
-    # 0. An upgraded instance keeps its old value.
-    idle_timeout_seconds=by_version(((), 0), ((1, 4, 1), 3600)),
+IDLE = IdleRules(
     # Issue #6004: handle_pr_read_ready() compared times only after poll() returned an event. From 1.3.4 to 1.4
     # nunc-stans, where enabled, had timers of its own. Pull request #6005 (December 2023) checks all connections every
     # second: it is in the changelog of 3.0.1 and not in those of 2.4.5 and 2.4.6. It was backported to 1.4.3 (#6569,
     # February 2025) and requested for 2.4 in RHEL 9.4 (RHEL-17511), in releases that no source names. Each branch is
     # True up to its last release that is known to precede the fix (release notes on port389.org). Measured with 2.3.1:
     # still open after 15 s under a limit of 3 s, closed when another client searched.
-    enforces_idle_only_under_activity=by_version(
+    needs_activity=by_version(
         ((), True),
         ((1, 3, 4), None),
         ((2, 0), True),
@@ -32,10 +30,24 @@ DEFAULTS = ProductDefaults(
     # daemon.c, handle_new_connection(): a connection copies c_idletimeout when it is accepted and again when it binds;
     # so in the sources of 1.3.4 (2015) and of 2.3 and 2.4 (2023). Older and newer sources were not read. Measured with
     # 2.3.1: connections opened under 0 and under 3600 outlive a limit lowered to 3 s.
-    idle_timeout_reaches_open_connections=by_version(((1, 3, 4), False), ((2, 5), None)),
+    reaches_open_connections=by_version(((1, 3, 4), False), ((2, 5), None)),
     # Issue #6004, comment of 2023-12-06: no limit applies to the root DN. Measured with 2.3.1.
-    exempt_identities=("cn=Directory Manager",),
+    exempt=("cn=Directory Manager",),
     exemption="Connections bound as Directory Manager are never closed for being idle.",
+    # daemon.c, daemon_register_reslimits(). Measured with 2.3.1.
+    account_attribute="nsIdleTimeout",
+    # handle_pr_read_ready(): `curtime - c_idlesince >= c_idletimeout`, both whole seconds, in the sources of 1.3.4 to
+    # 2.4; so a connection may be closed up to a second early.
+    early_seconds=by_version(((1, 3, 4), 1.0)),
+    # check_idletimeout() runs every second (pull request #6005). Where the server is built with epoll (pull request
+    # #6924, August 2025), a timer of each connection replaces it.
+    late=by_version(((3, 0, 1), Lateness(seconds=1.0))),
+)
+
+DEFAULTS = ProductDefaults(
+    # nsslapd-idletimeout. Ticket 50329 (April 2019): 3600 from branch 1.4.1 on; before, SLAPD_DEFAULT_IDLE_TIMEOUT was
+    # 0. An upgraded instance keeps its old value.
+    idle_timeout_seconds=by_version(((), 0), ((1, 4, 1), 3600)),
     # Ticket 191 (2012), in 1.2.11.
     sends_keepalives=by_version(((), False), ((1, 2, 11), True)),
     # nsslapd-tcp-keepalive-time. Issue #5048 is in the release notes of 2.0.15 and 2.1.1 (March 2022) and was never

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, vlv_remedies
-from ldapdiag.servers.ds389.defaults import DEFAULTS
+from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
 from ldapdiag.servers.ds389.scan_limits import longest_list
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
@@ -13,6 +13,7 @@ from ldapdiag.servers.product import Product
 PRODUCT = Product(
     family=Family.DS389,
     defaults=DEFAULTS,
+    idle_enforcement=IDLE,
     remedies=remedies,
     candidates=candidates,
     index_remedies=index_remedies,

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.ds389.defaults import DEFAULTS
+from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.remedy_texts import (
+    CLIENTS_ARE_REFUSED,
     EXEMPT_ENTRIES,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
     POOL_MUST_RECONNECT,
+    SECURE_BINDS,
     SHOW_BACKLOG,
     STOPGAP,
     backlog_of,
@@ -30,22 +32,21 @@ if TYPE_CHECKING:
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
-ACCOUNT_LIMIT = AccountIdleLimit(
-    family=Family.DS389, attribute="nsIdleTimeout", never=-1, exempt=DEFAULTS.exempt_identities
-)
+ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DS389, attribute=IDLE.account_attribute, never=-1, exempt=IDLE.exempt)
 
 
 def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set nsslapd-idletimeout. Without a former value, the undo restores the version's default."""
-    changes = f"{idle_for(seconds)}; their clients receive a FIN."
-    reaches = DEFAULTS.idle_timeout_reaches_open_connections.at(version)
+    enforcement = IDLE.at(version)
+    changes = f"{idle_for(seconds, enforcement.latest(seconds))}; their clients receive a FIN."
+    reaches = enforcement.reaches_open_connections
     if reaches is not True:
         changes += (
             " A connection copies its limit when it is opened and when it binds, so those that are open now "
             f"{'keep' if reaches is False else 'may keep'} the old one: close them by keepalive, with ss -K on the "
             "server, or by a restart."
         )
-    if DEFAULTS.enforces_idle_only_under_activity.at(version):
+    if enforcement.needs_activity:
         changes += " This version checks idle times only when another connection is active (issue #6004)."
     return Remedy(
         title=f"Set the idle timeout to {seconds:,} s",
@@ -155,4 +156,26 @@ def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Re
         verify=shown(server, "nsslapd-threadnumber"),
         family=Family.DS389,
         needs=Needs.RESTART,
+    )
+
+
+def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
+    """Set nsslapd-require-secure-binds; it applies to the next BIND, so the commands themselves bind over TLS."""
+    del version  # the same in every version
+    head = ("dn: cn=config", "changetype: modify", "replace: nsslapd-require-secure-binds")
+    return Remedy(
+        title=SECURE_BINDS,
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=modify(server, *head, "nsslapd-require-secure-binds: on", secure=True),
+        changes=(
+            "A simple BIND with a password needs TLS, StartTLS or ldapi; others get confidentialityRequired (13). "
+            "Anonymous BINDs stay possible, and SASL PLAIN is not covered: leave it out of "
+            "nsslapd-allowed-sasl-mechanisms."
+        ),
+        risk=f"{CLIENTS_ARE_REFUSED} So is the undo, unless it uses TLS or ldapi.",
+        undo=modify(server, *head, "nsslapd-require-secure-binds: off", secure=True),
+        verify=shown(server, "nsslapd-require-secure-binds", secure=True),
+        family=Family.DS389,
     )

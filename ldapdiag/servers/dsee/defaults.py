@@ -6,17 +6,23 @@ They are the same from 5.2 to 11g, so they apply to an unknown version too.
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
+from ldapdiag.servers.idle_enforcement import IdleRules
+
+IDLE = IdleRules(
+    # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.
+    needs_activity=UNDOCUMENTED,
+    reaches_open_connections=UNDOCUMENTED,
+    # Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user".
+    exempt=("cn=Directory Manager",),
+    exemption="Connections bound as Directory Manager are never closed for being idle.",
+    # Sun 820-2488, table 6-1.
+    account_attribute="nsIdleTimeout",
+)
 
 DEFAULTS = ProductDefaults(
     # nsslapd-idletimeout (dsconf: idle-timeout, where 0 is `none`). Sun ONE Tuning Guide 2003, table 9-1: "By default,
     # no time limit is set"; Oracle E28967: 0.
     idle_timeout_seconds=always(0),
-    # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.
-    enforces_idle_only_under_activity=UNDOCUMENTED,
-    idle_timeout_reaches_open_connections=UNDOCUMENTED,
-    # Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user".
-    exempt_identities=("cn=Directory Manager",),
-    exemption="Connections bound as Directory Manager are never closed for being idle.",
     # Not documented; the timers in a socket table show it.
     sends_keepalives=UNDOCUMENTED,
     # No version documents such a setting.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsee import candidates, index_remedies, remedies
-from ldapdiag.servers.dsee.defaults import DEFAULTS
+from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
     family=Family.DSEE,
     defaults=DEFAULTS,
+    idle_enforcement=IDLE,
     remedies=remedies,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,

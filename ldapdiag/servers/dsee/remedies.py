@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.dsee.defaults import DEFAULTS
+from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.host_remedies import kernel_keepalive
 from ldapdiag.servers.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.remedy_texts import (
@@ -38,9 +38,7 @@ ATTRIBUTES = {
 """Properties of dsconf, and their attributes in cn=config."""
 RESTART = "dsadm restart INSTANCE_PATH"
 WHERE_IT_IS = "INSTANCE_PATH is the directory of the instance: 'dsconf info' shows it."
-ACCOUNT_LIMIT = AccountIdleLimit(
-    family=Family.DSEE, attribute="nsIdleTimeout", never=-1, exempt=DEFAULTS.exempt_identities
-)
+ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DSEE, attribute=IDLE.account_attribute, never=-1, exempt=IDLE.exempt)
 
 
 def setting(server: ServerAddress, name: str, value: int, version: Version = ()) -> str:
@@ -164,6 +162,25 @@ def _at_next_start(
         risk=risk,
         undo="\n".join([setting(server, name, former, version), RESTART]),
         verify=show_setting(server, name, version),
+        family=Family.DSEE,
+        needs=Needs.RESTART,
+    )
+
+
+def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
+    """Advise to close the port without TLS: the server has no setting for BINDs alone."""
+    del version  # the same in every version
+    return Remedy(
+        title="Close the port without TLS",
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.ADVICE,
+        text="The server has no setting for BINDs alone. When all clients use LDAPS: "
+        "dsconf set-server-prop ldap-port:disabled, over the secure port, then dsadm restart.",
+        changes="Only the LDAPS port is left: neither anonymous clients nor StartTLS can use the other one any more.",
+        risk="Every client of the port without TLS is cut off, monitoring and replication included.",
+        undo="dsconf set-server-prop ldap-port:389, then dsadm restart.",
+        verify="dsconf get-server-prop ldap-port ldap-secure-port",
         family=Family.DSEE,
         needs=Needs.RESTART,
     )

@@ -7,24 +7,31 @@ version 4 only where the others may differ.
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
+from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
+
+IDLE = IdleRules(
+    # OpenDJ issue 697 (July 2026): the setting is never passed on. Measured with 4.10.1: no connection is closed under
+    # 3 s; one of an account with ds-rlim-idle-time-limit: 3 is, after 3.1 s. Which release of 5 has the fix is unknown.
+    ignored=by_version(((4,), "this version ignores idle-time-limit (OpenDJ issue 697)"), ((4, 10, 2), None)),
+    # IdleTimeLimitThread has a timer of its own. Measured with 4.10.1: closed after 3.1 s, no other client.
+    needs_activity=by_version(((4,), False), ((5,), None)),
+    # A connection copies its limit when it is opened and when it binds (issue 697). Measured with 4.10.1: a new limit
+    # of an account does not reach its open connections.
+    reaches_open_connections=by_version(((4,), False), ((5,), None)),
+    # The entry has ds-rlim-idle-time-limit: 0 in the config.ldif that setup writes. Measured with 4.10.1: never closed.
+    exempt=("cn=Directory Manager", "cn=Directory Manager,cn=Root DNs,cn=config"),
+    exemption="Connections bound as Directory Manager are never closed for being idle.",
+    account_attribute="ds-rlim-idle-time-limit",
+    # IdleTimeLimitThread counts milliseconds. It sleeps until the next connection is due, 5 s at most: one that is
+    # opened meanwhile with a shorter limit waits for the rest of them. So in the sources of OpenDS 2 and OpenDJ 2 to 4.
+    early_seconds=by_version(((2,), 0.0), ((5,), None)),
+    late=by_version(((2,), Lateness(seconds=5.0)), ((5,), None)),
+)
 
 DEFAULTS = ProductDefaults(
     # idle-time-limit. Oracle 820-6170 (OpenDS), E27801 (OUD), the config.ldif of OpenDJ, PingDS 8 configuration
     # reference: 0 seconds.
     idle_timeout_seconds=always(0),
-    # OpenDJ issue 697 (July 2026): the setting is never passed on. Measured with 4.10.1: no connection is closed under
-    # 3 s; one of an account with ds-rlim-idle-time-limit: 3 is, after 3.1 s. Which release of 5 has the fix is unknown.
-    idle_timeout_ignored=by_version(
-        ((4,), "this version ignores idle-time-limit (OpenDJ issue 697)"), ((4, 10, 2), None)
-    ),
-    # IdleTimeLimitThread has a timer of its own. Measured with 4.10.1: closed after 3.1 s, no other client.
-    enforces_idle_only_under_activity=by_version(((4,), False), ((5,), None)),
-    # A connection copies its limit when it is opened and when it binds (issue 697). Measured with 4.10.1: a new limit
-    # of an account does not reach its open connections.
-    idle_timeout_reaches_open_connections=by_version(((4,), False), ((5,), None)),
-    # The entry has ds-rlim-idle-time-limit: 0 in the config.ldif that setup writes. Measured with 4.10.1: never closed.
-    exempt_identities=("cn=Directory Manager", "cn=Directory Manager,cn=Root DNs,cn=config"),
-    exemption="Connections bound as Directory Manager are never closed for being idle.",
     # use-tcp-keep-alive of a connection handler: true.
     sends_keepalives=YES,
     # There is no such property.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opendj import candidates, index_remedies, remedies
-from ldapdiag.servers.opendj.defaults import DEFAULTS
+from ldapdiag.servers.opendj.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.opends_candidates import longest_list
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
     family=Family.OPENDJ,
     defaults=DEFAULTS,
+    idle_enforcement=IDLE,
     remedies=remedies,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,

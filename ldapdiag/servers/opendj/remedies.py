@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
+from ldapdiag.servers.dsconfig import DEFAULT_POLICY, HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER, host
-from ldapdiag.servers.opendj.defaults import DEFAULTS
+from ldapdiag.servers.opendj.defaults import IDLE
 from ldapdiag.servers.remedy_texts import (
+    CLIENTS_ARE_REFUSED,
     EXEMPT_ACCOUNTS,
     KEEPALIVE_OF_HANDLERS,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
     POOL_MUST_RECONNECT,
+    SECURE_BINDS,
     STOPGAP,
     idle_for,
 )
@@ -31,9 +33,7 @@ ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"
 RESTART = "systemctl restart opendj"
 VIRTUAL = '--name "Idle time limit"'
-ACCOUNT_LIMIT = AccountIdleLimit(
-    family=Family.OPENDJ, attribute="ds-rlim-idle-time-limit", never=0, exempt=DEFAULTS.exempt_identities
-)
+ACCOUNT_LIMIT = AccountIdleLimit(family=Family.OPENDJ, attribute=IDLE.account_attribute, never=0, exempt=IDLE.exempt)
 
 
 def manager(version: Version) -> str:
@@ -50,7 +50,7 @@ def dsconfig(server: ServerAddress, version: Version = ()) -> Dsconfig:
 
 def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-time-limit, or a limit for every account where the version ignores that setting."""
-    if why := DEFAULTS.idle_timeout_ignored.at(version):
+    if why := IDLE.ignored.at(version):
         return _limit_every_account(server, seconds, why, version)
     tool = dsconfig(server, version)
     doubtful = version[:1] in {(), (4,), (5,)}
@@ -61,8 +61,9 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
         changes=(
-            f"{idle_for(seconds)}; their clients receive a notice of disconnection. A connection copies its limit when "
-            "it is opened and when it binds, so those that are open now may keep the old one. "
+            f"{idle_for(seconds, IDLE.at(version).latest(seconds))}; their clients receive a notice of disconnection. "
+            "A connection copies its limit when it is opened and when it binds, so those that are open now may keep "
+            "the old one. "
             + ("OpenDJ before the fix of its issue 697 (July 2026) ignores the setting. " if doubtful else "")
             + PASSWORD_HINT
         ),
@@ -70,7 +71,7 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
         verify=tool.show("global-configuration", "idle-time-limit"),
         family=Family.OPENDJ,
-        needs=Needs.NONE if DEFAULTS.idle_timeout_reaches_open_connections.at(version) else Needs.RECONNECT,
+        needs=Needs.NONE if IDLE.reaches_open_connections.at(version) else Needs.RECONNECT,
     )
 
 
@@ -175,5 +176,25 @@ def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Re
         risk=MANY_THREADS,
         undo=tool.restore("work-queue", "num-worker-threads", current),
         verify=tool.show("work-queue", "num-worker-threads"),
+        family=Family.OPENDJ,
+    )
+
+
+def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
+    """Set require-secure-authentication of the default password policy."""
+    tool = dsconfig(server, version)
+    return Remedy(
+        title=SECURE_BINDS,
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=tool.set("password-policy", "require-secure-authentication:true", component=DEFAULT_POLICY),
+        changes=(
+            "Accounts of the default password policy need TLS or StartTLS to bind with a password. Every other policy, "
+            f"as that of root users, has a setting of its own. {PASSWORD_HINT}"
+        ),
+        risk=CLIENTS_ARE_REFUSED,
+        undo=tool.set("password-policy", "require-secure-authentication:false", component=DEFAULT_POLICY),
+        verify=tool.show("password-policy", "require-secure-authentication", component=DEFAULT_POLICY),
         family=Family.OPENDJ,
     )

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
+from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
 
-DEFAULTS = ProductDefaults(
-    # olcIdleTimeout. slapd-config(5) and slapd.conf(5), every version: "The default is 0."
-    idle_timeout_seconds=always(0),
+IDLE = IdleRules(
     # slapd_daemon_task() limits its wait to the idle timeout. Measured with 2.5.13: closed in time, no other client.
-    enforces_idle_only_under_activity=NO,
+    needs_activity=NO,
     # connections_timeout_idle() reads global_idletimeout each time. Measured with 2.5.13: a change from 0 to 2 s closed
     # an open connection at once.
-    idle_timeout_reaches_open_connections=YES,
+    reaches_open_connections=YES,
     # connections_timeout_idle() in connection.c does not look at the bind DN. Measured with 2.5.13: rootdn is closed.
-    exempt_identities=(),
+    exempt=(),
     exemption=(
         "The only exempt connections are those with an operation in progress (the persistent search of a syncrepl "
         "consumer)."
     ),
+    # connections_timeout_idle(): closed when `c_activitytime + idletimeout < now`, all whole seconds: never early, and
+    # up to a second late for that.
+    early_seconds=always(0.0),
+    # slapd_daemon_task(), SLAPD_IDLE_CHECK_LIMIT 4, the same in the sources of 2.4 and 2.6: its wait ends at the latest
+    # after a quarter of the timeout, and it looks for idle connections when more than a quarter, in whole seconds, has
+    # passed since it last did. So a quiet slapd does so every second time: after half of the timeout.
+    late=always(Lateness(seconds=2.0, share=0.5)),
+)
+
+DEFAULTS = ProductDefaults(
+    # olcIdleTimeout. slapd-config(5) and slapd.conf(5), every version: "The default is 0."
+    idle_timeout_seconds=always(0),
     # daemon.c, slap_listener().
     sends_keepalives=YES,
     sets_keepalive_time=NO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.openldap import candidates, index_remedies, remedies
-from ldapdiag.servers.openldap.defaults import DEFAULTS
+from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -12,6 +12,7 @@ from ldapdiag.servers.product import Product
 PRODUCT = Product(
     family=Family.OPENLDAP,
     defaults=DEFAULTS,
+    idle_enforcement=IDLE,
     remedies=remedies,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,

@@ -8,8 +8,17 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import as_root
-from ldapdiag.servers.openldap.defaults import DEFAULTS
-from ldapdiag.servers.remedy_texts import LONG_QUEUE, MANY_THREADS, POOL_MUST_RECONNECT, SHOW_BACKLOG, STOPGAP, idle_for
+from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
+from ldapdiag.servers.remedy_texts import (
+    CLIENTS_ARE_REFUSED,
+    LONG_QUEUE,
+    MANY_THREADS,
+    POOL_MUST_RECONNECT,
+    SECURE_BINDS,
+    SHOW_BACKLOG,
+    STOPGAP,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
@@ -20,14 +29,14 @@ UNIT = "slapd.service"
 RESTART = "systemctl restart slapd"
 
 
-def modify(server: ServerAddress, *ldif: str) -> str:
+def modify(server: ServerAddress, *ldif: str, secure: bool = False) -> str:
     """Return an ldapmodify command with its LDIF."""
-    return here_document(as_root("ldapmodify", server), *ldif)
+    return here_document(as_root("ldapmodify", server, secure=secure), *ldif)
 
 
-def shown(server: ServerAddress, attribute: str) -> str:
+def shown(server: ServerAddress, attribute: str, *, secure: bool = False) -> str:
     """Return an ldapsearch command that shows one setting of cn=config."""
-    return f"{as_root('ldapsearch', server)} -LLL -b cn=config -s base {attribute}"
+    return f"{as_root('ldapsearch', server, secure=secure)} -LLL -b cn=config -s base {attribute}"
 
 
 def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
@@ -39,7 +48,8 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         kind=RemedyKind.SHELL,
         text=modify(server, *ldif_replace("olcIdleTimeout", seconds)),
         changes=(
-            f"{idle_for(seconds)}, those that are open now included; their clients receive a FIN. "
+            f"{idle_for(seconds, IDLE.at(version).latest(seconds))}, those that are open now included; their clients "
+            "receive a FIN. "
             f"Without cn=config: add the line 'idletimeout {seconds}' to slapd.conf and restart slapd."
         ),
         risk=(
@@ -125,5 +135,33 @@ def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Re
         risk=MANY_THREADS,
         undo=modify(server, *ldif_replace("olcThreads", DEFAULTS.threads.at(()) if current is None else current)),
         verify=shown(server, "olcThreads"),
+        family=Family.OPENLDAP,
+    )
+
+
+def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
+    """Add a security strength factor for simple BINDs; ldapi has 71 (olcLocalSSF), TLS at least 128.
+
+    Measured with 2.5.13: slapd deletes no single value of olcSecurity, and the last value of a factor applies.
+    """
+    del version  # the same in every version
+    head = ("dn: cn=config", "changetype: modify", "add: olcSecurity")
+    return Remedy(
+        title=SECURE_BINDS,
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=modify(server, *head, "olcSecurity: simple_bind=71", secure=True),
+        changes=(
+            "A simple BIND needs TLS, StartTLS or ldapi; others get confidentialityRequired (13). Anonymous BINDs stay "
+            "possible. SASL PLAIN is refused without TLS while olcSaslSecProps contains noplain, its default. "
+            "Without cn=config: add the line 'security simple_bind=71' to slapd.conf and restart slapd."
+        ),
+        risk=(
+            f"{CLIENTS_ARE_REFUSED} Replication and chaining that bind in the clear (syncrepl, back-ldap) are clients, "
+            "too."
+        ),
+        undo=modify(server, *head, "olcSecurity: simple_bind=0", secure=True),
+        verify=shown(server, "olcSecurity", secure=True),
         family=Family.OPENLDAP,
     )

@@ -6,16 +6,21 @@ Where that was not available, the default is that of OpenDS, from which it deriv
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
+from ldapdiag.servers.idle_enforcement import IdleRules
+
+IDLE = IdleRules(
+    needs_activity=UNDOCUMENTED,
+    # The limit of a client connection policy is known not to reach open connections; the global one may.
+    reaches_open_connections=UNDOCUMENTED,
+    exempt=(),
+    exemption="The lower limit of a client connection policy applies to all its clients, root accounts included.",
+    account_attribute="ds-rlim-idle-time-limit",
+)
 
 DEFAULTS = ProductDefaults(
     # idle-time-limit. OpenDS (Oracle 820-6170): 0 seconds. Ping's reference has the property; the page with its default
     # was not read.
     idle_timeout_seconds=always(0),
-    enforces_idle_only_under_activity=UNDOCUMENTED,
-    # The limit of a client connection policy is known not to reach open connections; the global one may.
-    idle_timeout_reaches_open_connections=UNDOCUMENTED,
-    exempt_identities=(),
-    exemption="The lower limit of a client connection policy applies to all its clients, root accounts included.",
     # use-tcp-keep-alive of a connection handler. OpenDS (Oracle 821-0507): true. Ping's reference has the property; the
     # page with its default was not read.
     sends_keepalives=YES,

@@ -6,12 +6,13 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opends_candidates import longest_list
 from ldapdiag.servers.ping import candidates, index_remedies, remedies
-from ldapdiag.servers.ping.defaults import DEFAULTS
+from ldapdiag.servers.ping.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
     family=Family.PING,
     defaults=DEFAULTS,
+    idle_enforcement=IDLE,
     remedies=remedies,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import PassedOver
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.compressed import compression_of, name_within
+from ldapdiag.sources.files.enveloped import without_envelopes
 from ldapdiag.sources.files.input import HEAD_BYTES, Input, in_file, moment_of
 from ldapdiag.sources.files.layers import Buffered, Lost, Rejoined, decompressing
 from ldapdiag.sources.files.tar import DamagedError, is_tar, members
@@ -33,7 +34,7 @@ FILES_OF_A_HOST = 10
 
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
-    """Yield the inputs in a file: itself, decompressed if it is compressed; `archive` yields those in a tar.
+    """Yield the inputs in a file: itself, without compression and envelopes; `archive` yields those in a tar.
 
     OSError propagates to the caller.
     """
@@ -49,7 +50,7 @@ def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iter
     elif compression_of(inner.head):
         yield PassedOver(target=outer.label, reason="is compressed twice; decompress it first")
     else:
-        yield inner
+        yield without_envelopes(inner)
 
 
 def nested(archive: Input) -> Iterator[PassedOver]:

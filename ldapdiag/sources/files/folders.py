@@ -11,12 +11,14 @@ import stat
 from collections import deque
 from dataclasses import dataclass, field
 from heapq import nsmallest
+from math import inf
 from os import DirEntry, scandir, stat_result
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.sources.files.archives import MOST_FILES
+from ldapdiag.sources.files.input import moment_of
 from ldapdiag.sources.files.unreadable import legible, unreadable
 
 if TYPE_CHECKING:
@@ -54,10 +56,12 @@ def contents(folder: Path) -> Iterator[RegularFile | Gap | PassedOver]:
     every: list[_Placed | _PlacedFile] = [*files, *survey.others]
     yield from (one.found for one in sorted(every, key=lambda one: one.names))
     if survey.number > MOST_FILES:
-        left_out = survey.number - MOST_FILES
+        newest = f"all but the newest {MOST_FILES:,} are ignored ({survey.number - MOST_FILES:,}"
+        times = (moment_of(seconds) for seconds in (survey.oldest, min(one.found.status.st_mtime for one in files)))
+        changed = " and ".join(f"{time:%Y-%m-%d %H:%M}" if time else "1970" for time in times)
         yield Gap(
             target=legible(folder),
-            reason=f"contains {survey.number:,} files; all but the newest {MOST_FILES:,} are ignored ({left_out:,})",
+            reason=f"contains {survey.number:,} files; {newest}, last changed between {changed} UTC)",
             how="name the files, or a folder with the evidence of this incident alone",
         )
     if survey.waiting:
@@ -83,6 +87,8 @@ class _Survey:
     """Everything that is no regular file, MOST_FILES at most."""
     number: int = 0
     """Regular files seen."""
+    oldest: float = inf
+    """The time of their earliest last change, seconds since 1970."""
     waiting: deque[tuple[Path, tuple[str, ...]]] = field(default_factory=deque)
     _links: deque[tuple[Path, tuple[str, ...]]] = field(default_factory=deque)
     _seen: set[tuple[int, int]] = field(default_factory=set)
@@ -124,6 +130,7 @@ class _Survey:
             return
         if stat.S_ISREG(status.st_mode):
             self.number += 1
+            self.oldest = min(self.oldest, status.st_mtime)
             yield _PlacedFile(names, RegularFile(entry.path, folder, status))
         elif reason := _unfollowed(entry, status, folder, resolved, depth=len(names)):
             self._add(names, reason)

@@ -15,6 +15,7 @@ from ldapdiag.sources.files.layers import Opened, Rejoined, without
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ldapdiag.evidence.log.envelope import Envelope
     from ldapdiag.evidence.origin import Fact, Span
     from ldapdiag.sources.files.compressed import Readable
     from ldapdiag.sources.files.layers import Layer
@@ -29,6 +30,14 @@ HELD_BYTES = 64 << 20
 
 MOST_BYTES = 1 << 40
 """Limit of decompressed bytes of an input without a budget: it only ends endless input, as logs are streamed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """Lines of a local file in envelopes. Whole lines of it are decoded without those before them."""
+
+    file_range: FileRange
+    envelopes: tuple[Envelope, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +56,8 @@ class Input:
     """Applied in order, from the file to the content of the input."""
     file_range: FileRange | None = None
     """The location of its content in a local file; None if that is decompressed, in memory or in a stream."""
+    carrier: Carrier | None = field(default=None, repr=False)
+    """The location of the lines in a local file that contain its lines in envelopes; else None."""
     spool: Spool | None = field(default=None, repr=False)
     """The spool of standard input or a pipe."""
     head: bytes = field(default=b"", repr=False)

@@ -42,6 +42,11 @@ class Spool:
         """Keep all further data up to SPOOLED_BYTES: the stream will be read more than once."""
         self._most = SPOOLED_BYTES
 
+    @staticmethod
+    def always_keeps(end: int) -> bool:
+        """Return whether the bytes before an offset can always be read again."""
+        return end <= KEPT_BYTES
+
     def open(self) -> SpoolReader:
         """Return a stream of the data from the first byte on. OSError propagates to the caller."""
         with self._lock:

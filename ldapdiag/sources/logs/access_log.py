@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import merge, reset_counts, start
+from ldapdiag.evidence.log.merge import start
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of, shrunk
-from ldapdiag.sources.logs.following import Tail, tail_of
 from ldapdiag.sources.logs.interleaving import remark
-from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.records import too_long
 from ldapdiag.sources.logs.scanners import Scanners
 from ldapdiag.sources.logs.scanning import ChunkError
@@ -29,6 +28,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.selection import Selection
+    from ldapdiag.evidence.log.shown_operation import ShownOperation
+    from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.scanning import Scanned, Scanning
@@ -77,6 +79,8 @@ class ReadStream:
     """The parts that could not be read."""
     truncated: list[Gap] = field(default_factory=list)
     """The files that end early or became shorter; `notes` has a sentence for each of them."""
+    shown: tuple[ShownOperation, ...] = ()
+    """The slowest operations with their lines, where a selection asks for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,42 +92,59 @@ class LogReading:
     """The inputs that were not read, with the reasons."""
     stopped: bool
     """True if reading was stopped early; the records read until then are included."""
+    period: Period = field(default_factory=Period)
+    """The period that was read."""
     waits: bool = False
     """True if no file has a record yet, but one can be followed until it has."""
 
 
-def read(
+def read(  # noqa: PLR0913  one for each option of the command
     named: Sequence[str],
     *,
     workers: int | None = None,
     meter: Meter = NO_METER,
-    period: Period | None = None,
+    period: AskedPeriod | None = None,
     zone: tzinfo | None = None,
     stop: Event | None = None,
     scanner: Scanner | None = None,
+    selection: Selection | None = None,
 ) -> LogReading:
     """Read the access logs that the operator named.
 
     `workers` is the number of processes or threads (None: one per core). `scanner` selects the scanner (None: the
     native one if it is installed and supports the dialect). Raise NoNativeError if the native scanner is requested and
-    not usable.
+    not usable. With a `selection` only the operations that it takes are counted, by the reference scanner in one
+    process.
     """
     stop = stop or Event()
     found = list(find_logs(named, zone))
-    streams = streams_of(_logs(found))
-    done = _read_streams(streams, workers, meter, period, stop, scanner)
+    streams = streams_of(logs_among(found))
+    within = None if period is None else _within(period, streams, stop)
+    if selection is None:
+        done = read_streams(streams, workers, meter, within, stop, scanner)
+    else:
+        meter.begin(_total([file for stream in streams for file in stream.files]))
+        done = tuple(read_selected(stream, selection, meter, within, stop) for stream in streams)
     return LogReading(
         streams=done,
+        period=within or Period(),
         not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
         stopped=stop.is_set(),
     )
 
 
-def _logs(found: Sequence[LogFile | NotALog]) -> list[LogFile]:
+def _within(asked: AskedPeriod, streams: Sequence[Stream], stop: Event) -> Period | None:
+    from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415  import late: most logs are read whole
+
+    return period_of(asked, streams, stop)
+
+
+def logs_among(found: Sequence[LogFile | NotALog]) -> list[LogFile]:
+    """Return the logs without the inputs that are none."""
     return [one for one in found if isinstance(one, LogFile)]
 
 
-def _read_streams(
+def read_streams(
     streams: Sequence[Stream],
     workers: int | None,
     meter: Meter,
@@ -131,6 +152,7 @@ def _read_streams(
     stop: Event,
     scanner: Scanner | None,
 ) -> tuple[ReadStream, ...]:
+    """Scan the streams, one after the other."""
     files = [file for stream in streams for file in stream.files]
     meter.begin(_total(files))
     with _no_cycles(), Scanners(files, workers, scanner) as scanners:
@@ -149,75 +171,6 @@ def _no_cycles() -> Iterator[None]:
             gc.enable()
 
 
-def follow(
-    named: Sequence[str],
-    *,
-    workers: int | None = None,
-    meter: Meter = NO_METER,
-    zone: tzinfo | None = None,
-    stop: Event,
-    every: float = 0.5,
-    scanner: Scanner | None = None,
-) -> Iterator[LogReading]:
-    """Read the existing records, then follow the logs; yield the same reading after each addition, until `stop` is set.
-
-    The last file of each stream is polled every `every` seconds. The yielded reading keeps growing: call finish on a
-    copy. Pipes, archives and compressed files are read once. If no file has a record yet but one may get one, the first
-    reading has `waits` set, and the next one follows when a record has been written.
-    """
-    found = list(find_logs(named, zone))
-    if not _logs(found) and any(isinstance(one, NotYet) for one in found):
-        not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-        yield LogReading(streams=(), not_logs=not_logs, stopped=False, waits=True)
-        while not _logs(found):
-            if stop.wait(every):
-                return
-            found = list(find_logs(named, zone))
-    not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-    streams = streams_of(_logs(found))
-    tails: dict[int, Tail] = {}
-    for number, stream in enumerate(streams):
-        if followed := tail_of(stream.files[-1]):
-            stream.files[-1], tails[number] = followed
-    try:
-        done = _read_streams(streams, workers, meter, None, stop, scanner)
-        _close_files(streams)
-        reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
-        yield reading
-        while tails and not stop.wait(every):
-            grown = [_added(done[number], tail) for number, tail in tails.items()]
-            if any(grown):
-                yield reading
-    finally:
-        for tail in tails.values():
-            tail.close()
-
-
-def _close_files(streams: Sequence[Stream]) -> None:
-    """Close the files that were read, except those that are followed: an open file keeps its disk space."""
-    for stream in streams:
-        for file in stream.files:
-            if file.input.file_range is not None:
-                file.input.file_range.files.clear()
-
-
-def _added(reading: ReadStream, tail: Tail) -> bool:
-    """Merge the records added since the last call; return whether the reading has changed."""
-    truncated = tail.truncated
-    has_records = False
-    try:
-        while data := tail.more():
-            reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
-            has_records = True
-    except OSError as error:
-        gap = unreadable(tail.location, error)
-        if gap not in reading.gaps:
-            reading.gaps.append(gap)
-    if tail.truncated > truncated:
-        reading.notes.append(f"{reading.stream.name} was truncated while it was followed; lines may be missing there")
-    return has_records or tail.truncated > truncated
-
-
 def read_stream(
     stream: Stream,
     scanning: Scanning,
@@ -227,9 +180,32 @@ def read_stream(
 ) -> ReadStream:
     """Scan a stream and return its Segment, with gaps for the parts that cannot be read."""
     reading = ReadStream(stream=stream, segment=start(), scanner=scanning.scanner)
+    _read(reading, scanning, meter, period, stop)
+    return reading
+
+
+def read_selected(
+    stream: Stream,
+    selection: Selection,
+    meter: Meter = NO_METER,
+    period: Period | None = None,
+    stop: Event | None = None,
+) -> ReadStream:
+    """Scan a stream as read_stream does, and count the operations that the selection takes."""
+    from ldapdiag.sources.logs.selecting import Selecting  # noqa: PLC0415  import late: mostly all operations count
+
+    reading = ReadStream(stream=stream, segment=start(selection=selection), scanner=Selecting.scanner)
+    scanning = Selecting(selection, lambda: reading.segment)
+    _read(reading, scanning, meter, period, stop)
+    reading.shown = scanning.lines.shown(reading.segment.slowest)
+    return reading
+
+
+def _read(reading: ReadStream, scanning: Scanning, meter: Meter, period: Period | None, stop: Event | None) -> None:
+    stream = reading.stream
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
-    merging = _Merging(reading, waits=period is not None and period.since is not None)
+    merging = _Merging(reading, PeriodCounts(reading.segment, period))
     with KeptOpen(scanning.most_open) as kept_open:
         chunks = _chunks(reading, kept_open, period, scanning.sizes(_total(stream.files) or 0))
         try:
@@ -243,16 +219,14 @@ def read_stream(
             how = f"the records before it are counted; {ADVICE[scanning.scanner]}"
             reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
     merging.finish()
-    return reading
 
 
 @dataclass(slots=True)
 class _Merging:
-    """Merges results in order; records before the period establish the open connections and are not counted."""
+    """Merges results in order."""
 
     reading: ReadStream
-    waits: bool
-    """True until the first record inside the period."""
+    counts: PeriodCounts
     ended: bool = False
     shrunk: dict[str, int] = field(default_factory=dict)
     """Files that were truncated while being read, and the offset; later chunks do not adjoin the records before it."""
@@ -271,20 +245,18 @@ class _Merging:
         if scanned.replaced:
             reason = f"was replaced by another file while it was read, at byte {chunk.at}"
             reading.gaps.append(Gap(target=chunk.label, reason=reason, how="read it again, with the rotated file"))
-        self.ended = scanned.ended or scanned.replaced
+        self.ended = scanned.ended or scanned.replaced or self.counts.is_over
 
     def _merge(self, scanned: Scanned) -> None:
-        if scanned.before is not None:
-            self.reading.segment = merge(self.reading.segment, scanned.before)
-        if scanned.within is not None:
-            self.finish()
-            self.reading.segment = merge(self.reading.segment, scanned.within)
+        for place, part in scanned.parts:
+            self.counts.add(place, part)
+            self.reading.segment = self.counts.segment
 
     def finish(self) -> None:
-        """Reset the counts from before the period, once."""
-        if self.waits:
-            self.reading.segment = reset_counts(self.reading.segment)
-            self.waits = False
+        self.counts.finish()
+        self.reading.segment = self.counts.segment
+        if self.counts.note:
+            self.reading.notes.append(f"{self.reading.stream.name}: {self.counts.note}")
 
 
 def _chunks(reading: ReadStream, kept_open: KeptOpen, period: Period | None, sizes: Sizes) -> Generator[Chunk]:

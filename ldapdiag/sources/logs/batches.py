@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from queue import Queue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.sources.logs import native
 
@@ -18,6 +19,18 @@ CARRIED = 4
 """Limit of decompressed chunks that wait to be scanned."""
 
 
+class Counted(NamedTuple):
+    """A result whose counts become Segments only when they are merged: as Segments they take more memory."""
+
+    scanned: Scanned
+    parts: native.Parts
+
+    @property
+    def with_segments(self) -> Scanned:
+        """The result with its Segments."""
+        return replace(self.scanned, parts=native.segments(self.parts))
+
+
 class Batch:
     """Consecutive chunks for one scan, and the results of that scan."""
 
@@ -25,7 +38,7 @@ class Batch:
         self.first = first
         self.chunks: Queue[Chunk | None] = Queue(0 if first.byte_range else CARRIED)
         """None marks the end."""
-        self.results: Queue[Scanned | BaseException | None] = Queue(1)
+        self.results: Queue[Scanned | Counted | BaseException | None] = Queue(1)
         """None marks the end."""
         self.bytes = 0
         self._files: set[str] = set()
@@ -36,14 +49,20 @@ class Batch:
             return False
         if chunk.dialect.name == native.YEARLESS and chunk.hints != self.first.hints:
             return False  # the year depends on the file
+        if self.bytes + _length(chunk) > most:
+            return False
         if chunk.byte_range is None:
             return True
         if chunk.label != self.first.label and self.first.at > 0:
             return False  # its results are discarded if its file turns out to be truncated before it
-        return self.bytes + chunk.byte_range.length <= most and len(self._files | {chunk.label}) <= MOST_FILES
+        return len(self._files | {chunk.label}) <= MOST_FILES
 
     def count(self, chunk: Chunk) -> None:
         """Count the file and bytes of an added chunk."""
+        self.bytes += _length(chunk)
         if chunk.byte_range is not None:
             self._files.add(chunk.label)
-            self.bytes += chunk.byte_range.length
+
+
+def _length(chunk: Chunk) -> int:
+    return len(chunk.data) if chunk.byte_range is None else chunk.byte_range.length

@@ -120,6 +120,25 @@ class Chunk:
 
 def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
     """Yield the chunks of a file in order; report skipped parts to `note`. OSError, EndedEarlyError propagate."""
+    for chunk in _of_any_time(file, kept_open, note, sizes):
+        yield from _in_turns(chunk, file) if file.turns else (chunk,)
+
+
+def _in_turns(chunk: Chunk, file: LogFile) -> Iterator[Chunk]:
+    """Yield a chunk in parts with the same hints."""
+    found, at, cost = chunk.byte_range, chunk.at, chunk.cost
+    end = at + (found.length if found else len(chunk.data))
+    for turn in (*(turn for turn, _ in file.turns if at < turn < end), end):
+        part = replace(chunk, at=at, hints=file.hints_at(at), cost=cost if turn == end else 0)
+        if found:
+            start = found.start + at - chunk.at
+            yield replace(part, byte_range=replace(found, start=start, length=turn - at))
+        else:
+            yield replace(part, data=chunk.data[at - chunk.at : turn - chunk.at])
+        at = turn
+
+
+def _of_any_time(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes) -> Iterator[Chunk]:
     chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,8 @@ class Tail:
     """Splits the data into records; holds back the last one until it is written completely."""
     truncated: int = 0
     """Number of truncations of the file; lines written right before one may be missing."""
+    generation: int = 0
+    """Number of times that it began again: after a rotation or a truncation."""
 
     def __post_init__(self) -> None:
         self.records = Records(self.dialect)
@@ -49,9 +52,11 @@ class Tail:
         status = self.file.status
         if status.st_size < self.at:
             self.truncated += 1
+            self.generation += 1
             self.at = 0
             return whole_lines(self.records.remainder()) or self.more()
-        self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
+        written = datetime.fromtimestamp(status.st_mtime, UTC)
+        self.hints = replace(self.hints, year_end=written, fold=written.astimezone(self.hints.zone).fold)
         data = self._read(self.file)
         if data:
             return self.records.whole(data)
@@ -60,9 +65,25 @@ class Tail:
             return whole_lines(self.records.remainder()) or self.more()
         return b""
 
+    def rest(self) -> bytes:
+        """Return what is left of a file that ends in the middle of a line, and close it."""
+        self.close()
+        return whole_lines(self.records.remainder())
+
     def close(self) -> None:
         """Close the file."""
         self.file = None
+
+    def inodes(self) -> set[tuple[int, int]]:
+        """Return (device, inode) of the file, and of the one that has its name now and is read next."""
+        found = [self.file.status] if self.file is not None else []
+        with suppress(OSError):
+            found.append(Path(self.location).stat())
+        return {(status.st_dev, status.st_ino) for status in found}
+
+    def beginning(self, size: int) -> bytes:
+        """Return the first bytes of the file, as far as they have been read."""
+        return self.file.read_at(0, min(size, self.at)) if self.file is not None else b""
 
     def _read(self, file: OpenFile) -> bytes:
         """Return the next bytes, without the zeros that appear if a server keeps its offset after copytruncate."""
@@ -80,6 +101,7 @@ class Tail:
 
     def _restart(self) -> None:
         self.close()
+        self.generation += 1
         self.at = 0
 
     def _replaced(self, status: os.stat_result) -> bool:
@@ -99,7 +121,15 @@ def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
     start, end = found.bounds()
     at = max(start, end - LONGEST_RECORD // 16)
     written = at + file.dialect.cut(found.read_at(at, end - at), end - at)
-    tail = Tail(location=found.location, dialect=file.dialect, hints=file.hints, at=written)
+    tail = Tail(location=found.location, dialect=file.dialect, hints=file.hints_at(written - start), at=written)
     tail.file = found.file()
     whole = replace(found, length=written - start)
     return replace(file, input=replace(file.input, source=whole.stream, file_range=whole)), tail
+
+
+def tail_from_start(file: LogFile) -> Tail | None:
+    """Return a Tail that begins with the first record of a plain file; None for any other."""
+    found = file.input.file_range
+    if found is None:
+        return None
+    return Tail(location=found.location, dialect=file.dialect, hints=file.hints, at=found.start)

@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.line_envelopes import TOOL, writer_of
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.envelope import Envelope, Writer
 
 WRITERS_NAMED = 3
 """Servers that a note names."""
@@ -26,26 +28,25 @@ OPERATION = rb"(?=conn=\d{1,19}+\ (?:op|fd)=\d)"
 """The beginning of a message about a connection; other programs write into the file, too."""
 
 LINES = {
-    prefix.name: pattern(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE)
+    prefix.name: (prefix, pattern(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE))
     for prefix in (TRADITIONAL, ISO_SYSLOG, RFC5424)
 }
 """By dialect; the host follows the group `zone`."""
 
-BEFORE_MESSAGE = pattern(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
-BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
-
 HARMLESS = pattern(r"[\w.\[\] :-]{1,200}+", re.ASCII)
 """Characters that are safe in a command that is shown for copying."""
 
-Writer = tuple[bytes, bytes]
-"""Host; program and process, as in b"slapd[3989]"."""
 
+def concurrent_writers(
+    dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope] = ()
+) -> tuple[Writer, ...]:
+    """Return the servers whose lines alternate in the samples of a log; empty if there is only one at a time.
 
-def concurrent_writers(dialect: Dialect, samples: Iterable[bytes]) -> tuple[Writer, ...]:
-    """Return the servers whose lines alternate in the samples of a log; empty if there is only one at a time."""
+    The lines are in these envelopes, which also name their writers.
+    """
     seen: dict[Writer, tuple[int, int]] = {}
     """Number of the first and the last line of each writer."""
-    for now, writer in enumerate(_writers(dialect, samples)):
+    for now, writer in enumerate(_writers(dialect, samples, envelopes)):
         first, _ = seen.get(writer, (now, now))
         seen[writer] = first, now
     concurrent: set[Writer] = set()
@@ -72,19 +73,30 @@ def remark(name: str, writers: tuple[Writer, ...]) -> str:
     )
 
 
-def _writers(dialect: Dialect, samples: Iterable[bytes]) -> Iterator[Writer]:
+def _writers(dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope]) -> Iterator[Writer]:
     line = LINES.get(dialect.name)
-    if line is None:
-        return
     for data in samples:
-        for found in line.finditer(data):
-            before = data[found.end("zone") : found.end()]
-            if dialect.name == RFC5424.name:
-                if named := BEFORE_RFC5424.match(before):
-                    host, program, process = named.groups()
-                    yield host, program + b" " + process
-            elif named := BEFORE_MESSAGE.match(before):
-                yield named[1], named[2]
+        if envelopes:
+            yield from _within(dialect, data, envelopes)
+        elif line is not None:
+            for found in line[1].finditer(data):
+                if writer := writer_of(line[0], data[found.end("zone") : found.end()]):
+                    yield writer
+        elif TOOL.carries(data):
+            pieces = map(TOOL.piece, data.split(b"\n"))
+            yield from (piece.writer for piece in pieces if piece and piece.writer and b" conn=" in piece.text)
+
+
+def _within(dialect: Dialect, data: bytes, envelopes: Sequence[Envelope]) -> Iterator[Writer]:
+    """Yield the writer of each line of the dialect, as the innermost envelope that has one names it."""
+    for line in data.split(b"\n"):
+        text, writer = line, None
+        for envelope in envelopes:
+            if (piece := envelope.piece(text)) is None:
+                break
+            text, writer = piece.text, piece.writer or writer
+        if writer and dialect.recognised(text):
+            yield writer
 
 
 def _name(writer: Writer, hosts: set[bytes], processes: set[bytes]) -> str:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.evidence.log.date_order import day_first
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.refused_forms import refusal
+from ldapdiag.evidence.log.syslog import TRADITIONAL
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.interleaving import concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
-from ldapdiag.sources.logs.samples import Sample, sample
+from ldapdiag.sources.logs.log_places import TAIL_BYTES, end_of, lines_of, place_of, samples_of
+from ldapdiag.sources.logs.records import Records
+from ldapdiag.sources.logs.samples import Sample, sample, sample_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import tzinfo
 
+    from ldapdiag.evidence.log.date_order import Stamp
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.envelope import Writer
     from ldapdiag.sources.files.open_files import FileRange
-    from ldapdiag.sources.logs.interleaving import Writer
 
 NotALog = Gap | PassedOver
 """Why an input is not read: it is unreadable (Gap) or not an access log (PassedOver)."""
@@ -28,14 +35,14 @@ NotALog = Gap | PassedOver
 MOST_HEAD_BYTES = 1 << 20
 """Bytes searched for the opening of a connection; without one, the marks of a log are its operations."""
 
-TAIL_BYTES = 1 << 16
-
 EMPTY = "is an empty file"
 
-MOST_OF_HEADER = 1 << 12
+UNDECIDED = (
+    "has dates like {}, and none shows whether the day or the month comes first; export the events of more days, or as "
+    'XML (wevtutil qe "Directory Service" /f:xml)'
+)
 
-SAMPLES = 8
-"""Number of samples of a log that are searched for the servers that write into it."""
+MOST_OF_HEADER = 1 << 12
 
 MARKS_WITHIN = 5_000
 """Limit of marks from the middle of a log that is compared with the beginning of another."""
@@ -55,6 +62,8 @@ class LogFile:
     """Time of the last record; None if only reading the whole file would show it."""
     writers: tuple[Writer, ...] = ()
     """The servers whose lines alternate in it; empty if there is only one at a time."""
+    turns: tuple[tuple[int, int], ...] = ()
+    """(offset, fold): from which record on an hour that the clock shows twice is the second one (1) or the first."""
     note: str = ""
     """A sentence on the part of its beginning that is not read; empty if all of it is read."""
 
@@ -67,6 +76,24 @@ class LogFile:
     def first_time(self) -> int:
         """Time of the first record."""
         return self.head.first_time
+
+    def hints_at(self, offset: int) -> Hints:
+        """Return the hints of the records from an offset of the log on."""
+        fold = next((fold for turn, fold in reversed(self.turns) if turn <= offset), self.hints.fold)
+        return self.hints if fold == self.hints.fold else replace(self.hints, fold=fold)
+
+    def pieces(self, data: bytes, offset: int) -> Iterator[tuple[bytes, Hints]]:
+        """Yield records of the log, from an offset of it on, in pieces with the same hints."""
+        at = offset
+        for turn, _ in (*self.turns, (offset + len(data), 0)):
+            if at < turn <= offset + len(data):
+                yield data[at - offset : turn - offset], self.hints_at(at)
+                at = turn
+
+    def without(self, size: int) -> LogFile:
+        """Return the description of the same log without its first `size` bytes."""
+        turns = tuple((turn - size, fold) for turn, fold in self.turns if turn > size)
+        return replace(self, hints=self.hints_at(size), turns=turns)
 
     def sample_at(self, time: int) -> Sample | None:
         """Return a sample of the records around a time; None if that requires reading all records before it."""
@@ -91,9 +118,10 @@ class LogFile:
     def sample_from(self, found: FileRange, offset: int) -> Sample | None:
         """Return a sample of the records from the first line break after an offset on; None if none has a time."""
         data = found.read_at(offset, 2 * TAIL_BYTES)
-        if offset != found.start:
-            data = data[data.find(b"\n") + 1 :]
-        return sample(self.dialect, _whole(self.dialect, data), self.hints, MARKS_WITHIN)
+        begin = data.find(b"\n") + 1 if offset != found.start else 0
+        log = self.input.file_range or found
+        pieces = self.pieces(_whole(self.dialect, data[begin:]), offset + begin - log.start)
+        return sample_of(self.dialect, pieces, MARKS_WITHIN)
 
 
 class NotYet(PassedOver):
@@ -129,15 +157,40 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     if isinstance(text, PassedOver):
         return text
     found, note = text
-    dialect = dialect or recognise(_lines(found.head[:HEAD_BYTES]))
+    dialect = dialect or recognise(lines_of(found.head[:HEAD_BYTES]))
     if dialect is None:
-        reason = f"is not an access log (first bytes: {found.head[:4].hex(' ')})"
+        reason = refusal(found.head) or f"is not an access log (first bytes: {found.head[:4].hex(' ')})"
         if _is_header_only(found.head):
             return _without_record(found, reason)
         return PassedOver(target=found.label, reason=reason)
     year_end = found.taken.end if found.taken else found.changed
     hints = Hints(year_end=year_end) if zone is None else Hints(year_end=year_end, zone=zone)
+    if dialect.stamps is not None:
+        order = _date_order(found, dialect, dialect.stamps)
+        if isinstance(order, PassedOver):
+            return order
+        hints = replace(hints, day_first=order)
     return _sampled(found, dialect, hints, note)
+
+
+def _date_order(found: Input, dialect: Dialect, stamps_in: Callable[[bytes], Iterator[Stamp]]) -> bool | PassedOver:
+    """Return whether 05/11 is the fifth of November in a file, or that nothing in it decides. OSError propagates."""
+    examples: list[Stamp] = []
+
+    def stamps() -> Iterator[Stamp]:
+        records = Records(dialect)
+        with found.open() as opened:
+            while data := opened.read(HEAD_BYTES):
+                for stamp in stamps_in(records.whole(data)):
+                    examples[:] = [stamp]
+                    yield stamp
+        yield from stamps_in(records.remainder())
+
+    decided = day_first(stamps())
+    if decided is not None or not examples:
+        return bool(decided)
+    one, two, year, _ = examples[0]
+    return PassedOver(target=found.label, reason=UNDECIDED.format(f"{one:02}/{two:02}/{year}"))
 
 
 def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:
@@ -150,15 +203,72 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
         sampled = sample(dialect, _whole(dialect, head), hints)
     if sampled is None:
         return _without_record(found, f"is a log ({dialect.name}) without a usable record")
-    return LogFile(
+    file = LogFile(
         input=replace(found.without_head(), budget=None),
         dialect=dialect,
         hints=hints,
         head=sampled,
         last_time=sampled.last_time if _is_all(found, head) else _last_time(found, dialect, hints),
-        writers=concurrent_writers(dialect, _samples(found, head)),
+        writers=concurrent_writers(dialect, samples_of(found, head), found.carrier.envelopes if found.carrier else ()),
         note=note,
     )
+    if dialect.name != TRADITIONAL.name:
+        return file
+    knows_end = place_of(found) is not None or _is_all(found, head)
+    dated = _dated(file, end_of(found, TAIL_BYTES) if knows_end else b"")
+    is_same = dated.hints == file.hints and not dated.turns
+    return file if is_same else _sampled_again(dated, found, head)
+
+
+def _dated(file: LogFile, tail: bytes) -> LogFile:
+    """Return a log file with what the order of its records shows: the year of the last ones, the turns of its clock.
+
+    `tail` is empty if only reading the whole file would show it.
+    """
+    from ldapdiag.evidence.log.repeated_hours import (  # noqa: PLC0415  import late: most logs have the year and the zone
+        last_time,
+        repeated_hours,
+        second_time,
+    )
+
+    written = file.hints.year_end
+    if written is None:
+        return file
+    hints = replace(file.hints, year_end=min(written, last_time(tail, file.hints) or written))
+    turns: list[tuple[int, int]] = []
+    for hour in repeated_hours(hints.zone, file.first_time, hints.year_end or written):
+        with suppress(OSError):  # reported when the file is read
+            turns += second_time(_blocks(file, hour.begin), hour, hints, written)
+    return replace(file, hints=hints, turns=tuple(turns))
+
+
+def _blocks(file: LogFile, time: int) -> Iterator[tuple[int, bytes]]:
+    """Yield whole lines with their offsets in the log, from before a time on."""
+    found = file.input.file_range
+    at = (file.offset_of(time) or found.start) - found.start if found else 0
+    rest = b""
+    with (file.input.after(at) if found else file.input).open() as opened:
+        while data := opened.read(HEAD_BYTES):
+            data = rest + data
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield at, data[:end]
+            at, rest = at + end, data[end:]
+            if file.input.spool and not file.input.spool.always_keeps(at + 2 * HEAD_BYTES):
+                return
+    if rest:
+        yield at, rest
+
+
+def _sampled_again(file: LogFile, found: Input, head: bytes) -> LogFile:
+    """Return a log file with the times that its records have since its hints or turns have changed."""
+    sampled = sample_of(file.dialect, file.pieces(_whole(file.dialect, head), 0)) or file.head
+    last_time = sampled.last_time if _is_all(found, head) else file.last_time
+    if found.file_range is not None and not _is_all(found, head):
+        start, end = found.file_range.bounds()
+        tail = file.sample_from(found.file_range, max(start, end - TAIL_BYTES))
+        last_time = tail.last_time if tail else last_time
+    return replace(file, head=sampled, last_time=last_time)
 
 
 def _is_all(found: Input, head: bytes) -> bool:
@@ -176,42 +286,15 @@ def _without_record(found: Input, reason: str) -> PassedOver:
     return NotYet(target=found.label, reason=reason) if grows else PassedOver(target=found.label, reason=reason)
 
 
-def _samples(found: Input, head: bytes) -> Iterator[bytes]:
-    """Yield whole lines from the beginning of a log and, in a plain file, from SAMPLES - 1 later offsets."""
-    yield _lines(head)
-    if found.file_range is None:
-        return
-    start, end = found.file_range.bounds()
-    for number in range(1, SAMPLES):
-        offset = start + (end - start) * number // SAMPLES
-        if offset >= start + len(head):
-            data = found.file_range.read_at(offset, TAIL_BYTES)
-            yield data[data.find(b"\n") + 1 : data.rfind(b"\n") + 1]
-
-
 def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
     """Return the time of the last record; None if only reading the whole file would show it."""
-    if found.file_range is None and (found.compressed or not found.is_whole):
+    if place_of(found) is None and (found.compressed or not found.is_whole):
         return None
     for size in (TAIL_BYTES, 16 * TAIL_BYTES):
-        data = _end(found, size)
-        sampled = sample(dialect, data[data.find(b"\n") + 1 :], hints)
+        sampled = sample(dialect, end_of(found, size), hints)
         if sampled:
             return sampled.last_time
     return None
-
-
-def _end(found: Input, size: int) -> bytes:
-    """Return the last `size` bytes. OSError propagates to the caller."""
-    if found.file_range is None:
-        return found.head[-size:]
-    start, end = found.file_range.bounds()
-    return found.file_range.read_at(max(start, end - size), size)
-
-
-def _lines(head: bytes) -> bytes:
-    """Return the whole lines; all data if there is none."""
-    return head[: head.rfind(b"\n") + 1] or head
 
 
 def _whole(dialect: Dialect, data: bytes) -> bytes:

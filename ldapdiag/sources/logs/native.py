@@ -10,25 +10,29 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timezone
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.sources.logs.period import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
+    from ldapdiag_native import Counts, Watch
     from ldapdiag_native import Scan as Scan  # noqa: PLC0414  other modules import the type from here
-    from ldapdiag_native import Watch
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.sources.logs.period import Period
+
+    Parts = tuple[tuple[Place, Counts], ...]
+    """Counts by their place in the period."""
 
 FARTHEST = 9 * 10**18
 """Nanoseconds; stamps.py reads no time that is further from 1970."""
@@ -39,8 +43,11 @@ YEARLESS = "openldap-syslog"
 VARIABLE = "LDAPDIAG_SCANNER"
 """The environment variable that selects the scanner if no option does."""
 
-HEAVY_BYTES = 48 << 20
-"""Approximate total size of the edge records that scans may hold; as Python objects they are many times as large."""
+HEAVY_BYTES = 16 << 20
+"""Approximate size of a Segment from which on it is taken; as Python objects it is many times as large.
+
+It does not depend on the number of threads, so that any number of them cuts a log at the same records.
+"""
 
 HOW = "`make demo` builds it where cargo is installed, or install the wheel ldapdiag-native of the same version"
 
@@ -107,8 +114,8 @@ def watch() -> Watch:
     return ldapdiag_native.Watch()
 
 
-def scan(dialect: Dialect, hints: Hints, period: Period | None, concurrent: int = 1) -> Scan:
-    """Return a scan of consecutive records of one stream; `concurrent` scans share HEAVY_BYTES."""
+def scan(dialect: Dialect, hints: Hints, period: Period | None) -> Scan:
+    """Return a scan of consecutive records of one stream."""
     import ldapdiag_native  # noqa: PLC0415  as above
 
     latest, offset = _stamp_defaults(hints) if dialect.name == YEARLESS else (0, 0)
@@ -119,18 +126,18 @@ def scan(dialect: Dialect, hints: Hints, period: Period | None, concurrent: int 
         until=_clamped(period.until if period else None),
         latest=latest,
         offset=offset,
-        heavy=HEAVY_BYTES // max(concurrent, 2),
+        heavy=HEAVY_BYTES,
     )
 
 
-def take_segments(scan: Scan) -> tuple[Segment | None, Segment | None]:
-    """Return the Segments of a scan from before and inside its period, and reset the scan."""
-    before, within = scan.take()
-    return _segment(before), _segment(within)
+def take_parts(scan: Scan) -> Parts:
+    """Return the counts of a scan by their place in its period, in order, and reset the scan."""
+    return tuple((Place(place), counts) for place, counts in scan.take())
 
 
-def _segment(plain: dict[str, Any] | None) -> Segment | None:
-    return None if plain is None else segment_of(plain, CAPS)
+def segments(parts: Parts) -> tuple[tuple[Place, Segment], ...]:
+    """Return the Segments of counts, which take several times their memory; once."""
+    return tuple((place, segment_of(counts.plain(), CAPS)) for place, counts in parts)
 
 
 class PanicError(Exception):
@@ -161,4 +168,4 @@ def _stamp_defaults(hints: Hints) -> tuple[int, int | Callable[[int, int, int, i
     from ldapdiag.evidence.log.syslog import east, latest  # noqa: PLC0415  import late: few logs are syslogs
 
     fixed = isinstance(hints.zone, timezone)
-    return latest(hints), east(hints.zone, 1970, 1, 1, 0, 0) if fixed else partial(east, hints.zone)
+    return latest(hints), east(hints.zone, 1970, 1, 1, 0, 0) if fixed else partial(east, hints.zone, fold=hints.fold)

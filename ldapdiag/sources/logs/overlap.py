@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
-from ldapdiag.sources.logs.log_files import TAIL_BYTES
+from ldapdiag.sources.logs.log_places import TAIL_BYTES
 
 if TYPE_CHECKING:
     from ldapdiag.sources.files.open_files import FileRange
@@ -74,4 +74,4 @@ def _from(file: LogFile, found: FileRange, at: int, other: str) -> LogFile | Non
     if head is None:
         return None
     note = f"{file.path} begins with records of {other}; its first {at - found.start} bytes are not read again"
-    return replace(file, head=head, input=file.input.ranged(rest), note=note)
+    return replace(file.without(at - found.start), head=head, input=file.input.ranged(rest), note=note)

@@ -1,8 +1,13 @@
-"""Periods: divide the records of a chunk into those before, inside and after a period."""
+"""Periods: divide the records of a chunk into those before, inside and after a period.
+
+Each record is placed by its own time. A client that puts a line feed into a filter writes lines with any time; none of
+them decides about the records behind it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.sources.logs.samples import sample
@@ -10,6 +15,18 @@ from ldapdiag.sources.logs.samples import sample
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
+
+
+class Place(StrEnum):
+    """Where records are in time."""
+
+    UNTIMED = "untimed"
+    """Lines without a time at the beginning of a chunk: they belong to the records before them."""
+    BEFORE = "before"
+    """Before the period: such records only establish which connections are open."""
+    WITHIN = "within"
+    LATER = "later"
+    """After the period: such records are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,38 +37,72 @@ class Period:
     until: int | None = None
     """The last time inside the period."""
 
-    def divide(self, dialect: Dialect, data: bytes, hints: Hints) -> tuple[bytes, bytes, bool]:
-        """Return the records before `since`, the records inside the period, and whether a later record follows."""
-        before, within = 0, len(data)
-        if self.since is not None:
-            before = first_at(dialect, data, hints, self.since)
-        if self.until is not None:
-            within = max(before, first_at(dialect, data, hints, self.until + 1))
-        return data[:before], data[before:within], within < len(data)
+    def place(self, time: int) -> Place:
+        """Return where a record with this time is."""
+        if self.until is not None and time > self.until:
+            return Place.LATER
+        return Place.BEFORE if self.since is not None and time < self.since else Place.WITHIN
+
+    def divide(self, dialect: Dialect, data: bytes, hints: Hints) -> list[tuple[Place, bytes]]:
+        """Return the parts of a chunk in their order: consecutive records in one place."""
+        if self.since is None and self.until is None:
+            return [(Place.WITHIN, data)] if data else []
+        division = _Division(self, dialect, data, hints)
+        division.divide(0, len(data))
+        return [(place, data[start:end]) for place, start, end in division.parts]
 
 
-def first_at(dialect: Dialect, data: bytes, hints: Hints, time: int) -> int:
-    """Return the offset of the first record at or after a time; the length of the data if there is none.
+class _Division:
+    """The parts found so far. Each step scans half of the remaining data, so a border costs about two scans of it."""
 
-    Each step of the bisection scans half of the remaining data, so that the total cost is one to two scans of the data.
-    """
-    low, high = 0, len(data)
-    if not _reaches(dialect, data, hints, time):
-        return high
-    while True:
-        remaining = data[low:high]
-        middle = dialect.cut(remaining, len(remaining) // 2) or _first_record(dialect, remaining)
-        if _reaches(dialect, remaining[:middle], hints, time):
-            if middle == len(remaining) or middle == _first_record(dialect, remaining):
-                return low
-            high = low + middle
+    def __init__(self, period: Period, dialect: Dialect, data: bytes, hints: Hints) -> None:
+        self._period = period
+        self._dialect = dialect
+        self._data = data
+        self._hints = hints
+        self.parts: list[tuple[Place, int, int]] = []
+
+    def divide(self, start: int, end: int, place: Place | None = None) -> None:
+        """Add the records between two offsets to the parts; `place` is that of all that have a time, if known."""
+        if start == end:
+            return
+        place = place or self._place(start, end)
+        current = self.parts[-1][0] if self.parts else None
+        if place is Place.UNTIMED or (place is not None and place is current):
+            self._add(current or Place.UNTIMED, start, end)
+            return
+        first = start + _first_record(self._dialect, self._data[start:end])
+        if place is not None and (first == end or self._place(start, first) is place):
+            self._add(place, start, end)
+        elif first == end:
+            self._add(self._place_of_one(start, end), start, end)
         else:
-            low += middle
+            middle = self._middle(start, end, first)
+            self.divide(start, middle)
+            self.divide(middle, end, place)
 
+    def _add(self, place: Place, start: int, end: int) -> None:
+        if self.parts and self.parts[-1][0] is place:
+            start = self.parts.pop()[1]
+        self.parts.append((place, start, end))
 
-def _reaches(dialect: Dialect, data: bytes, hints: Hints, time: int) -> bool:
-    found = sample(dialect, data, hints, 0)
-    return found is not None and found.last_time >= time
+    def _middle(self, start: int, end: int, first: int) -> int:
+        data = self._data[start:end]
+        middle = start + self._dialect.cut(data, len(data) // 2)
+        return middle if middle > start else first
+
+    def _place(self, start: int, end: int) -> Place | None:
+        """Return the place of the records with a time; UNTIMED if none has one, None if they are in several."""
+        found = sample(self._dialect, self._data[start:end], self._hints, 0)
+        if found is None:
+            return Place.UNTIMED
+        place = self._period.place(found.latest)
+        return place if place is self._period.place(found.earliest) else None
+
+    def _place_of_one(self, start: int, end: int) -> Place:
+        """Return the place of one record; one with a request and its result is written at the time of the result."""
+        found = sample(self._dialect, self._data[start:end], self._hints, 0)
+        return Place.UNTIMED if found is None else self._period.place(found.latest)
 
 
 def _first_record(dialect: Dialect, data: bytes) -> int:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, cast
 from ldapdiag.evidence.log.line_scan import NEVER, Hints
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.sources.logs.plausible_times import plausible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.scan import Scan
 
@@ -41,6 +44,9 @@ class Sample:
     first_time: int
     """When the first record was written (not when its operation began), nanoseconds since 1970."""
     last_time: int
+    earliest: int
+    latest: int
+    """Of the earliest and the latest record, plausible or not."""
     openings: dict[Mark, int]
     """Time of the opening, by (connection, client)."""
     operations: dict[Mark, int]
@@ -49,8 +55,10 @@ class Sample:
     """The server name in the log's header; empty if there is none."""
     resolution: int
     """Of the timestamps, nanoseconds."""
+    zones: frozenset[bytes]
+    """Of the timestamps, as written; empty where they have none."""
     zoned: bool
-    """True if the timestamps have a zone."""
+    """True if the last timestamps have a zone."""
 
     def agrees(self, other: Sample) -> bool | None:
         """Return whether two samples are of the same run of a server; None if they have no period in common."""
@@ -86,8 +94,14 @@ def _shift(differences: list[int]) -> int:
 
 def sample(dialect: Dialect, data: bytes, hints: Hints, most_marks: int = MOST_MARKS) -> Sample | None:
     """Return a sample of whole records; None if none of them has a time."""
-    sampler = Sampler(hints, most_marks)
-    dialect.scan(data, cast("Scan", sampler))
+    return sample_of(dialect, [(data, hints)], most_marks)
+
+
+def sample_of(dialect: Dialect, pieces: Iterable[tuple[bytes, Hints]], most_marks: int = MOST_MARKS) -> Sample | None:
+    """Return a sample of consecutive pieces of a log; None if none of their records has a time."""
+    sampler = Sampler(Hints(), most_marks)
+    for data, sampler.hints in pieces:
+        dialect.scan(data, cast("Scan", sampler))
     return sampler.sample()
 
 
@@ -98,31 +112,36 @@ class Sampler:
         self.hints = hints
         self._most_marks = most_marks
         self.lines = 0
-        self._first: int | None = None
-        self._last = -NEVER
+        self._times: list[int] = []
+        self._earliest, self._latest = NEVER, -NEVER
         self._alone: tuple[int, int] | None = None
         """The operation of the first record, while no later record exists."""
         self._openings: dict[Mark, int] = {}
         self._operations: dict[Mark, int] = {}
         self._instance = b""
         self._resolution = 1
+        self._zones: set[bytes] = set()
         self._zoned = True
 
     def sample(self) -> Sample | None:
         """Return the sample; None if no record had a time."""
-        if self._first is None:
+        if not self._times:
             return None
+        times = plausible(self._times, self.hints.year_end)
         return Sample(
-            first_time=self._first,
-            last_time=self._last,
+            first_time=times[0],
+            last_time=max(times),
+            earliest=self._earliest,
+            latest=self._latest,
             openings=self._openings,
             operations=self._operations,
             instance=self._instance,
             resolution=self._resolution,
+            zones=frozenset(self._zones),
             zoned=self._zoned,
         )
 
-    def opened(self, conn: int, time: int, client: bytes, *_: object) -> None:
+    def opened(self, conn: int, time: int, client: bytes, *_: object, **__: object) -> None:
         """Record the opening of a connection."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
@@ -130,7 +149,7 @@ class Sampler:
 
     def request(self, conn: int, op: int, time: int, *_: object) -> None:
         """Record the time of a request."""
-        if self._first is None:
+        if not self._times:
             self._alone = (conn, op)
         self._seen(time)
         if len(self._operations) < self._most_marks:
@@ -145,7 +164,7 @@ class Sampler:
         does not move the first time of a file back by one hour.
         """
         if self._alone == (conn, op):
-            self._first = time
+            self._times = [time]
         self.request(conn, op, time)
 
     def closed(self, _: int, time: int, *__: object) -> None:
@@ -156,7 +175,12 @@ class Sampler:
         """Record the time of a line between a request and its result."""
         self._seen(time)
 
-    proxied_client = authenticated = bind_confirmed = closed
+    bind_confirmed = sorting
+    proxied_client = authenticated = tls = closed
+
+    def refused(self, time: int, *_: object) -> None:
+        """Record the time of a refused connection."""
+        self._seen(time)
 
     def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:
         """Record a search without a connection number, as if it opened a connection."""
@@ -178,10 +202,12 @@ class Sampler:
 
     def header(self, instance: bytes, *_: object) -> None:
         """Record the name of the server: `localhost:389`, without the instance folder that follows it."""
-        self._instance = instance.partition(b" ")[0] or self._instance
+        if not self._times and not self._instance:  # a client may forge one later
+            self._instance = instance.partition(b" ")[0]
 
     def clock(self, zone: bytes | None) -> None:
         """Record whether timestamps have a zone."""
+        self._zones.add(zone or b"")
         self._zoned = zone is not None
 
     def resolution(self, nanoseconds: int) -> None:
@@ -189,13 +215,13 @@ class Sampler:
         self._resolution = max(self._resolution, nanoseconds)
 
     def internal(self, *_: object) -> None:
-        """Ignore an event without a time."""
+        """Ignore what has no time, or only that of the call that follows."""
 
-    lost = passed_over = misread = not_indexed = index_lookup = modified_attributes = internal
+    lost = passed_over = misread = not_indexed = index_lookup = modified_attributes = workers_busy = internal
+    identified = internal
 
     def _seen(self, time: int) -> None:
-        if self._first is None:
-            self._first = time
-        elif self._alone and time > self._last:
+        if self._times and time > self._latest:
             self._alone = None
-        self._last = max(self._last, time)
+        self._earliest, self._latest = min(self._earliest, time), max(self._latest, time)
+        self._times.append(time)

@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs.chunks import USUAL
+from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.records import whole_lines
+from ldapdiag.sources.logs.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from threading import Event
 
-    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.runs import Run
+    from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
-    from ldapdiag.sources.logs.period import Period
 
 MOMENT = 0.1
 """Seconds between two checks whether reading has been stopped."""
+ALL = Period()
+
 PATIENCE = 20
 """Intervals of MOMENT to wait for a reading thread; one that still waits for a pipe ends with the program."""
 
@@ -34,14 +39,12 @@ class Scanned:
     """The result of a chunk, or of the part of it that has been scanned."""
 
     chunk: Chunk
-    before: Segment | None = None
-    """The records before the requested period."""
-    within: Segment | None = None
-    """The records inside the period; all, if none was requested."""
+    parts: tuple[tuple[Place, Segment], ...] = ()
+    """In their order; all records are WITHIN if no period was requested."""
     cost: int = 0
     """Bytes of the file read since the previous result: the unit of progress."""
     ended: bool = False
-    """True if this is the last result: a record after the period was read, or reading was stopped."""
+    """True if this is the last result: reading was stopped."""
     replaced: bool = False
     """True if another file has taken the place of the log."""
     shrunk_at: int | None = None
@@ -89,23 +92,48 @@ class InProcess:
                 yield scanned
 
 
-def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
-    """Return the result of a chunk. OSError propagates to the caller."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DividedChunk:
+    """The records of a chunk, divided by the requested period."""
+
+    parts: list[tuple[Place, bytes]]
+    shrunk_at: int | None
+
+
+def divided(chunk: Chunk, period: Period | None) -> DividedChunk | None:
+    """Return the records of a chunk; None if another file has replaced the log. OSError propagates to the caller."""
     data = chunk.data if chunk.byte_range is None else chunk.byte_range.read()
     if data is None:
-        return Scanned(chunk=chunk, replaced=True)
+        return None
     short = chunk.byte_range is not None and (chunk.byte_range.shrunk or len(data) < chunk.byte_range.length)
-    shrunk_at = chunk.at + len(data) if short else None
-    before, within, ended = b"", whole_lines(data), False
-    if period is not None:
-        before, within, ended = period.divide(chunk.dialect, within, chunk.hints)
+    parts = (period or ALL).divide(chunk.dialect, whole_lines(data), chunk.hints)
+    return DividedChunk(parts=parts, shrunk_at=chunk.at + len(data) if short else None)
+
+
+def scan_part(
+    chunk: Chunk, place: Place, data: bytes, selection: Selection | None = None, run: Run | None = None
+) -> Segment:
+    """Return the Segment of a part of a chunk; of records after the period only lines and times."""
+    if place is not Place.LATER:
+        return scan_chunk(chunk.dialect, data, chunk.hints, selection=selection, before=run)
+    segment = Segment()
+    segment.lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if found := sample(chunk.dialect, data, chunk.hints, 0):
+        segment.first_time, segment.last_time = found.earliest, found.latest
+        segment.zones, segment.resolution = set(found.zones), found.resolution
+    return segment
+
+
+def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
+    """Return the result of a chunk. OSError propagates to the caller."""
+    records = divided(chunk, period)
+    if records is None:
+        return Scanned(chunk=chunk, replaced=True)
     return Scanned(
         chunk=chunk.bare,
-        before=scan_chunk(chunk.dialect, before, chunk.hints) if before else None,
-        within=scan_chunk(chunk.dialect, within, chunk.hints) if within else None,
+        parts=tuple((place, scan_part(chunk, place, data)) for place, data in records.parts),
         cost=chunk.cost,
-        ended=ended,
-        shrunk_at=shrunk_at,
+        shrunk_at=records.shrunk_at,
     )
 
 

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.line_scan import NEVER
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.sources.logs.overlap import divided
+from ldapdiag.sources.logs.plausible_times import DISORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.logs.log_files import LogFile
-
-DISORDER = 2 * SECOND
-"""Largest disorder of the lines of one server, whose threads write concurrently, in nanoseconds."""
 
 FOREVER = NEVER
 
@@ -140,6 +138,23 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
         return False
     end = last.head.last_time if last.last_time is None else last.last_time
     return file.first_time >= end - DISORDER and file.first_time > last.first_time
+
+
+def continued_by(ends: Iterable[tuple[Stream, int]], file: LogFile) -> int | None:
+    """Return the number of the stream that a file continues which has just appeared; None for a new stream.
+
+    `ends` are the streams with the times of their last records. The name decides where all of them grow.
+    """
+    found = [
+        (end, number)
+        for number, (stream, end) in enumerate(ends)
+        if _stem(stream.files[-1]) == _stem(file)
+        and stream.files[-1].input.folder == file.input.folder
+        and stream.dialect.name == file.dialect.name
+        and stream.instance in {file.head.instance, b""}
+        and file.first_time >= end - DISORDER
+    ]
+    return max(found)[1] if found else None
 
 
 def _stem(file: LogFile) -> str:

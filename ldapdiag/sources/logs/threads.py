@@ -1,7 +1,8 @@
 """Threads: scan chunks in parallel with the native scanner, which releases the interpreter lock while it scans.
 
 One scan covers many chunks, because creating a Segment costs as much as scanning some megabytes. Chunks are therefore
-grouped into batches: adjacent byte ranges of plain files, or consecutive decompressed chunks.
+grouped into batches: adjacent byte ranges of plain files, or consecutive decompressed chunks. The batches depend on the
+logs alone, never on the number of threads, so that any number of threads gives the same Segment.
 
     feeder     reads (and decompresses) the chunks, and assigns them to batches
     threads    each takes the next batch, scans its chunks, and puts the results into the batch
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.batches import MOST_FILES, Batch
+from ldapdiag.sources.logs.batches import MOST_FILES, Batch, Counted
 from ldapdiag.sources.logs.chunks import Sizes
 from ldapdiag.sources.logs.records import whole_lines
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, Scanned, explained
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
 
 One = TypeVar("One")
 
-LEAST_BYTES = 16 << 20
-"""Least size of a batch of plain files."""
-MOST_BYTES = 1 << 30
-"""Largest size of a batch of plain files. After Ctrl-C only the results of the first unfinished batch are used."""
+LEAST_BYTES = 32 << 20
+"""Least size of a batch."""
+MOST_BYTES = 512 << 20
+"""Largest size of a batch. After Ctrl-C only the results of the first unfinished batch are used."""
+BATCHES = 4
+"""Batches of a stream of medium size: enough for a few threads, few because one thread merges them."""
 PARTS = 4
 """Chunks per full batch, so that files of any size fill the batches evenly."""
 SLACK = 1 << 20
@@ -58,9 +61,8 @@ class Threads:
         self.most_open = (count + 2) * MOST_FILES
 
     def sizes(self, total: int) -> Sizes:
-        """Return the chunk sizes for a stream of `total` bytes: each thread gets the same number of batches."""
-        each = max(total // self._count, LEAST_BYTES)
-        self._batch_bytes = each // -(-each // MOST_BYTES) + SLACK
+        """Return the chunk sizes for a stream of `total` bytes, the same for any number of threads."""
+        self._batch_bytes = min(max(total // BATCHES, LEAST_BYTES), MOST_BYTES) + SLACK
         return Sizes(byte_range=self._batch_bytes // PARTS, carried=CARRIED_BYTES)
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
@@ -117,7 +119,8 @@ class _Run:
                 for chunk in chunks:
                     if self._over.is_set() or self._stop.is_set():
                         break
-                    if batch is None or not batch.takes(chunk, self._batch_bytes):
+                    most = MOST_BYTES if chunk.byte_range is None else self._batch_bytes
+                    if batch is None or not batch.takes(chunk, most):
                         batch = self._opened(chunk, batch)
                     batch.count(chunk)
                     self._given += chunk.cost
@@ -149,8 +152,8 @@ class _Run:
             except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
                 self._put(batch.results, error)
 
-    def _scanned(self, batch: Batch) -> Iterator[Scanned]:
-        scan = native.scan(batch.first.dialect, batch.first.hints, self._period, self._count)
+    def _scanned(self, batch: Batch) -> Iterator[Scanned | Counted]:
+        scan = native.scan(batch.first.dialect, batch.first.hints, self._period)
         chunk = batch.first
         shrunk: set[str] = set()
         unreported = 0  # bytes of byte ranges without an irregularity: one result at the end reports them all
@@ -168,10 +171,10 @@ class _Run:
                         scanned = yield from self._byte_range(scan, chunk, chunk.byte_range)
             except ChunkError as error:
                 if isinstance(error.__cause__, OSError):
-                    yield _with_segments(scan, Scanned(chunk=batch.first))  # the records before the error count
+                    yield _counted(scan, Scanned(chunk=batch.first))  # the records before the error count
                 raise
-            if scanned.ended or scanned.replaced or scan.is_over:
-                yield _with_segments(scan, Scanned(chunk=batch.first))
+            if scanned.ended or scanned.replaced:
+                yield _counted(scan, Scanned(chunk=batch.first))
                 yield replace(scanned, ended=True)
                 return
             if scanned.shrunk_at is not None:
@@ -181,10 +184,10 @@ class _Run:
             else:
                 unreported += scanned.cost
             if scan.is_heavy:
-                yield _with_segments(scan, Scanned(chunk=batch.first))
-        yield _with_segments(scan, Scanned(chunk=batch.first, cost=unreported, ended=self._stop.is_set()))
+                yield _counted(scan, Scanned(chunk=batch.first))
+        yield _counted(scan, Scanned(chunk=batch.first, cost=unreported, ended=self._stop.is_set()))
 
-    def _byte_range(self, scan: Scan, chunk: Chunk, byte_range: ByteRange) -> Generator[Scanned, None, Scanned]:
+    def _byte_range(self, scan: Scan, chunk: Chunk, byte_range: ByteRange) -> Generator[Counted, None, Scanned]:
         """Scan a byte range of a file; yield partial results when the scan is heavy, and return the last one."""
         at, end = byte_range.start, byte_range.start + byte_range.length
         long: list[int] = []
@@ -196,11 +199,11 @@ class _Run:
             at = read.to
             long += read.too_long
             stopped = self._stop.is_set() or self._over.is_set()
-            if at >= end or read.shrunk or scan.is_over or stopped:
+            if at >= end or read.shrunk or stopped:
                 break
             if at == start and not scan.is_heavy:
                 raise RuntimeError("the native scanner makes no progress")
-            yield _with_segments(scan, Scanned(chunk=chunk))
+            yield _counted(scan, Scanned(chunk=chunk))
         from_log = chunk.at - byte_range.start
         return Scanned(
             chunk=chunk,
@@ -232,6 +235,9 @@ class _Run:
                 return
             if isinstance(scanned, BaseException):
                 raise scanned
+            if isinstance(scanned, Counted):
+                with explained(batch.first), native.guarded():
+                    scanned = scanned.with_segments
             self._done += scanned.cost
             if scanned.chunk.byte_range is None:
                 self._carried += scanned.cost
@@ -262,7 +268,6 @@ class _Run:
         return None
 
 
-def _with_segments(scan: Scan, scanned: Scanned) -> Scanned:
-    """Return a result with the Segments of a scan, and reset the scan."""
-    before, within = native.take_segments(scan)
-    return replace(scanned, before=before, within=within)
+def _counted(scan: Scan, scanned: Scanned) -> Counted:
+    """Return a result with the counts of a scan, and reset the scan."""
+    return Counted(scanned, native.take_parts(scan))

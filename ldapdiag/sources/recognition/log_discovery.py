@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.access_log import ReadStream
+    from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.period import Period
     from ldapdiag.sources.logs.streams import Stream
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 class DiscoveredLogs:
     """The access logs found so far."""
 
+    asked: AskedPeriod | None = None
+    """The period that the operator asked for; None: all records."""
     period: Period | None = None
-    """The requested period; None: all records."""
+    """The same, in the times of the logs; None before the first logs are read."""
     files: list[LogFile | NotALog] = field(default_factory=list)
     meanwhile: Callable[[], object] | None = None
     """Called once in this thread while other threads scan."""
@@ -54,12 +57,14 @@ class DiscoveredLogs:
     def read(self, progress: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
         """Read the added logs; yield a fact for each server that headers or paths name, and the reasons why not."""
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
+        from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415
         from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
         files, self.files = self.files, []
         yield from (one for one in files if not isinstance(one, LogFile))
         streams = streams_of(one for one in files if isinstance(one, LogFile))
         by_server: dict[tuple[str, Family, str], list[ReadStream]] = defaultdict(list)
+        self.period = self.period or period_of(self.asked, streams, stop)
         every = [file for stream in streams for file in stream.files]
         with Scanners(every, meanwhile=self.meanwhile) as scanners:
             for stream in streams:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.dialects import recognise
+from ldapdiag.evidence.log.dialects import NOTICES, recognise
 from ldapdiag.sources.files.input import HEAD_BYTES
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.input import Input
-
-NOTICES = "389-errors"
-"""The errors log of 389-ds: it contains some searches among other messages and is not an access log."""
 
 UTF8_MARK = "\ufeff"
 

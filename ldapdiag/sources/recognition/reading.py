@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.cut_text import cut_table, is_cut
 from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
-from ldapdiag.evidence.server_log_formats import ds389_errors
+from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
@@ -61,7 +62,9 @@ def read(one: Input) -> InputReading:
     one = one.with_head()
     start = one.head[:HEAD_BYTES]
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
-    form = recognise(head)
+    dialect = dialect_of(head)
+    # Not by any one line: a client can put a line of another format into slapd's log.
+    form = slapd.FORMAT if dialect and dialect.family is Family.OPENLDAP and slapd.recognises(head) else recognise(head)
     if not start and form is None:
         return InputReading(useless="is an empty file")
     if form is None and (archive := _closed_archive(start)):
@@ -70,7 +73,7 @@ def read(one: Input) -> InputReading:
     if form is None:
         reason = f"unrecognised file type (first bytes: {start[:4].hex(' ')})"
         return InputReading(useless=reason, is_unknown=True)
-    is_log = form.name in LOGS and dialect_of(head) is not None
+    is_log = form.name in LOGS and dialect is not None
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
     return _read_as(form.read, form, one, is_log=is_log)

@@ -6,8 +6,8 @@ use crate::scan::Scan;
 
 /// Reads a line of a connection; returns whether it is understood.
 pub fn read_event(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
-    if let Some((client, server)) = opened(text) {
-        log.opened(conn, time, address(client), if client == b"local" { b"" } else { server });
+    if let Some((client, server, secured)) = opened(text) {
+        log.opened(conn, time, address(client), if client == b"local" { b"" } else { server }, secured);
     } else if let Some(client) = proxied(text) {
         log.proxied_client(conn, time, address(client));
     } else if let Some(dn) = text.strip_prefix(b"AUTOBIND dn=\"").and_then(|dn| dn.strip_suffix(b"\"")) {
@@ -16,6 +16,8 @@ pub fn read_event(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
         log.authenticated(conn, time, dn);
     } else if let Some(request) = internal(text) {
         if is_request(request) { log.internal() } else { log.passed_over(1) }
+    } else if let Some((protocol, cipher)) = tls(text) {
+        log.tls(conn, time, protocol, cipher);
     } else if is_of_tls(text) {
         log.passed_over(1);
     } else {
@@ -24,8 +26,9 @@ pub fn read_event(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
     true
 }
 
-/// `fd=\d{1,10} slot=\d{1,10} ([A-Z]{2,8} )?connection from \S{1,255} to \S.*`: the client, the server.
-fn opened(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// `fd=\d{1,10} slot=\d{1,10} ([A-Z]{2,8} )?connection from \S{1,255} to \S.*`: the client, the server, and whether it
+/// is secured by TLS from its beginning.
+fn opened(text: &[u8]) -> Option<(&[u8], &[u8], bool)> {
     let (_, text) = digits(text.strip_prefix(b"fd=")?, 10)?;
     let (_, text) = digits(text.strip_prefix(b" slot=")?, 10)?;
     let mut text = text.strip_prefix(b" ")?;
@@ -35,7 +38,18 @@ fn opened(text: &[u8]) -> Option<(&[u8], &[u8])> {
     }
     let (client, text) = word(text.strip_prefix(b"connection from ")?, 255)?;
     let server = text.strip_prefix(b" to ")?;
-    (!is_space(*server.first()?)).then_some((client, server))
+    let secured = matches!(protocol, b"SSL" | b"TLS" | b"LDAPS");
+    (!is_space(*server.first()?)).then_some((client, server, secured))
+}
+
+/// `(TLS|SSL)[\w.]{0,20} \d{1,5}-bit [^;\s][^;]{0,100}(;.*)?`: the version and the cipher of a handshake.
+fn tls(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, behind) = any(after_tls(text)?, 20, |byte| is_word(byte) || byte == b'.');
+    let cipher = behind.strip_prefix(b" ")?;
+    let (_, name) = digits(cipher, 5)?;
+    let (name, rest) = any(name.strip_prefix(b"-bit ")?, 101, |byte| byte != b';');
+    let is_whole = rest.is_empty() || rest.starts_with(b";");
+    (is_whole && !is_space(*name.first()?)).then(|| (before(text, behind), before(cipher, rest)))
 }
 
 /// `fd=\d{1,10} HAProxy new_address_from=\S{1,255} to new_address_dest=`: the client behind a proxy.

@@ -1,12 +1,12 @@
 //! The requests of an operation, and its other lines but the result.
 
 use memchr::memmem::{find, rfind};
-use memchr::{memchr, memrchr, memrchr_iter};
+use memchr::{memchr, memchr_iter, memrchr, memrchr_iter};
 
 use super::closes::{close, close_code};
-use crate::fields::{any, is_word, number, run, signed, starts_with_word, word};
+use crate::fields::{any, digits, is_space, is_word, number, run, signed, starts_with_word, word};
 use crate::operation_kinds::{ADD, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind};
-use crate::scan::Scan;
+use crate::scan::{SASL, SIMPLE, Scan};
 use crate::sorting::{Sorting, vlv_code};
 
 const KINDS: [(&[u8], OperationKind); 6] =
@@ -19,12 +19,12 @@ pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) 
         let Some(filter) = filter(text).or_else(|| refused(text)) else { return false };
         log.search(conn, op, time, base, scope, filter);
     } else if let Some(text) = text.strip_prefix(b"BIND dn=\"") {
-        let Some(dn) = bind_dn(text) else { return false };
-        log.bind(conn, op, time, dn);
+        let Some((dn, mechanism)) = bind(text) else { return false };
+        log.bind(conn, op, time, dn, mechanism);
     } else if text == b"UNBIND" || text.starts_with(b"UNBIND,") {
         log.unbind(conn, op, time);
-    } else if let Some(kind) = request(text) {
-        log.request(conn, op, time, kind);
+    } else if let Some((kind, target)) = request(text) {
+        log.request(conn, op, time, kind, target);
     } else if let Some(target) = abandoned(text) {
         log.abandon(conn, op, time, target);
     } else if let Some(close) = close(text) {
@@ -78,17 +78,45 @@ fn refused(text: &[u8]) -> Option<&[u8]> {
     Some(&text[..end])
 }
 
-/// The DN after `BIND dn="`: everything before the last `" method=`.
-fn bind_dn(text: &[u8]) -> Option<&[u8]> {
+/// The DN after `BIND dn="`, which is everything before the last `" method=`, and the mechanism.
+fn bind(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memrchr_iter(b'"', text).find(|&end| text[end + 1..].starts_with(b" method="))?;
-    Some(&text[..end])
+    let is_of_word = |byte: u8| !is_space(byte) && byte != b',';
+    let (method, rest) = any(&text[end + b"\" method=".len()..], 40, is_of_word);
+    let mechanism = || {
+        let (_, rest) = digits(rest.strip_prefix(b" version=")?, 9)?;
+        run(rest.strip_prefix(b" mech=")?, 80, is_of_word).map(|(mechanism, _)| mechanism)
+    };
+    Some((&text[..end], mechanism_of(method, mechanism().unwrap_or_default())))
 }
 
-/// `(ADD|MOD|DEL|MODRDN|CMP|EXT) (dn|oid)="`.
-fn request(text: &[u8]) -> Option<OperationKind> {
+/// `simple`, the SASL mechanism, or the method as logged.
+pub fn mechanism_of<'a>(method: &'a [u8], mechanism: &'a [u8]) -> &'a [u8] {
+    match method {
+        b"128" => SIMPLE,
+        b"" => b"?",
+        b"sasl" | SASL if !mechanism.is_empty() => mechanism,
+        b"sasl" => SASL,
+        _ => method,
+    }
+}
+
+/// `(ADD|MOD|DEL|MODRDN|CMP|EXT) (dn|oid)="`: the kind, and the DN or OID.
+fn request(text: &[u8]) -> Option<(OperationKind, &[u8])> {
     let (name, rest) = text.split_at(memchr(b' ', text.get(..7).unwrap_or(text))?);
     let (_, kind) = KINDS.iter().find(|(known, _)| *known == name)?;
-    (rest.starts_with(b" dn=\"") || rest.starts_with(b" oid=\"")).then_some(*kind)
+    let rest = rest.strip_prefix(b" dn=\"").or_else(|| rest.strip_prefix(b" oid=\""))?;
+    Some((*kind, entry(rest)))
+}
+
+/// The DN of an entry: it ends before the first quote that may be the last of the field.
+fn entry(text: &[u8]) -> &[u8] {
+    const BEHIND: [&[u8]; 5] = [b", ", b" newrdn=\"", b" attr=\"", b" authzid=\"", b" name=\""];
+    let is_end = |&end: &usize| {
+        let behind = &text[end + 1..];
+        behind.is_empty() || BEHIND.iter().any(|next| behind.starts_with(next))
+    };
+    &text[..memchr_iter(b'"', text).find(is_end).unwrap_or(text.len())]
 }
 
 /// `ABANDON targetop=(\d{1,10}|[A-Z][\w -]{1,60}) msgid=`: the operation, or none (`NOTFOUND`).
@@ -163,6 +191,21 @@ mod tests {
         );
         assert_eq!(looked_up(b"STAT read index: attribute=cn key(eq)=a --> count 2 (duration )"), None);
         assert_eq!(looked_up(b"STAT read index: duration 0.000011687"), None);
+    }
+
+    #[test]
+    fn the_dn_of_an_entry_may_have_quotes() {
+        assert_eq!(entry(b"cn=\"Doe, Joe\",dc=x\", no such \"entry\""), b"cn=\"Doe, Joe\",dc=x");
+        assert_eq!(entry(b"cn=a\" newrdn=\"cn=b\" newsuperior=\"(null)\""), b"cn=a");
+        assert_eq!(entry(b"cn=cut"), b"cn=cut");
+    }
+
+    #[test]
+    fn a_bind_names_its_mechanism() {
+        assert_eq!(bind(b"cn=a\" method=128 version=3"), Some((&b"cn=a"[..], SIMPLE)));
+        assert_eq!(bind(b"\" method=sasl version=3 mech=GSSAPI, text"), Some((&b""[..], &b"GSSAPI"[..])));
+        assert_eq!(bind(b"\" method=sasl"), Some((&b""[..], SASL)));
+        assert_eq!(bind(b"\" method=129 version=2"), Some((&b""[..], &b"129"[..])));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use memchr::{memchr, memrchr_iter};
 
-use crate::fields::{before, digits, is_word, number, signed, trimmed, word};
+use crate::fields::{before, digits, is_space, is_word, number, signed, trimmed, word};
 use crate::operation_kinds::{BIND, OperationKind, SEARCH, of_tag};
 use crate::result_fields::ResultFields;
 use crate::scan::Scan;
@@ -41,13 +41,21 @@ pub fn result_head(text: &[u8]) -> Option<(ResultHead, &[u8])> {
     Some((ResultHead { err, kind: of_tag(tag), entries: entries.max(0) }, rest))
 }
 
-/// Reads the tail of a result.
-pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: ResultHead, tail: &[u8]) {
+/// Reads the tail of a result; returns whether it is understood.
+pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: ResultHead, tail: &[u8]) -> bool {
     let (timings, rest) = ResultTail::read(tail);
     let rest = trimmed(rest);
+    if is_faulty(rest) {
+        return false;
+    }
+    if let Some((busy, threads, queued)) = timings.workers {
+        log.workers_busy(time, busy, threads, queued);
+    }
     let ResultHead { err, kind, entries } = result_head;
-    let (etime, wait) = (timings.etime.map(duration_of), timings.wait.or(timings.queued).map(duration_of));
-    let mut outcome = ResultFields { kind, err, etime, wait, entries, notes: timings.notes, ..ResultFields::default() };
+    let [etime, wait, optime] =
+        [timings.etime, timings.wait.or(timings.queued), timings.optime].map(|seconds| seconds.map(duration_of));
+    let notes = timings.notes;
+    let mut outcome = ResultFields { kind, err, etime, wait, optime, entries, notes, ..ResultFields::default() };
     if kind == BIND && err == 0 {
         outcome.account = account(rest);
     } else if let Some(pages) = ResultPage::read(rest) {
@@ -55,31 +63,35 @@ pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: R
         (outcome.page, outcome.pages_end) = (Some(pages.index), pages.end);
     }
     log.result(conn, op, time, &outcome);
+    true
 }
 
 /// What may follow nentries=: the durations of any version, and the notes. Text of the client comes after it.
 ///
 /// ```text
-/// [ wqtime=S][ wtime=S][ optime=S][ writetime=S][ etime=S][ wbusy=W wqdepth=W][ notes=N[ details="D"]][ csn=W]
+/// ( (wqtime|wtime|optime|writetime|etime)=S){0,5}[ wbusy=N/N wqdepth=N][ notes=N[ details="D"]][ csn=W]
 /// ```
 #[derive(Default)]
 struct ResultTail<'a> {
     queued: Option<&'a [u8]>,
     wait: Option<&'a [u8]>,
+    optime: Option<&'a [u8]>,
     etime: Option<&'a [u8]>,
+    /// Busy threads, all threads, operations in the queue.
+    workers: Option<Workers>,
     notes: &'a [u8],
 }
 
 impl<'a> ResultTail<'a> {
-    fn read(text: &'a [u8]) -> (Self, &'a [u8]) {
+    fn read(mut text: &'a [u8]) -> (Self, &'a [u8]) {
         let mut timings = ResultTail::default();
-        let (queued, text) = timing(text, b" wqtime=");
-        let (wait, text) = timing(text, b" wtime=");
-        let (_, text) = timing(text, b" optime=");
-        let (_, text) = timing(text, b" writetime=");
-        let (etime, mut text) = timing(text, b" etime=");
-        (timings.queued, timings.wait, timings.etime) = (queued, wait, etime);
-        text = workers(text).unwrap_or(text);
+        for _ in 0..5 {
+            let Some(rest) = timings.read_timing(text) else { break };
+            text = rest;
+        }
+        if let Some((busy, rest)) = workers(text) {
+            (timings.workers, text) = (Some(busy), rest);
+        }
         if let Some((notes, rest)) = noted(text) {
             (timings.notes, text) = (notes, rest);
         }
@@ -88,23 +100,45 @@ impl<'a> ResultTail<'a> {
         }
         (timings, text)
     }
-}
 
-/// ` name=` and `-?\d{1,9}(\.\d{1,12})?`.
-fn timing<'a>(text: &'a [u8], name: &[u8]) -> (Option<&'a [u8]>, &'a [u8]) {
-    let Some(value) = text.strip_prefix(name) else { return (None, text) };
-    let Some((_, mut rest)) = digits(value.strip_prefix(b"-").unwrap_or(value), 9) else { return (None, text) };
-    if let Some((_, behind)) = rest.strip_prefix(b".").and_then(|fraction| digits(fraction, 12)) {
-        rest = behind;
+    /// ` name=` and `-?\d{1,9}(\.\d{1,12})?`, of any duration: returns the rest.
+    fn read_timing(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
+        let mut unused = None;
+        let (duration, value) = match text.strip_prefix(b" ")? {
+            [b'w', b't', b'i', b'm', b'e', b'=', value @ ..] => (&mut self.wait, value),
+            [b'o', b'p', b't', b'i', b'm', b'e', b'=', value @ ..] => (&mut self.optime, value),
+            [b'e', b't', b'i', b'm', b'e', b'=', value @ ..] => (&mut self.etime, value),
+            [b'w', b'q', b't', b'i', b'm', b'e', b'=', value @ ..] => (&mut self.queued, value),
+            text => (&mut unused, text.strip_prefix(b"writetime=")?),
+        };
+        let (_, mut rest) = digits(value.strip_prefix(b"-").unwrap_or(value), 9)?;
+        if let Some((_, behind)) = rest.strip_prefix(b".").and_then(|fraction| digits(fraction, 12)) {
+            rest = behind;
+        }
+        if rest.first().is_some_and(|&byte| !is_space(byte) && byte != b',') {
+            return None;
+        }
+        *duration = Some(before(value, rest));
+        Some(rest)
     }
-    (Some(before(value, rest)), rest)
 }
 
-/// ` wbusy=W wqdepth=W`.
-fn workers(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = word(text.strip_prefix(b" wbusy=")?, 30)?;
-    let (_, text) = word(text.strip_prefix(b" wqdepth=")?, 30)?;
-    Some(text)
+/// Busy worker threads, worker threads, and operations that wait for one.
+type Workers = (i64, i64, i64);
+
+/// ` wbusy=8/16 wqdepth=3`.
+fn workers(text: &[u8]) -> Option<(Workers, &[u8])> {
+    let (busy, text) = number(text.strip_prefix(b" wbusy=")?, 9)?;
+    let (threads, text) = number(text.strip_prefix(b"/")?, 9)?;
+    let (queued, text) = number(text.strip_prefix(b" wqdepth=")?, 9)?;
+    text.first().is_none_or(|&byte| is_space(byte)).then_some(((busy, threads, queued), text))
+}
+
+/// Returns whether something is not in its place, or no number of such a size.
+fn is_faulty(rest: &[u8]) -> bool {
+    const NAMES: [&[u8]; 6] = [b"wqtime=", b"wtime=", b"optime=", b"writetime=", b"etime=", b"wbusy="];
+    let Some((&first, text)) = rest.split_first() else { return false };
+    (!is_space(first) && first != b',') || (first == b' ' && NAMES.iter().any(|name| text.starts_with(name)))
 }
 
 /// ` notes=P,A`, perhaps with details; letters are separate words.
@@ -179,6 +213,19 @@ mod tests {
 
         assert_eq!((timings.queued, timings.wait, timings.etime), (Some(&b"1"[..]), None, Some(&b"0.5"[..])));
         assert_eq!((timings.notes, rest), (&b"U"[..], &b",AB sid=\"\" etime=9"[..]));
+        let (timings, rest) = ResultTail::read(b" wtime=1 optime=-2.5, wbusy=1/2 wqdepth=3");
+        assert_eq!((timings.optime, timings.workers, rest), (Some(&b"-2.5"[..]), None, &b", wbusy=1/2 wqdepth=3"[..]));
+        assert_eq!(ResultTail::read(b" wbusy=1/2 wqdepth=3").0.workers, Some((1, 2, 3)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_passed_over() {
+        for tail in [&b"e9"[..], b" etime=1e999", b" etime=0.1.2", b" optime=1234567890", b" wbusy=1/2 wqdepth=x"] {
+            assert!(is_faulty(ResultTail::read(tail).1));
+        }
+        for tail in [&b""[..], b" etime=1", b", SASL bind in progress", b" etime=0.5 - text etime=x"] {
+            assert!(!is_faulty(ResultTail::read(tail).1));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Messages without a connection: missing indexes, the start of the server, lines lost by syslog.
 
 use super::record::{Handled, Record, ends};
-use crate::fields::{is_space, is_word, run};
+use crate::fields::{self, any, is_space, is_word, run, word};
 use crate::syslog;
 
 /// `<= mdb_substring_candidates: (displayName) not indexed`.
@@ -27,6 +27,35 @@ pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Handled> {
 pub fn banner(text: &[u8], record: &mut Record) -> Option<Handled> {
     let (version, _) = run(text.strip_prefix(b"@(#) $OpenLDAP: slapd ")?, 64, |byte| !is_space(byte))?;
     record.count(|log, time| log.server_started(time, version))
+}
+
+/// `fd=127 DENIED from unknown (127.0.0.70)`.
+pub fn denied(text: &[u8], record: &mut Record) -> Option<Handled> {
+    let (_, text) = fields::digits(text.strip_prefix(b"fd=")?, 9)?;
+    let (_, text) = word(text.strip_prefix(b" DENIED from ")?, 255)?;
+    let (client, text) = any(text.strip_prefix(b" (")?, 255, |byte| !is_space(byte) && byte != b'(' && byte != b')');
+    ends(text.strip_prefix(b")")?)?;
+    record.count(|log, time| log.refused(time, client, b"DENIED"))
+}
+
+/// `daemon: accept(8) failed errno=24 (Too many open files)`, `daemon: 1024 beyond descriptor table size 1024`. errno 23, 24:
+/// the system or the process has no descriptor left (ENFILE, EMFILE).
+pub fn exhausted(text: &[u8], record: &mut Record) -> Option<Handled> {
+    let text = text.strip_prefix(b"daemon: ")?;
+    let why = if let Some(text) = text.strip_prefix(b"accept(") {
+        let (_, text) = fields::digits(text.strip_prefix(b"-").unwrap_or(text), 10)?;
+        let text = text.strip_prefix(b") failed errno")?;
+        let text = text.strip_prefix(b"=").or_else(|| text.strip_prefix(b" "))?;
+        let text = text.strip_prefix(b"23 (").or_else(|| text.strip_prefix(b"24 ("))?;
+        any(text, 99, |byte| byte != b')').0
+    } else {
+        let (_, text) = fields::digits(text, 10)?;
+        let (_, text) = fields::digits(text.strip_prefix(b" beyond descriptor table size ")?, 10)?;
+        ends(text)?;
+        b""
+    };
+    let why = if why.is_empty() { b"beyond descriptor table size" } else { why };
+    record.count(|log, time| log.refused(time, b"?", why))
 }
 
 /// `imuxsock lost 103 messages from pid 5122 due to rate-limiting`.

@@ -6,8 +6,9 @@ import pytest
 
 import facts
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.idle.advice import IdleAdvice, advise, at_least, at_most
+from ldapdiag.analysis.idle.advice import IdleAdvice, advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.idle_profile import IdleProfile, idle_profile
 from ldapdiag.evidence.bundle import Missing
 from traffic import Log
 
@@ -20,16 +21,8 @@ def bounds(lower: float | None, upper: float | None) -> IdleBounds:
 
 
 def advised(*directions: Any, host: Host = NO_TABLE, **evidence: Any) -> IdleAdvice:
-    return advise(facts.server(), host, facts.pairing(*directions), **evidence)
-
-
-@pytest.mark.parametrize(("seconds", "above", "below"), [(300, 300, 300), (301, 600, 300), (4, 5, None), (61, 90, 60)])
-def test_values_are_round(seconds: float, above: int, below: int | None) -> None:
-    assert (at_least(seconds), at_most(seconds)) == (above, below)
-
-
-def test_the_longest_value_is_a_day() -> None:
-    assert at_least(10**9) == at_most(10**9) == 86400
+    server, pairing = facts.server(), facts.pairing(*directions)
+    return advise(server, host, idle_profile(server, pairing, evidence.get("traffic")), pairing, **evidence)
 
 
 class TestDrain:
@@ -40,7 +33,7 @@ class TestDrain:
         self, rest: float, seconds: int
     ) -> None:
         advice = advised(facts.direction(server_count=2, matched=2, idle_seconds=(1.0, rest)))
-        assert (advice.recommended_seconds, advice.longest_idle_seconds, advice.shortened) == (seconds, rest, False)
+        assert (advice.recommended_seconds, advice.longest_idle_seconds, advice.drain.hurried) == (seconds, rest, False)
 
     @pytest.mark.parametrize(
         ("seen", "logged", "seconds", "source"),
@@ -55,7 +48,7 @@ class TestDrain:
         log.now += logged
         log.searches(number, 1)
         advice = advised(facts.direction(server_count=2, matched=2, idle_seconds=seen), traffic=log.traffic())
-        assert (advice.recommended_seconds, advice.longest_idle_source) == (seconds, source)
+        assert (advice.recommended_seconds, advice.drain.longest.source) == (seconds, source)
         assert advice.longest_idle_seconds == max((*seen, logged))
 
     def test_without_ages_it_is_the_shortest_that_is_safe(self) -> None:
@@ -64,17 +57,17 @@ class TestDrain:
         assert advice.would_cut_live is None
 
     @pytest.mark.parametrize(
-        ("rate", "seconds", "shortened"), [(3600, 90, True), (1200.1, 240, True), (1200, 300, False), (0, 300, False)]
+        ("earliest", "seconds", "shortened"), [(100, 90, True), (299.9, 240, True), (300, 300, False)]
     )
-    def test_it_is_shorter_when_the_descriptors_run_out_first(
-        self, rate: float, seconds: int, *, shortened: bool
+    def test_it_is_shorter_when_the_descriptors_may_run_out_first(
+        self, earliest: float, seconds: int, *, shortened: bool
     ) -> None:
-        descriptors = facts.descriptors(used=900, limit=1000, rate_per_hour=rate)
+        descriptors = facts.descriptors(used=900, limit=1000, forecast=facts.forecast(1.0, earliest / 3600))
         advice = advised(facts.direction(), descriptors=descriptors)
-        assert (advice.recommended_seconds, advice.shortened) == (seconds, shortened)
+        assert (advice.recommended_seconds, advice.drain.hurried) == (seconds, shortened)
 
     def test_with_nothing_left_it_is_the_shortest_there_is(self) -> None:
-        full = facts.descriptors(used=1000, limit=1000, rate_per_hour=60)
+        full = facts.descriptors(used=1000, limit=1000, forecast=facts.forecast(0.0))
         assert advised(facts.direction(), descriptors=full).recommended_seconds == 60
 
 
@@ -112,7 +105,7 @@ class TestWhatItWouldClose:
 
     def test_a_shortened_value_counts_the_live_connections_it_would_close(self) -> None:
         living = facts.direction(server_count=3, matched=3, idle_seconds=(150.0, 100.0, 1.0))
-        full = facts.descriptors(used=900, limit=1000, rate_per_hour=3600)
+        full = facts.descriptors(used=900, limit=1000, forecast=facts.forecast(0.03, 100 / 3600))
         assert advised(living, descriptors=full).would_cut_live == 2
 
     def test_without_ages_the_counts_are_unknown(self) -> None:
@@ -124,4 +117,4 @@ def test_unclassified_connections_are_counted() -> None:
     unread = facts.direction(server_count=7, missing=Missing(reason="no table"))
     unproven = facts.direction(facts.APP2, server_count=5, unproven={"churn": 2})
     assert advised(unread, unproven).unclassified == 9
-    assert advise(facts.server(established=12), NO_TABLE).unclassified == 12
+    assert advise(facts.server(established=12), NO_TABLE, IdleProfile(server="ldap")).unclassified == 12

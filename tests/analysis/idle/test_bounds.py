@@ -72,7 +72,7 @@ class TestABoxesOwnSetting:
     @pytest.mark.parametrize("carriers", [THROUGH_FW, OVER_FW, Carriers(by_address=frozenset({"fw"}))])
     def test_it_counts_from_a_host_that_carries_the_path(self, carriers: Carriers) -> None:
         path = only(bound(direction(carriers=carriers), kernels=(self.KERNEL,)))
-        assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (30, 30, "fw")
+        assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (None, 30, "fw")
         assert path.source == "nf_conntrack_tcp_timeout_established of fw"
 
     def test_it_is_named_and_not_used_from_a_host_that_is_not_known_to(self) -> None:
@@ -142,6 +142,18 @@ class TestASettingAndTheMeasurement:
     def test_a_measurement_that_agrees_confirms_it(self) -> None:
         path = self.path(9, idle_before_loss=(9.016, 9.02), host=looks(8_000, 3_000))
         assert (path.upper_seconds, path.middlebox, path.drop_seen, path.remarks) == (9, "fw", True, ())
+
+    def test_without_a_drop_another_middlebox_may_be_sooner(self) -> None:
+        assert (self.path(432_000).lower_seconds, self.path(600).lower_seconds) == (None, None)
+        path = self.path(600, host=looks(20_000, 3_000))
+        assert (path.lower_seconds, path.upper_seconds) == (20.0, 600)
+        seen = self.path(9, idle_before_loss=(9.016, 9.02))
+        assert (seen.lower_seconds, seen.upper_seconds) == (9, 9)
+
+    def test_connections_that_were_lost_sooner_leave_it_an_upper_bound(self) -> None:
+        """Another middlebox of 5 s drops them; the entries of this one, of 8 s, have expired since."""
+        path = self.path(8, ghosts=2, ghost_ages=(12.0, 14.0), lost_sooner=True, host=looks(4_000, 3_000))
+        assert (path.lower_seconds, path.upper_seconds, path.drop_seen) == (4.0, 8, True)
 
     def test_without_a_drop_it_is_a_setting_and_no_more(self) -> None:
         path = self.path(432_000)
@@ -227,6 +239,11 @@ class TestTheLowerBound:
         assert path.lower_seconds == lower
         assert ("access log" in path.source) is by_log
 
+    def test_a_client_whose_timers_are_hidden_may_send_probes(self) -> None:
+        """A firewall of 5 s, and a client that probes every 2 s: its connection is used again after 24 s."""
+        hidden = direction(matched=1, timers_shown=False)
+        assert only(bound(hidden, host=looks(24_000, 3_000), traffic=rested(APP1, 24))).lower_seconds is None
+
     def test_the_path_names_its_source(self) -> None:
         path = only(bound(direction(), host=looks(24_000, 3_000)))
         assert (path.lower_seconds, path.upper_seconds) == (24.0, None)
@@ -274,11 +291,29 @@ class TestTheUpperBound:
         assert path.range_text == "310 to 350.1 s"
         assert path.suspects == ("AWS Network Load Balancer", "AWS NAT gateway")
 
-    def test_bounds_that_contradict_each_other_leave_the_lower_one(self) -> None:
+    def test_bounds_that_contradict_each_other_leave_neither(self) -> None:
+        """Either may be wrong: probes of a client that has ended kept the one, or a restart cost the others."""
         host = looks(60_000, 3_000)
         path = only(bound(direction(idle_before_loss=(30.0, 30.1)), host=host))
-        assert (path.lower_seconds, path.upper_seconds) == (60.0, None)
+        assert (path.lower_seconds, path.upper_seconds) == (None, None)
         assert "contradict" in path.source
+        assert "used again after 60 s of idle time, and others were lost after 30 s" in path.remarks[0]
+
+    def test_losses_that_one_event_explains_bound_nothing(self) -> None:
+        """A pool that asks every 2 s loses all its connections when a firewall of 3600 s restarts."""
+        lost = {"idle_before_loss": (1.9, 2.0), "one_event": True}
+        path = only(bound(direction(**lost)))
+        assert (path.upper_seconds, path.drop_seen) == (None, False)
+        assert "lost after 1.9 s of idle time, all of which were idle at one moment" in path.remarks[0]
+
+    def test_a_flow_table_excludes_a_restart(self) -> None:
+        path = only(bound(direction(carriers=THROUGH_FW, idle_before_loss=(9.0, 9.1), one_event=True)))
+        assert (path.upper_seconds, path.drop_seen, path.remarks) == (9.0, True, ())
+
+    def test_losses_at_other_times_on_one_client_are_no_single_event(self) -> None:
+        at_once = direction("10.77.2.3", idle_before_loss=(9.0,), one_event=True)
+        path = only(bound(at_once, direction(idle_before_loss=(9.1, 9.3))))
+        assert path.upper_seconds == 9.0
 
 
 class TestTheWholeServer:

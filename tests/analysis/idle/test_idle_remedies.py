@@ -9,6 +9,7 @@ import facts
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.idle_profile import IdleProfile
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
@@ -41,7 +42,7 @@ def kernel(host: str, keepalive: int) -> KernelSettings:
 def treated(
     direction: Direction = GHOSTS, bounds: IdleBounds | None = None, **evidence: Any
 ) -> tuple[list[Remedy], GhostLifetime]:
-    kernels = evidence.pop("kernels", ())
+    kernels, hosts = evidence.pop("kernels", ()), evidence.pop("hosts", ())
     idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
     identity = evidence.setdefault("identity", facts.DS389)
     configuration = identity and Configuration(
@@ -54,8 +55,8 @@ def treated(
     )
     server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
     lifetime = measure_lifetime(server, HOST)
-    advice = advise(server, HOST, pairing, bounds)
-    return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels)), lifetime
+    advice = advise(server, HOST, IdleProfile(server="ldap"), pairing, bounds)
+    return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts)), lifetime
 
 
 def steps(remedies: list[Remedy]) -> list[str]:
@@ -145,6 +146,20 @@ class TestCure:
         assert "or cure" not in steps(remedies)
 
 
+class TestSettingsOfClients:
+    @pytest.mark.parametrize(("program", "settings"), [("sssd_be", 1), ("unheard-of", 0)])
+    def test_a_client_whose_software_is_known_gets_its_settings(self, program: str, settings: int) -> None:
+        table = facts.table(facts.at_client(2), "app1", owner=[program, program])
+        remedies, _ = treated(bounds=forgetting(30), hosts=(facts.host("app1", table),))
+        found = [remedy for remedy in remedies if remedy.title.startswith("at clients:")]
+        assert [(remedy.target, "SSSD" in remedy.title) for remedy in found] == [("app1", True)] * settings
+
+    def test_programs_with_other_connections_do_not_count(self) -> None:
+        table = facts.table(facts.row_of_another_service(), "app1", owner=["sssd_be"])
+        remedies, _ = treated(bounds=forgetting(30), hosts=(facts.host("app1", table),))
+        assert "at clients" not in steps(remedies)
+
+
 class TestTidy:
     def test_below_a_minute_the_middleboxs_timeout_is_raised(self) -> None:
         remedies, _ = treated(bounds=forgetting(30))
@@ -164,16 +179,26 @@ class TestTidy:
         resting = facts.direction(server_count=2, matched=2, idle_seconds=(2000.0,))
         assert "8000" in treated(resting, forgetting(30))[0][-1].text
 
-    @pytest.mark.parametrize(("current", "tidied"), [(1800, False), (1801, True)])
+    @pytest.mark.parametrize(("current", "tidied"), [(240, False), (241, True)])
     def test_a_timeout_below_the_middleboxs_is_tidy_already(self, current: int, *, tidied: bool) -> None:
-        remedies, _ = treated(bounds=forgetting(3600), idle=current)
+        remedies, _ = treated(bounds=forgetting(300), idle=current)
         assert ("tidy" in steps(remedies)) == tidied
 
     def test_from_a_minute_on_it_is_an_idle_timeout_below_the_middleboxs(self) -> None:
-        remedies, _ = treated(bounds=forgetting(3600))
+        remedies, _ = treated(bounds=forgetting(300))
         tidy = remedies[-1]
         assert tidy.where is Where.SERVER
-        assert "nsslapd-idletimeout: 1800" in tidy.text
+        assert "nsslapd-idletimeout: 240" in tidy.text
+
+    def test_a_drain_value_below_the_middleboxs_timeout_is_tidy_as_well(self) -> None:
+        assert "tidy" not in steps(treated(bounds=forgetting(3600))[0])
+
+    def test_live_connections_that_are_idle_for_longer_ask_for_a_longer_timeout_at_the_middlebox(self) -> None:
+        resting = facts.direction(server_count=2, matched=2, idle_seconds=(900.0,))
+        tidy = treated(resting, forgetting(300))[0][-1]
+        assert (tidy.where, "3600" in tidy.text) == (Where.BOX, True)
+        assert "(240 s)" in tidy.changes
+        assert "in the evidence are idle for longer" in tidy.changes
 
     def test_without_a_known_timeout_there_is_none(self) -> None:
         assert "tidy" not in steps(treated()[0])
@@ -207,7 +232,7 @@ def test_a_proxy_s_short_timeout_is_raised_and_probes_find_clients_that_are_gone
 ) -> None:
     server = facts.server("lb", identity=None, proxy="haproxy")
     lifetime = facts.lifetime(idle_timeout_seconds=seconds, proxy=True)
-    advice = advise(server, HOST, facts.pairing(direction), None)
+    advice = advise(server, HOST, IdleProfile(server="ldap"), facts.pairing(direction), None)
     remedies = list(idle_remedies(server, lifetime, advice, None, facts.pairing(direction)))
     assert steps(remedies) == expected
 
@@ -215,7 +240,7 @@ def test_a_proxy_s_short_timeout_is_raised_and_probes_find_clients_that_are_gone
 def test_a_proxy_whose_settings_are_not_known_gets_advice() -> None:
     server = facts.server("lb", identity=None, proxy="nginx")
     lifetime = measure_lifetime(server, Host(host="lb"))
-    advice = advise(server, HOST, facts.pairing(GHOSTS), None)
+    advice = advise(server, HOST, IdleProfile(server="ldap"), facts.pairing(GHOSTS), None)
     drain, _ = idle_remedies(server, lifetime, advice, None, facts.pairing(GHOSTS))
     assert (drain.kind, lifetime.idle_timeout_source) == (
         RemedyKind.ADVICE,

@@ -11,10 +11,12 @@ import pytest
 import facts
 from facts import START, direction
 from ldapdiag.analysis.idle.bounds import PathBounds, bound_idle
+from ldapdiag.analysis.pairing.carriers import Carriers
 from ldapdiag.analysis.pairing.client_age import Since
 from ldapdiag.analysis.pairing.client_history import ClientHistory
 from ldapdiag.evidence.origin import Span
 
+THROUGH_FW = Carriers(by_table=frozenset({"fw"}))
 LONG_AGO = Since(span=Span(start=START - timedelta(days=9), end=START - timedelta(days=9)))
 KNOWN = ClientHistory(booted=LONG_AGO, started=LONG_AGO, owned=True)
 
@@ -27,6 +29,7 @@ def path(history: ClientHistory = KNOWN, **traits: Any) -> PathBounds:
         "ghost_ages": (11.5, 11.9, 40.0),
         "ages_of_running": (11.5, 11.9, 40.0),
         "probes_unanswered": 3,
+        "carriers": THROUGH_FW,
     }
     ghosts = direction(**known | traits)
     ghosts = replace(ghosts, evidence=replace(ghosts.evidence, client=history))
@@ -41,6 +44,13 @@ def test_the_youngest_two_that_agree_bound_the_timeout_loosely() -> None:
     assert found.remarks == ()
 
 
+def test_a_restart_of_a_middlebox_that_was_not_read_explains_them_as_well() -> None:
+    """A firewall of 3600 s that restarted 11 s ago leaves ghosts of 11.5 s."""
+    found = path(carriers=Carriers())
+    assert found.upper_seconds is None
+    assert "because a restart of the middlebox would explain it as well" in found.remarks[0]
+
+
 def test_a_measured_bound_is_better() -> None:
     found = path(idle_before_loss=(4.0, 4.0))
     assert (found.upper_seconds, found.loose, found.remarks) == (4.0, False, ())
@@ -48,7 +58,9 @@ def test_a_measured_bound_is_better() -> None:
 
 def test_a_loose_bound_gives_no_advice() -> None:
     bounds = bound_idle(
-        facts.pairing(direction(server_count=2, ghosts=2, ages_of_running=(90.0, 90.0), probes_unanswered=2)),
+        facts.pairing(
+            direction(server_count=2, ghosts=2, ages_of_running=(90.0, 90.0), probes_unanswered=2, carriers=THROUGH_FW)
+        ),
         facts.host(),
         facts.lifetime(),
         (),

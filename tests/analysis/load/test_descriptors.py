@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import facts
+import histories
+from ldapdiag.analysis.load.counted_connections import recorded_readings
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
+from ldapdiag.analysis.load.forecast import Problem
+from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.origin import Origin
+from ldapdiag.sources.gathering import gather
+from ldapdiag_checks.descriptor_headroom import judge as headroom
 from traffic import Log
 
 OLD = ServerIdentity(family=Family.DS389, version=(1, 3, 6))
@@ -103,20 +112,40 @@ class TestTheAccessLog:
         assert found.used_source == "at least: the connections open where its access log ends"
         assert self.count(self.gaining(0.1), established=3).used == 3, "a table is of now"
 
-    @pytest.mark.parametrize(("hours", "rate"), [(48.0, 10.0), (24.0, 20.0), (23.9, None), (1.0, None)])
-    def test_growth_over_a_day_and_more_is_a_rate(self, hours: float, rate: float | None) -> None:
-        found = self.count(self.gaining(hours, before=200, gained=480))
-        assert found.rate_per_hour == pytest.approx(rate)
-        assert found.rate_source == ("over its access log" if rate else "")
+    @staticmethod
+    def leaking(hours: float, *, before: int = 100, an_hour: int = 10) -> Log:
+        """Return a log in which connections are opened all the time, and never closed."""
+        log = Log(number=1000)
+        for number in range(before):
+            log.searches(number, 5)
+        for number in range(round(hours * an_hour)):
+            log.opens(when=3600 * (number + 0.3 * (number % 3)) / an_hour + 1)
+        return log
 
-    def test_a_server_that_started_within_the_log_has_no_rate(self) -> None:
-        assert self.count(self.gaining(30, before=0)).rate_per_hour is None
-        assert self.count(self.gaining(30, before=6)).rate_per_hour is None
-        assert self.count(self.gaining(30, before=7)).rate_per_hour is not None
-        log = self.gaining(30)
-        log.number = 0
-        log.opens(when=30.1 * 3600)
-        assert self.count(log).rate_per_hour is None
+    def test_a_leak_is_forecast_with_its_source(self) -> None:
+        found = self.count(self.leaking(48), limit=1000)
+        assert found.forecast.source == "its access log"
+        assert found.forecast.problem is Problem.LEAK
+        assert found.earliest_hours_left < 42 < found.forecast.latest  # 420 left, and 10 an hour
+        assert found.hours_left == pytest.approx(42, rel=0.1)
+
+    def test_what_the_server_keeps_for_itself_is_no_room(self) -> None:
+        reserving = facts.server(
+            identity=facts.DS389,
+            limits=ProcessLimits(origin=facts.origin(), open_files_soft=1000, open_files_hard=1000),
+            descriptors=DescriptorCount(origin=facts.origin(), open=600),
+            established=580,
+            pids=frozenset({7}),
+            owns_ports=True,
+        )
+        found = count_descriptors(reserving, facts.host(), self.leaking(48).traffic())
+        assert (found.served, found.connections) == (872, 580)
+        assert found.hours_left == pytest.approx(29.2, rel=0.1)
+
+    def test_clients_that_come_at_once_are_no_growth(self) -> None:
+        found = self.count(self.gaining(48.0, before=200, gained=480), limit=1000)
+        assert found.hours_left is None
+        assert found.forecast.not_because
 
     @pytest.mark.parametrize(("limit", "closed", "recovered"), [(30, 0, False), (30, 1, True), (31, 0, None)])
     def test_a_peak_at_the_limit_shows_exhaustion(self, limit: int, closed: int, recovered: bool | None) -> None:  # noqa: FBT001  a parameter
@@ -134,7 +163,7 @@ class TestTheAccessLog:
         log = self.gaining(30)
         log.scan.lost(1)
         found = self.count(log, 30)
-        assert (found.exhaustion_reports, found.used, found.rate_per_hour) == ((), None, None)
+        assert (found.exhaustion_reports, found.used, found.forecast.source) == ((), None, "")
 
     def test_a_peak_above_the_limit_shows_nothing(self) -> None:
         assert self.count(self.gaining(2), 29).exhaustion_reports == ()
@@ -162,3 +191,46 @@ class TestConnections:
         assert found.misfit.startswith("9 open descriptors in ldap/fds.txt, and 10 connections on the ports of ldap")
         owned = self.count(facts.at_server(50), descriptors=fewer, pids=frozenset({7}))
         assert (owned.used, owned.exact, owned.misfit) == (9, True, ""), "the table is of another time"
+
+
+class TestRecordedRuns:
+    """Of a history; what a run of the connections of one minute counts is histories.run(minute)."""
+
+    @staticmethod
+    def growing(source: str = "socket table", hours: int = 72) -> History:
+        runs = (
+            histories.run(
+                60 * hour, histories.server(60 * hour, connections=300 + 10 * hour, connections_source=source)
+            )
+            for hour in range(hours)
+        )
+        return History(origin=Origin(path="history.db"), runs=tuple(runs))
+
+    def test_are_a_series_of_their_own(self) -> None:
+        server = facts.server(
+            identity=facts.OPENLDAP,
+            limits=ProcessLimits(origin=facts.origin(), open_files_soft=2000, open_files_hard=2000),
+            descriptors=DescriptorCount(origin=facts.origin(), open=1050),
+            pids=frozenset({7}),
+        )
+        found = count_descriptors(server, facts.host(), histories=(self.growing(),))
+        assert found.forecast.source == "the runs recorded in history.db"
+        assert found.earliest_hours_left <= 95 <= found.forecast.latest
+        assert found.hours_left == pytest.approx(95, rel=0.1)
+
+    def test_that_counted_in_another_way_are_left_out(self) -> None:
+        one, other = self.growing(), self.growing("cn=monitor", hours=20)
+        mixed = replace(one, runs=tuple(sorted((*one.runs, *other.runs), key=lambda run: run.taken)))
+        sources = {reading.open for reading in recorded_readings(mixed, "ldap", None)}
+        assert len(sources) >= 52
+
+    def test_reach_the_diagnosis(self, tmp_path) -> None:
+        (tmp_path / "ldap").mkdir()
+        (tmp_path / "ldap" / "proc-fd-count.txt").write_text("1050\n")
+        (tmp_path / "ldap" / "ss.txt").write_text(
+            "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
+            "LISTEN 0      128    10.77.1.2:389      0.0.0.0:*\n"
+        )
+        made = diagnose(gather([str(tmp_path)]), (headroom,), earlier=self.growing())
+        found = made.facts.of(Descriptors, "ldap")
+        assert found.forecast.source == "the runs recorded in history.db"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import active_directory_1644 as ad
 from ldapdiag.evidence.log.scan import Hints
-from log.calls import calls_of
+from log.calls import Calls, calls_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,8 +78,8 @@ def found(notes: bytes = b"", user: bytes = b"A\\svc") -> tuple:
 def test_both_orders_of_the_columns(quoting: int) -> None:
     data = HEADER.encode() + written(OLD, NEW, OLD[:-1], quoting=quoting)
 
-    assert ad.recognises(data)
-    assert ad.recognises(b"\xef\xbb\xbf" + data)
+    assert ad.recognised(data)
+    assert ad.recognised(b"\xef\xbb\xbf" + data)
     assert calls_of(ad.scan, data) == [found(b"unindexed"), found(), found(b"unindexed", b"")]
 
 
@@ -93,7 +93,7 @@ def test_the_whole_event_in_one_field(corpus: Path) -> None:
         [blank, "1644", "20.11.2026 08:54:04"],
     )
 
-    assert ad.recognises(data)
+    assert ad.recognised(data)
     first, second = calls_of(ad.scan, data)
     assert first[1:4] == (TIME, b"172.16.222.132", b"TESTLAB\\pushkin")
     assert first[4].startswith(b"CN=409,")
@@ -137,3 +137,31 @@ def test_a_cut_costs_a_glance() -> None:
     hostile = "Internal event: A client issued a search operation with the following options Client: "
     calls_of(ad.scan, written([(hostile + "Filter: Search scope: ") * 1000]))
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026/11/20 8:54:04",
+        "20.11.2026 08:54:04",
+        "20.11.2026 8.54.04",
+        "2026-11-20T08:54:04.123Z",
+        "11/20/2026 8:54:04\u202fAM",
+        "11/20/2026 8:54:04 a.m.",
+    ],
+)
+def test_times_of_other_cultures(text: str) -> None:
+    assert calls_of(ad.scan, HEADER.encode() + written([OLD[0], text, *OLD[2:]]))[0][1] == TIME
+
+
+def test_the_hints_decide_which_number_is_the_month() -> None:
+    rows = written([OLD[0], "05/11/2026 08:54:04", *OLD[2:]])
+
+    def time_with(hints: Hints) -> int:
+        calls = Calls(hints)
+        ad.scan(HEADER.encode() + rows, calls)
+        return next(call[1] for call in calls.made if call[0] == "search_without_connection")
+
+    november, may = (datetime(2026, month, day, 8, 54, 4, tzinfo=UTC) for month, day in ((11, 5), (5, 11)))
+    assert time_with(Hints(day_first=True)) == int(november.timestamp()) * 10**9
+    assert time_with(Hints()) == int(may.timestamp()) * 10**9

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.log import ds389_text
+from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.operation_kinds import BIND, EXTENDED, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
+from log.comparable import plain
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
@@ -133,7 +136,7 @@ def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
 def test_slapd_confirms_a_bind_before_its_result() -> None:
     scan = opened(1)
     scan.bind(1, 0, T, b"")
-    scan.bind_confirmed(1, T, b"uid=sasl,dc=x")
+    scan.bind_confirmed(1, 0, T, b"uid=sasl,dc=x", b"GSSAPI")
     scan.result(1, 0, T, 0, 0)
 
     assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}
@@ -173,8 +176,134 @@ def test_records_of_389_ds_after_a_close_belong_to_no_client_wherever_the_log_is
     whole, pieces = finish(lines(slice(None))), finish(merge(lines(slice(cut)), lines(slice(cut, None))))
 
     assert pieces.operations == whole.operations
-    assert pieces.attribution == whole.attribution == {(b"(a=?)", b"?", b"?"): [1, 1, 0, 0]}
+    assert (
+        pieces.attribution
+        == whole.attribution
+        == {(BIND, b"simple", b"10.0.0.1", b"uid=app,dc=x", 0): [1, 1, 0], (SEARCH, b"(a=?)", b"?", b"?", 0): [1, 1, 0]}
+    )
     assert [row.operations for row in pieces.clients.values()] == [row.operations for row in whole.clients.values()]
+
+
+def every_cut(lines: list[bytes], dialect: str = "openldap-stderr") -> list[Segment]:
+    """Return the Segment of the whole log, and those of the log cut in two at each line."""
+    stamp = b"6b000aac.1b749727 0x7f6ced7fe6c0 " if dialect == "openldap-stderr" else b""
+
+    def scanned(part: list[bytes]) -> Segment:
+        return scan_chunk(named(dialect), b"".join(stamp + line + b"\n" for line in part))
+
+    whole = finish(scanned(lines))
+    cuts = [finish(merge(scanned(lines[:at]), scanned(lines[at:]))) for at in range(1, len(lines))]
+    for cut in cuts:
+        assert plain(cut) == plain(whole)
+    return [whole, *cuts]
+
+
+ACCEPTED = b"conn=7 fd=16 ACCEPT from IP=10.1.1.1:47236 (IP=0.0.0.0:389)"
+
+
+def test_slapd_names_the_mechanism_of_a_bind_once_it_succeeds() -> None:
+    lines = [
+        ACCEPTED,
+        b'conn=7 op=0 BIND dn="" method=163',
+        b"conn=7 op=0 RESULT tag=97 err=14 qtime=0.000001 etime=0.000002 text=SASL(0): successful result",
+        b'conn=7 op=1 BIND dn="" method=163',
+        b'conn=7 op=1 BIND authcid="joe@X" authzid="joe@X"',
+        b'conn=7 op=1 BIND dn="uid=joe,dc=x" mech=GSSAPI bind_ssf=56 ssf=56',
+        b"conn=7 op=1 RESULT tag=97 err=0 qtime=0.000001 etime=0.000003 text=",
+        b"conn=7 fd=16 closed",
+    ]
+    for segment in every_cut(lines):
+        rows = {key: (row.requests, row.answered) for key, row in segment.targets.items()}
+        assert rows == {(BIND, b"SASL"): (1, 1), (BIND, b"GSSAPI"): (1, 1)}
+        assert (BIND, b"GSSAPI", b"10.1.1.1", b"uid=joe,dc=x", 0) in segment.attribution
+        assert dict(segment.clear_binds) == {}
+
+
+BOUND = [
+    b'conn=7 op=%d BIND dn="uid=joe,dc=x" method=128',
+    b"conn=7 op=%d RESULT tag=97 err=0 qtime=0.000001 etime=0.000003 text=",
+]
+
+
+@pytest.mark.parametrize(("err", "in_the_clear"), [(0, 1), (52, 2)])
+def test_after_starttls_no_bind_is_in_the_clear_unless_it_failed(err: int, in_the_clear: int) -> None:
+    lines = [
+        ACCEPTED,
+        *(line % 0 for line in BOUND),
+        b"conn=7 op=1 EXT oid=1.3.6.1.4.1.1466.20037",
+        b"conn=7 op=1 STARTTLS",
+        b"conn=7 op=1 RESULT oid= err=%d qtime=0.000001 etime=0.000003 text=" % err,
+        *(line % 2 for line in BOUND),
+        b"conn=7 fd=16 closed",
+    ]
+    for segment in every_cut(lines):
+        assert dict(segment.clear_binds) == {(b"10.1.1.1", b"uid=joe,dc=x"): in_the_clear}
+        assert segment.targets[EXTENDED, b"1.3.6.1.4.1.1466.20037"].answered == 1
+
+
+def test_plain_sends_a_password_and_the_same_host_is_counted_apart() -> None:
+    """Of PLAIN slapd names DN and mechanism after the BIND succeeded; the LDAPS connection is secured."""
+    plain_bind = [
+        b'conn=%d op=0 BIND dn="" method=163',
+        b'conn=%d op=0 BIND authcid="joe" authzid="joe"',
+        b'conn=%d op=0 BIND dn="uid=joe,dc=x" mech=PLAIN bind_ssf=0 ssf=0',
+        b"conn=%d op=0 RESULT tag=97 err=0 qtime=0.000001 etime=0.000003 text=",
+        b"conn=%d fd=16 closed",
+    ]
+    lines = [
+        ACCEPTED,
+        *(line % 7 for line in plain_bind),
+        b"conn=8 fd=16 ACCEPT from IP=10.1.1.2:47236 (IP=0.0.0.0:636)",
+        b"conn=8 fd=16 TLS established tls_ssf=256 ssf=256 tls_proto=TLSv1.3 tls_cipher=X",
+        *(line % 8 for line in plain_bind),
+        b"conn=9 fd=16 ACCEPT from PATH=/run/ldapi (PATH=/run/ldapi)",
+        *(line % 9 for line in plain_bind),
+    ]
+    for segment in every_cut(lines):
+        assert dict(segment.clear_binds) == {(b"10.1.1.1", b"uid=joe,dc=x"): 1, (b"local", b"uid=joe,dc=x"): 1}
+        assert segment.maybe_clear == 0
+
+
+def test_a_connection_that_began_before_the_log_is_counted_apart_unless_tls_shows() -> None:
+    lines = [
+        *(line % 3 for line in BOUND),
+        *(line % 4 for line in BOUND),
+        b"conn=7 fd=16 closed",
+        b"conn=8 fd=17 TLS established tls_ssf=256 ssf=256 tls_proto=TLSv1.3 tls_cipher=X",
+        *(line.replace(b"conn=7", b"conn=8") % 1 for line in BOUND),
+        b"conn=8 fd=17 closed",
+    ]
+    for segment in every_cut(lines):
+        assert (dict(segment.clear_binds), segment.maybe_clear) == ({}, 1)
+
+
+def test_a_result_without_its_request_is_of_its_connection() -> None:
+    """The log lost the requests of op 1 and 3, and what follows the close is of no client."""
+    times = iter(range(60))
+
+    def at(text: bytes) -> bytes:
+        return b"[20/Nov/2026:09:00:%02d.000000000 +0000] conn=1 %b" % (next(times), text)
+
+    answered = b"RESULT err=0 tag=101 nentries=0 etime=5.001100000 notes=A"
+    lines = [
+        at(b"fd=64 slot=64 connection from 10.0.0.5 to 10.0.0.9"),
+        at(b"op=1 " + answered),
+        at(b'op=2 BIND dn="uid=app,dc=x" method=128 version=3'),
+        at(b"op=2 RESULT err=0 tag=97 nentries=0 etime=0.001100000"),
+        at(b"op=3 " + answered),
+        at(b'op=4 SRCH base="dc=x" scope=2 filter="(a=b)" attrs=ALL'),
+        at(b"op=5 fd=64 Disconnect - Cleanly Closed Connection - U1"),
+        at(b"op=6 " + answered),
+        at(b"op=4 " + answered),
+    ]
+    for segment in every_cut(lines, "389-text"):
+        searches = {key[1:4]: cell for key, cell in segment.attribution.items() if key[0] == SEARCH}
+        assert searches == {
+            (b"?", b"10.0.0.5", b""): [1, 5_001_100_000, 1],
+            (b"?", b"10.0.0.5", b"uid=app,dc=x"): [1, 5_001_100_000, 1],
+            (b"?", b"?", b"?"): [1, 5_001_100_000, 1],
+            (b"(a=?)", b"10.0.0.5", b"uid=app,dc=x"): [1, 5_001_100_000, 1],
+        }
 
 
 @pytest.mark.parametrize("day", [b"01/Jan/1970", b"20/Nov/2026", b"31/Dec/2199"])

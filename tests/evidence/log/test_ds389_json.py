@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import ds389_json
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
 from log.calls import Calls, calls_of
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TIME = 1739213368_425317898
+CLEAR = ("secured", False)
 COMMON = {"local_time": "2025-02-10T13:49:28.425317898 -0500", "key": "1739213368-7", "conn_id": 7}
 
 
@@ -36,21 +39,40 @@ def said(operation: str, **fields: object) -> list[tuple]:
 
 
 OPERATIONS = (
-    ("CONNECTION", {"client_ip": "10.1.1.1", "server_ip": "10.1.1.2"}, ("opened", 7, TIME, b"10.1.1.1", b"10.1.1.2")),
-    ("CONNECTION", {"client_ip": "local", "server_ip": "/run/x"}, ("opened", 7, TIME, b"local", b"")),
+    (
+        "CONNECTION", {"client_ip": "10.1.1.1", "server_ip": "10.1.1.2"},
+        ("opened", 7, TIME, b"10.1.1.1", b"10.1.1.2", CLEAR),
+    ),
+    ("CONNECTION", {"client_ip": "local", "server_ip": "/run/x"}, ("opened", 7, TIME, b"local", b"", CLEAR)),
+    (
+        "CONNECTION", {"client_ip": "10.1.1.1", "server_ip": "10.1.1.2", "tls": True},
+        ("opened", 7, TIME, b"10.1.1.1", b"10.1.1.2", ("secured", True)),
+    ),
+    (
+        "TLS_INFO", {"tls_version": "TLS1.3", "keysize": 128, "cipher": "AES-GCM"},
+        ("tls", 7, TIME, b"TLS1.3", b"128-bit AES-GCM"),
+    ),
+    (
+        "TLS_CLIENT_INFO", {"tls_version": "TLS1.3", "keysize": 128, "cipher": "AES-GCM", "subject": "CN=x"},
+        ("tls", 7, TIME, b"TLS1.3", b"128-bit AES-GCM"),
+    ),
     ("HAPROXY", {"haproxy_ip": "10.9.9.9", "haproxy_destip": "10.1.1.2"}, ("proxied_client", 7, TIME, b"10.9.9.9")),
     ("AUTOBIND", {"bind_dn": "cn=dm"}, ("authenticated", 7, TIME, b"cn=dm")),
     ("TLS_CLIENT_INFO", {"subject": "CN=x", "client_dn": "uid=joe"}, ("authenticated", 7, TIME, b"uid=joe")),
-    ("BIND", {"op_id": 0, "bind_dn": "uid=joe", "method": "128"}, ("bind", 7, 0, TIME, b"uid=joe")),
+    ("BIND", {"op_id": 0, "bind_dn": "uid=joe", "method": "128"}, ("bind", 7, 0, TIME, b"uid=joe", b"simple")),
+    (
+        "BIND", {"op_id": 0, "bind_dn": "", "method": "sasl", "mech": "EXTERNAL"},
+        ("bind", 7, 0, TIME, b"", b"EXTERNAL"),
+    ),
     ("UNBIND", {"op_id": 3}, ("unbind", 7, 3, TIME)),
     ("ABANDON", {"op_id": 3, "target_op": "2", "msgid": 3}, ("abandon", 7, 3, TIME, 2)),
     ("ABANDON", {"op_id": 3, "target_op": "NOTFOUND", "msgid": 3}, ("abandon", 7, 3, TIME, None)),
-    ("ADD", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, ADD)),
-    ("DELETE", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, DELETE)),
-    ("MODIFY", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, MODIFY)),
-    ("MODRDN", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, MODRDN)),
-    ("COMPARE", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, COMPARE)),
-    ("EXTENDED_OP", {"op_id": 1, "oid": "1.2"}, ("request", 7, 1, TIME, EXTENDED)),
+    ("ADD", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, ADD, b"cn=a")),
+    ("DELETE", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, DELETE, b"cn=a")),
+    ("MODIFY", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, MODIFY, b"cn=a")),
+    ("MODRDN", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, MODRDN, b"cn=a")),
+    ("COMPARE", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, COMPARE, b"cn=a")),
+    ("EXTENDED_OP", {"op_id": 1, "oid": "1.2"}, ("request", 7, 1, TIME, EXTENDED, b"1.2")),
     (
         "SEARCH", {"op_id": 1, "base_dn": "dc=x", "scope": 2, "filter": '(cn=a"\nb)', "attrs": ["cn"]},
         ("search", 7, 1, TIME, b"dc=x", 2, b'(cn=a"\nb)'),
@@ -66,18 +88,18 @@ OPERATIONS = (
     ),
     (
         "RESULT",
-        {"op_id": 1, "tag": 101, "err": 0, "nentries": 5, "wtime": "0.000242003", "etime": "0.013873871",
-         "pr_idx": 0, "pr_cookie": -1, "notes": [{"note": "U", "filter": "x"}, {"note": "P"}]},
-        ("result", 7, 1, TIME, SEARCH, 0, 13_873_871, 242_003, 5, b"U,P", None, 0, True),
+        {"op_id": 1, "tag": 101, "err": 0, "nentries": 5, "wtime": "0.000242003", "optime": "0.013631868",
+         "etime": "0.013873871", "pr_idx": 0, "pr_cookie": -1, "notes": [{"note": "U", "filter": "x"}, {"note": "P"}]},
+        ("result", 7, 1, TIME, SEARCH, 0, 13_873_871, 242_003, 13_631_868, 5, b"U,P", None, 0, True),
     ),
     (
         "RESULT",
         {"op_id": 0, "tag": 97, "err": 0, "nentries": 0, "etime": "1.5", "bind_dn": "uid=joe", "msg": "SASL bind"},
-        ("result", 7, 0, TIME, BIND, 0, 1_500_000_000, None, 0, b"", b"uid=joe", None, False),
+        ("result", 7, 0, TIME, BIND, 0, 1_500_000_000, None, None, 0, b"", b"uid=joe", None, False),
     ),
     (
         "RESULT", {"op_id": 0, "tag": 97, "err": 49},
-        ("result", 7, 0, TIME, BIND, 49, None, None, 0, b"", None, None, False),
+        ("result", 7, 0, TIME, BIND, 49, None, None, None, 0, b"", None, None, False),
     ),
     ("SEARCH", {"op_id": 0, "internal_op": True, "op_internal_id": 1, "filter": "(a=b)"}, ("internal",)),
 )  # fmt: skip
@@ -142,14 +164,66 @@ def test_an_object_is_at_most_32_deep(nested: bytes) -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (b"999999999999999999", 10**18 - 1), (b"-0", 0), (b"1000000000000000000", -1), (b"9" * 5000, -1), (b"2.0", -1),
-        (b"2e0", -1), (b'"2"', -1), (b"true", -1), (b'1, "scope": 2', 2), (b'2, "scope": null', -1),
-        (b'1, "sc\\u006fpe": 2', 2),
+        (b"999999999999999999", 10**18 - 1), (b"-0", 0), (b"1000000000000000000", None), (b"9" * 5000, None),
+        (b"2.0", None), (b"2e0", None), (b"1e999", None), (b'"2"', None), (b"true", None), (b'1, "scope": 2', 2),
+        (b'2, "scope": null', None), (b'1, "sc\\u006fpe": 2', 2),
     ],
 )  # fmt: skip
-def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, expected: int) -> None:
+def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, expected: int | None) -> None:
     line = record("SEARCH", op_id=1, scope="A").replace(b'"A"', written)
-    assert calls_of(ds389_json.scan, line) == [("search", 7, 1, TIME, b"", expected, b"")]
+    read = [("search", 7, 1, TIME, b"", expected, b"")]
+    assert calls_of(ds389_json.scan, line) == ([("misread", line.strip())] if expected is None else read)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"etime": "1e999"}, {"etime": 1}, {"wtime": "soon"}, {"wqtime": ""}, {"optime": "9999999999"}, {"err": "0"},
+        {"tag": 1e308}, {"nentries": None}, {"pr_cookie": [], "pr_idx": 0}, {"wbusy": "2"}, {"op_id": 0.5},
+    ],
+)  # fmt: skip
+def test_a_result_with_what_is_no_number_is_misread(field: dict[str, object]) -> None:
+    line = record("RESULT", **{"op_id": 1, "tag": 101, "err": 0, **field})
+    assert calls_of(ds389_json.scan, line) == [("misread", line.strip())]
+
+
+@pytest.mark.parametrize(
+    ("fields", "client"),
+    [
+        ({"client_ip": "10.1.1.1"}, b"10.1.1.1"), ({"client_ip": "[fe80::1]:389"}, b"fe80::1"),
+        ({"notes": [{"note": "P"}, {"note": "U", "client_ip": "10.1.1.2"}]}, b"10.1.1.2"),
+        ({"client_ip": "10.1.1.1", "notes": [{"note": "U", "client_ip": "10.1.1.2"}]}, b"10.1.1.1"),
+        ({"client_ip": "Internal"}, None), ({"client_ip": ""}, None), ({"client_ip": 7}, None),
+    ],
+)  # fmt: skip
+def test_a_result_names_the_client(fields: dict[str, object], client: bytes | None) -> None:
+    *named, answered = said("RESULT", op_id=1, tag=101, err=0, **fields)
+    assert named == ([] if client is None else [("identified", 7, TIME, client)])
+    assert answered[:6] == ("result", 7, 1, TIME, SEARCH, 0)
+
+
+def test_each_client_counts_though_the_log_is_cut_anywhere() -> None:
+    lines = [record("CONNECTION", conn_id=conn, client_ip=f"10.0.0.{conn}") for conn in (1, 2, 3)]
+    for op in range(4):
+        lines += [record("SEARCH", conn_id=conn, op_id=op, base_dn="", scope=2, filter="(cn=a)") for conn in (1, 2, 3)]
+        named = [
+            record("RESULT", conn_id=conn, op_id=op, tag=101, err=0, client_ip=f"10.0.0.{conn}") for conn in (3, 1, 2)
+        ]
+        lines += named
+    for first in range(1, len(lines)):
+        kept = lines[first:]
+        answers = Counter(json.loads(line)["conn_id"] for line in kept if b"RESULT" in line)
+        clients: Counter[bytes] = Counter()
+        for key, counts in finish(scan_chunk(ds389_json, b"".join(kept))).attribution.items():
+            clients[key[2]] += counts[0]
+
+        assert clients == {b"10.0.0.%d" % conn: count for conn, count in answers.items()}
+
+
+def test_busy_workers_are_read_from_results() -> None:
+    busy, answered = said("RESULT", op_id=1, tag=101, err=0, etime="0.1", wbusy=8, wmax=16, wqdepth=3)
+    assert busy == ("workers_busy", TIME, 8, 16, 3)
+    assert answered[:6] == ("result", 7, 1, TIME, SEARCH, 0)
 
 
 def test_what_follows_an_object_is_misread_alone() -> None:
@@ -165,19 +239,19 @@ def test_what_is_misread_is_not_passed_over_as_well() -> None:
 
 def test_a_text_that_has_no_bytes_of_its_own_is_still_read() -> None:
     line = record("BIND", op_id=0, bind_dn="X").replace(b"X", rb"\ud800\u00fc")
-    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"?\xc3\xbc")]
+    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"?\xc3\xbc", b"?")]
     line = record("BIND", op_id=0, bind_dn="X").replace(b"X", b"\xff\xfe\\udfff\\ud83d\\ude00")
-    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"\xff\xfe?\xf0\x9f\x98\x80")]
+    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"\xff\xfe?\xf0\x9f\x98\x80", b"?")]
 
 
 def test_the_documented_sample_is_read_but_for_what_is_broken(corpus: Path) -> None:
     """38 objects are whole and three are broken; of those a result is whole but for what follows it."""
     data = (corpus / "public" / "accesslog" / "389-3.x-wiki-json-pretty.access.json").read_bytes()
-    assert ds389_json.recognises(data[:65536])
+    assert ds389_json.recognised(data[:65536])
     found = Counter(call[0] for call in calls_of(ds389_json.scan, data))
     assert found == {
         "result": 9, "search": 7, "request": 7, "bind": 2, "authenticated": 1, "opened": 1, "closed": 1, "abandon": 1,
-        "unbind": 1, "misread": 3, "index_lookup": 5, "sorting": 2,
+        "unbind": 1, "misread": 3, "index_lookup": 5, "sorting": 2, "identified": 2,
     }  # fmt: skip
 
 
@@ -198,6 +272,6 @@ def test_any_bytes_are_read(data: bytes) -> None:
 
 
 def test_other_logs_are_not_taken() -> None:
-    assert not ds389_json.recognises(b'{ "date": "[20\\/Nov\\/2026]", "event": "BIND_SUCCESS", "conn_id": 1 }\n')
-    assert not ds389_json.recognises(b'{"eventName":"DJ-LDAP","request":{"operation":"BIND","connId":1}}\n')
-    assert ds389_json.recognises(record("UNBIND", op_id=1))
+    assert not ds389_json.recognised(b'{ "date": "[20\\/Nov\\/2026]", "event": "BIND_SUCCESS", "conn_id": 1 }\n')
+    assert not ds389_json.recognised(b'{"eventName":"DJ-LDAP","request":{"operation":"BIND","connId":1}}\n')
+    assert ds389_json.recognised(record("UNBIND", op_id=1))

@@ -19,14 +19,14 @@ def said(message: bytes) -> list[tuple]:
 
 LINES = {
     b"op=-1 msgId=-1 - fd=23 slot=23 LDAP connection from 10.1.1.1:42001 to 10.1.1.2": (
-        "opened", 13, TIME, b"10.1.1.1", b"10.1.1.2",
+        "opened", 13, TIME, b"10.1.1.1", b"10.1.1.2", ("secured", False),
     ),
     b"op=-1 msgId=-1 - fd=23 slot=23 LDAPS connection from [2001:db8::1]:42001 to 10.1.1.2": (
-        "opened", 13, TIME, b"2001:db8::1", b"10.1.1.2",
+        "opened", 13, TIME, b"2001:db8::1", b"10.1.1.2", ("secured", True),
     ),
-    b'op=0 msgId=1 - BIND dn="uid=joe,dc=x" method=128 version=3': ("bind", 13, 0, TIME, b"uid=joe,dc=x"),
+    b'op=0 msgId=1 - BIND dn="uid=joe,dc=x" method=128 version=3': ("bind", 13, 0, TIME, b"uid=joe,dc=x", b"simple"),
     b'op=0 msgId=1 - RESULT err=0 tag=97 nentries=0 etime=0 dn="uid=joe,dc=x"': (
-        "result", 13, 0, TIME, BIND, 0, 0, None, 0, b"", b"uid=joe,dc=x", None, False,
+        "result", 13, 0, TIME, BIND, 0, 0, None, None, 0, b"", b"uid=joe,dc=x", None, False,
     ),
     b'op=1 msgId=2 - SRCH base="dc=x" scope=2 filter="(cn=a"b)" attrs="cn sn"': (
         "search", 13, 1, TIME, b"dc=x", 2, b'(cn=a"b)',
@@ -35,12 +35,12 @@ LINES = {
         "search", 13, 1, TIME, b"dc=x", 2, b"(cn=a)",
     ),
     b"op=1 msgId=2 - RESULT err=0 tag=101 nentries=1 etime=3 notes=U": (
-        "result", 13, 1, TIME, SEARCH, 0, 3 * 10**9, None, 1, b"U", None, None, False,
+        "result", 13, 1, TIME, SEARCH, 0, 3 * 10**9, None, None, 1, b"U", None, None, False,
     ),
     b"op=1 msgId=2 - RESULT err=0 tag=101 nentries=1 etime=0.001230": (
-        "result", 13, 1, TIME, SEARCH, 0, 1_230_000, None, 1, b"", None, None, False,
+        "result", 13, 1, TIME, SEARCH, 0, 1_230_000, None, None, 1, b"", None, None, False,
     ),
-    b'op=2 msgId=3 - MOD dn="cn=a,dc=x"': ("request", 13, 2, TIME, MODIFY),
+    b'op=2 msgId=3 - MOD dn="cn=a,dc=x"': ("request", 13, 2, TIME, MODIFY, b"cn=a,dc=x"),
     b"op=3 msgId=4 - ABANDON targetop=2 msgid=3 nentries=0 etime=0": ("abandon", 13, 3, TIME, 2),
     b"op=4 msgId=5 - UNBIND": ("unbind", 13, 4, TIME),
     b"op=4 msgId=-1 - closing - U1": ("closed", 13, TIME, b"U1"),
@@ -71,7 +71,15 @@ def test_the_header_names_the_server() -> None:
     ]
 
 
-@pytest.mark.parametrize("message", [b"conn=13 op=1 UNBIND", b"conn=13 op=1 msgId=2 - DANCE", b"conn=13 op=1 msgId=2 "])
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"conn=13 op=1 UNBIND",
+        b"conn=13 op=1 msgId=2 - DANCE",
+        b"conn=13 op=1 msgId=2 ",
+        b"conn=13 op=1 msgId=2 - RESULT err=0 tag=101 nentries=1 etime=1e999",
+    ],
+)
 def test_a_line_that_fits_no_rule_is_kept(message: bytes) -> None:
     assert [call[0] for call in said(message)] == ["misread"]
 
@@ -79,8 +87,8 @@ def test_a_line_that_fits_no_rule_is_kept(message: bytes) -> None:
 def test_message_ids_distinguish_the_log_from_that_of_389ds() -> None:
     ours = STAMP + b"conn=13 op=4 msgId=5 - UNBIND\n"
     theirs = STAMP + b"conn=13 op=4 UNBIND\n"
-    assert (dsee.recognises(ours), dsee.recognises(theirs)) == (True, False)
-    assert (ds389_text.recognises(ours), ds389_text.recognises(theirs)) == (False, True)
+    assert (dsee.recognised(ours), dsee.recognised(theirs)) == (True, False)
+    assert (ds389_text.recognised(ours), ds389_text.recognised(theirs)) == (False, True)
 
 
 @pytest.mark.parametrize("filler", [b'" scope=2 filter="', b'"', b" dn=", b"closing - "])

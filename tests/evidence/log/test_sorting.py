@@ -14,8 +14,8 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log import ds389_text
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.shape_row import IN_MEMORY, MOST_SORTS
 from ldapdiag.evidence.log.sorting import ALL, NO_SORT, NO_VLV, SORT_BYTES, UNLISTED, Sorting, sort_line, vlv_line
-from ldapdiag.evidence.log.tables import IN_MEMORY, MOST_SORTS
 from log.calls import calls_of
 from log.comparable import plain
 from log.scanners import SCANNERS, need_native, scanned

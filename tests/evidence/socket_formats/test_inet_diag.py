@@ -85,6 +85,14 @@ def test_an_old_kernel_has_fewer_columns(size, ages, received, busy, sent):
     assert result == ([ages], [received], [busy], [sent])
 
 
+@BOTH
+def test_of_a_socket_that_retransmits_busy_is_no_longer_than_it_has_retransmitted(order):
+    """As in the test of ss: busy_time adds up since the connection began."""
+    info = diag.tcp_info(order, busy=34_136_000, backoff=4, timeout=3_264_000)
+    row = diag.row(IDLE, cookie=1, attributes=[diag.attribute(order, 2, info)], order=order)
+    assert read(dumped(row, order=order)).busy == [3264 - 204 + 800]
+
+
 def test_without_tcp_info_these_columns_are_not_there():
     table = read(dumped(diag.row(IDLE, cookie=1, attributes=[])))
     assert table.last_received is table.last_acknowledged is table.busy is table.bytes_sent is None

@@ -249,3 +249,12 @@ def test_details_may_begin_with_blanks(corpus):
     table = read((corpus / "public" / "sockets" / "ss-telegraf-tcp_traffic.txt").read_bytes())
     assert table.last_received == [5248, 443892492, 9840]
     assert table.bytes_received == [532644751, 1126, 266383]
+
+
+def test_of_a_socket_that_retransmits_busy_is_no_longer_than_it_has_retransmitted():
+    """Measured 4.19 s after the first loss; before, it had been busy for 30 s in all: busy_time adds that up."""
+    details = " timer:(on,2.464ms,4)\n\t cubic rto:3264 backoff:4 lastsnd:800 lastrcv:7180 busy:{}ms mss:1448\n"
+    for busy, expected in ((4136, 3264 - 204 + 800), (34_136, 3264 - 204 + 800), (900, 900)):
+        assert read(HEADER + ROW + details.format(busy)).busy == [expected]
+    quiet = " timer:(keepalive,2min,0)\n\t cubic rto:204 lastsnd:800 lastrcv:7180 busy:34136ms mss:1448\n"
+    assert read(HEADER + ROW + quiet).busy == [34_136]

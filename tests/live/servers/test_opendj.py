@@ -82,7 +82,7 @@ def test_the_global_idle_limit_is_set_and_taken_back(opendj):
     remedy = OPENDJ.remedies.set_idle_timeout(SERVER, 2, 0)
     pasted(opendj, remedy.text)
     assert "idle-time-limit : 2 s" in pasted(opendj, remedy.verify)
-    ignored = bool(OPENDJ.defaults.idle_timeout_ignored.at(version_of(opendj)))
+    ignored = bool(OPENDJ.idle_enforcement.at(version_of(opendj)).ignored)
     assert is_told_and_closed(opendj.connect(), 6) is not ignored
     pasted(opendj, remedy.undo)
     assert "idle-time-limit : 0 ms" in pasted(opendj, remedy.verify)

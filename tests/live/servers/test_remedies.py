@@ -142,13 +142,13 @@ class TestWhatWeSayOf389:
         early = people.connect(SOMEBODY)
         people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).text)
         late, manager = people.connect(SOMEBODY), people.connect(MANAGER)
-        if DS389.defaults.enforces_idle_only_under_activity.at(version):
+        if DS389.idle_enforcement.at(version).needs_activity:
             assert not is_closed(late, 6)
         time.sleep(3)
         people.connect().close()
         assert is_closed(late, 2)
         assert not is_closed(manager, 1)
-        if DS389.defaults.idle_timeout_reaches_open_connections.at(version) is False:
+        if DS389.idle_enforcement.at(version).reaches_open_connections is False:
             assert not is_closed(early, 1)
         people.paste(DS389.remedies.set_idle_timeout(SERVER, 2, 3600).undo)
 
@@ -165,6 +165,17 @@ class TestWhatWeSayOf389:
 
 
 class TestOnOpenldap:
+    def test_a_bind_in_the_clear_is_refused_and_ldapi_is_not(self, slapd):
+        remedy = OPENLDAP.remedies.require_secure_binds(SERVER)
+        bind = f"ldapwhoami -x -H ldap://localhost -D cn=admin,dc=example,dc=com -w {PASSWORD} 2>&1 || true"
+        assert "dn:cn=admin" in slapd.run(bind)
+        slapd.paste(remedy.text)
+        assert "Confidentiality required (13)" in slapd.run(bind)
+        assert "anonymous" in slapd.run("ldapwhoami -x -H ldap://localhost")
+        slapd.paste(remedy.undo)
+        assert "dn:cn=admin" in slapd.run(bind)
+        assert "simple_bind=0" in slapd.paste(remedy.verify)
+
     def test_the_idle_timeout_closes_open_connections_too(self, slapd):
         remedy = OPENLDAP.remedies.set_idle_timeout(SERVER, 2, None)
         anybody, root = slapd.connect(), slapd.connect("cn=admin,dc=example,dc=com")

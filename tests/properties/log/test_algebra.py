@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 TEXT = named("389-text")
-TINY = Caps(shapes=2, clients=1, accounts=1, attribution=2, failures=1, codes=1, notes=1, connections=2)
+TINY = Caps(shapes=2, clients=1, accounts=1, attribution=2, targets=1, codes=1, notes=1, connections=2)
 TOTALS = ("lines", "misread", "passed_over", "operations", "results", "opened", "internal", "first_time", "last_time")
 
 
@@ -81,7 +81,7 @@ def test_with_caps_hit_the_totals_hold(lines: list[bytes], places: list[int], ch
         assert plain(getattr(capped, name)) == plain(getattr(whole, name)), name
     assert sum(capped.closed.values()) == sum(whole.closed.values())
     assert sum(capped.noted.values()) == sum(whole.noted.values())
-    assert sum(row.searches for row in capped.shapes.values()) == sum(row.searches for row in whole.shapes.values())
+    assert sum(row.requests for row in capped.shapes.values()) == sum(row.requests for row in whole.shapes.values())
     assert sum(row.opened for row in capped.clients.values()) == sum(row.opened for row in whole.clients.values())
 
 

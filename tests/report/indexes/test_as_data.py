@@ -39,8 +39,11 @@ def two_backends(folder: Path) -> Ran:
     for op, (base, etime) in enumerate(SEARCHED):
         lines += [f'{stamp(31 + op)} conn=77 op={op} SRCH base="{base}" scope=2 filter="(displayName=joe)" attrs=ALL']
         lines += [f"{stamp(94 + op)} conn=77 op={op} RESULT err=0 tag=101 nentries=1 etime={etime}.000000000 notes=A"]
-    far = [f"{stamp(200_000)} conn=78 fd=70 slot=70 connection from 10.10.1.168 to 10.0.0.9"]
-    (folder / "access").write_bytes(header() + run(1, 20) + "\n".join([*lines, *far, ""]).encode())
+    later = [
+        f"{stamp(day * 25_000)} conn={77 + day} fd=70 slot=70 connection from 10.10.1.168 to 10.0.0.9"
+        for day in range(1, 9)
+    ]
+    (folder / "access").write_bytes(header() + run(1, 20) + "\n".join([*lines, *later, ""]).encode())
     unused = [index("nsIndexType: eq", attribute="title", **more) for more in ({}, {"backend": "other"})]
     shared = index("nsIndexType: eq", backend="other")
     configuration = [BACKEND, LIST, index("nsIndexType: eq"), OTHER_BACKEND, shared, *unused]

@@ -15,18 +15,21 @@ from conversations import SECOND, Conversations, founding_story, read_log
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log.as_text import LogScreen, print_log
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.reading import LeftOut
+from ldapdiag.report.log.sort import Sort
 from ldapdiag.report.page import Page
 
 WIDTHS = (40, 60, 80, 100, 120)
 
 
-def shown(read, *, width=100, top=10, by=By.SHAPE):
+def shown(read, *, width=100, top=10, by=By.SHAPE, sort=Sort.TIME):
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    LogScreen(Page(console), read, top, by).show()
+    LogScreen(Page(console), read, top, by, sort).show()
     return stream.getvalue().splitlines()
 
 
@@ -54,8 +57,8 @@ def ordinary():
 class TestTheFoundingStory:
     def test_is_the_first_row_of_the_first_table(self):
         lines = shown(story())
-        assert lines[3] == "searches    103 in 90.1 s · 3 unindexed, fully or partially"
-        header, row, below = lines[4:7]
+        assert lines[4] == "searches    103 in 90.1 s · 3 unindexed, fully or partially"
+        header, row, below = lines[5:8]
         assert header.split() == ["share", "time", "count", "worst", "filter"]
         assert row.split() == [
             "99",
@@ -79,17 +82,51 @@ class TestTheFoundingStory:
 
     def test_leads_by_client_when_asked(self):
         lines = shown(story(), by=By.CLIENT)
-        assert lines[4].split() == ["share", "time", "searches", "connections", "client"]
-        assert lines[5].split()[-1] == "10.10.1.168"
+        assert lines[5].split() == ["share", "time", "searches", "connections", "client"]
+        assert lines[6].split()[-1] == "10.10.1.168"
         assert not any(line.startswith("clients") for line in lines)
 
     def test_leads_by_account_when_asked(self):
-        assert shown(story(), by=By.ACCOUNT)[5].endswith("uid=quickr,ou=services,dc=example,dc=com")
+        assert shown(story(), by=By.ACCOUNT)[6].endswith("uid=quickr,ou=services,dc=example,dc=com")
+
+    @pytest.mark.parametrize(("sort", "first"), [(Sort.TIME, "10.0.0.1"), (Sort.COUNT, "10.0.0.2")])
+    def test_leads_by_the_clients_with_the_largest_number(self, sort, first):
+        talk = Conversations()
+        for number, (count, took) in enumerate(((1, 5 * SECOND), (9, SECOND // 10)), 1):
+            talk.open(number, b"10.0.0.%d" % number, b"")
+            for _ in range(count):
+                talk.search(number, b"(cn=x)", took)
+        lines = shown(read_log(talk.segment()), by=By.CLIENT, sort=sort)
+        assert lines[6].split()[-1] == first
+
+
+class TestTooMany:
+    def of_eight(self, **caps):
+        talk = Conversations()
+        talk.scan = Scan(caps=Caps(**caps))
+        for number in range(1, 9):
+            talk.open(number, b"10.0.0.%d" % number, b"uid=u%d" % number)
+            talk.search(number, b"(cn=x)", number * SECOND)
+            talk.close(number)
+        return read_log(talk.segment())
+
+    def test_to_list_is_no_unknown_client(self):
+        assert "uid=u8 (10.0.0.8) 22 %, others not listed" in text(self.of_eight(attribution=3))
+        nobody = text(self.of_eight(attribution=1))
+        assert "too many clients and accounts to list" in nobody
+        assert "unknown" not in nobody
+
+    def test_clients_show_no_connections_that_are_counted_elsewhere(self):
+        read = self.of_eight(clients=3)
+        rows = [line.split() for line in shown(read, by=By.CLIENT)[6:13]]
+        assert [row[-2:] for row in rows[:2]] == [["1", "10.0.0.8"], ["1", "10.0.0.7"]]
+        assert [row[-4:] for row in rows[2:4]] == [["6.00", "s", "1", "10.0.0.6"], ["5.00", "s", "1", "10.0.0.5"]]
+        assert "other, with the connections of each client that has no number here" in text(read, by=By.CLIENT)
 
 
 class TestOneScreen:
     def test_holds_an_ordinary_log(self):
-        assert len(shown(ordinary(), width=100)) <= 40
+        assert len(shown(ordinary(), width=100)) <= 42
 
     @pytest.mark.parametrize("width", WIDTHS)
     @pytest.mark.parametrize("by", By)
@@ -160,7 +197,7 @@ class TestOtherSections:
         talk.open(9, b"10.9.9.9", b"")
         talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
         talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
-        assert "binds       2 failed: 2 as uid=cron from 10.9.9.9" in shown(read_log(talk.segment()))
+        assert "binds       2 failed: 2 as uid=cron from 10.9.9.9 · 5 without TLS" in shown(read_log(talk.segment()))
 
     def test_waits_are_told_where_they_matter(self):
         talk = founding_story()
@@ -178,9 +215,9 @@ class TestOtherSections:
             talk.search(number, etime=SECOND)
         assert "uid=app,ou=a,dc=x (10.10.1.168) 50 %, 1 more" in text(read_log(talk.segment()))
 
-    def test_an_empty_period_is_said_to_be_one(self):
-        output = text(read_log(Conversations().segment(), since=1))
-        assert "no records in this period" in output
+    def test_an_empty_period_is_named(self):
+        output = text(read_log(Conversations().segment(), since=SECOND, until=86_400 * SECOND))
+        assert "no records since 1970-01-01 00:00:01 until 1970-01-02 00:00:00 UTC" in output
         assert "searches    none" in output
 
 

@@ -1,7 +1,8 @@
-"""Against Debian's real logconv: the same figures where it is right, and where it is wrong (docs/logconv.md)."""
+"""Against Debian's real logconv: the same figures where it is right, and where it is wrong (docs/other-tools.md)."""
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LOGCONV = shutil.which("logconv") or shutil.which("logconv.pl")
 GENERATOR = CORPUS.parent / "lab" / "gen_access_log.py"
-LIST = Path(__file__).parents[3] / "docs" / "logconv.md"
+LIST = Path(__file__).parents[3] / "docs" / "other-tools.md"
 TRAPS = CORPUS / "7-traps"
 
 pytestmark = pytest.mark.skipif(
@@ -140,6 +141,56 @@ FIGURES: dict[str, Callable[[Report], int]] = {
     "Max BER Size Exceeded": lambda report: sum(closes(report).get("B2", {}).values()),
 }
 """What logconv calls it, and where we say it."""
+
+
+COLUMNS = {
+    "Results": b"RESULT ", "Search": b"SRCH ", "Add": b"ADD ", "Mod": b"MOD ", "Modrdn": b"MODRDN ", "Compare": b"CMP ",
+    "Delete": b"DEL ", "Abandon": b"ABANDON ", "Connections": rb"fd=\d+ slot=\d+ (?:SSL )?connection from ",
+}  # fmt: skip
+"""The columns of -M that are right, and the records that they count."""
+
+
+def by_minute(log: Path, what: bytes) -> list[int]:
+    """Return the number of records in each minute that has any."""
+    record = re.compile(rb"\[([^]]+?):\d\d(?:\.\d+)? [+-]\d{4}\] conn=\d+ (?:op=\d+ )?(" + what + rb")?")
+    counts: dict[bytes, int] = {}
+    for found in filter(None, map(record.match, log.read_bytes().splitlines())):
+        counts[found[1]] = counts.get(found[1], 0) + (found[2] is not None)
+    return list(counts.values())
+
+
+def rows_of(option: str, log: Path, folder: Path) -> list[dict[str, str]]:
+    """Return the rows that -m or -M writes."""
+    assert LOGCONV
+    subprocess.run([LOGCONV, option, folder / "rows.csv", log], capture_output=True, check=True, timeout=120)
+    with (folder / "rows.csv").open(encoding="utf-8", errors="replace") as rows:
+        return list(csv.DictReader(rows))
+
+
+class TestPerMinute:
+    @pytest.mark.parametrize("name", ["case 1", "restart", "ghosts"])
+    def test_the_columns_that_are_right(self, name: str, tmp_path: Path) -> None:
+        (log,) = LOGS[name]
+        rows = rows_of("-M", log, tmp_path)
+        told = {column: [int(row[column]) for row in rows] for column in COLUMNS}
+        assert told == {column: by_minute(log, what) for column, what in COLUMNS.items()}
+
+    def test_unbinds_are_never_counted(self, tmp_path: Path) -> None:
+        (log,) = LOGS["case 1"]
+        assert [row["Unbind"] for row in rows_of("-M", log, tmp_path)] == ["0"] * 4
+        assert by_minute(log, b"UNBIND") == [48, 66, 3, 13]
+
+    def test_a_row_per_second_is_one_per_stamp(self, tmp_path: Path) -> None:
+        (log,) = LOGS["case 1"]
+        assert len(rows_of("-m", log, tmp_path)) == 5579
+        assert len(set(re.findall(rb"^\[([^.]+)", log.read_bytes(), re.MULTILINE))) < 200
+
+    def test_a_forged_stamp_begins_a_row(self, tmp_path: Path) -> None:
+        log = TRAPS / "389-nasty" / "access"
+        rows = rows_of("-M", log, tmp_path)
+        assert len(rows) == 5
+        assert by_minute(log, b"RESULT") == [52]
+        assert sum(float(row["ElapsedTime"]) for row in rows) > 9.2 + 3 * 99
 
 
 class TestWhereItIsRight:

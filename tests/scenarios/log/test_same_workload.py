@@ -41,6 +41,7 @@ SHAPES = {"(?employeeNumber>=?)": "(employeeNumber>=?)", "(?notanattr=?)": "(not
 DIFFERENCES: dict[str, dict[tuple[str, str], str]] = {
     "slapd": {
         ("127.0.0.20", "(displayName=*?*)"): "all ten abandoned searches had been answered before the ABANDON came",
+        ("127.0.0.25", "unknown"): "the results of what was refused without a SRCH line",
         ("127.0.0.25", "(uid=?*)"): "sorting refused (err=18) before the SRCH line was written",
         ("127.0.0.25", "(cn=?*)"): "sorting refused (err=18) before the SRCH line was written",
         ("127.0.0.25", "(objectClass=inetOrgPerson)"): "sorting refused (err=18) before the SRCH line was written",
@@ -238,7 +239,9 @@ def _told(text: str) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  a kind 
     if text.startswith("AUTOBIND dn="):
         return {"operation": "AUTOBIND", "bind_dn": text[13:-1]}
     if text.startswith("TLS"):
-        return {"operation": "TLS_INFO", "tls_version": text.split(maxsplit=1)[0]}
+        version, size, cipher = text.split(" ", 2)
+        bits = int(size.removesuffix("-bit"))
+        return {"operation": "TLS_INFO", "tls_version": version, "keysize": bits, "cipher": cipher}
     if text.startswith("SORT "):
         return {"operation": "SORT", "sort_attrs": text}
     if text.startswith("VLV "):

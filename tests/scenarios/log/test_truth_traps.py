@@ -95,9 +95,9 @@ class TestRotation:
         unseen = [row for one in alone for key, row in one.shapes.items() if key[2] == -1]
 
         assert sum(one.operations[SEARCH] for one in alone) - merged.operations[SEARCH] == 28
-        assert sum(row.searches for row in unseen) == 28
-        assert sum(row.searches - row.answered for one in alone for row in one.shapes.values()) == 28
-        assert [row for row in merged.shapes.values() if row.searches != row.answered] == []
+        assert sum(row.requests for row in unseen) == 28
+        assert sum(row.requests - row.answered for one in alone for row in one.shapes.values()) == 28
+        assert [row for row in merged.shapes.values() if row.requests != row.answered] == []
         assert merged.operations[SEARCH] == 40_534
 
     @pytest.mark.parametrize("order", ["by name", "backwards", "a file twice"])

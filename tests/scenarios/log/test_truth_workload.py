@@ -74,13 +74,13 @@ CASES = [
             # no ABANDON came in time: every search had been answered
             ("127.0.0.20", XYZ, "(displayName=*?*)"): 10,
             # sssvlv refuses sorting without ordering rule (err=18) before the SRCH line is written: only results are
-            # there, of searches that nobody is known to have asked
+            # there, and their connection shows who asked
             ("127.0.0.25", ROOT_SLAPD.lower(), "(uid=?*)"): -1,
             ("127.0.0.25", ROOT_SLAPD.lower(), "(cn=?*)"): -2,
             ("127.0.0.25", ROOT_SLAPD.lower(), "(objectClass=inetOrgPerson)"): -4,
             # holder.py sends EXTERNAL without the credentials slapd waits for: "SASL bind in progress", no SRCH line
             ("local", ROOT_SLAPD.lower(), "(uid=?)"): -2,
-            ("unknown", "unknown", "unknown"): 9,
+            ("127.0.0.25", "cn=directory manager,dc=example,dc=com", "unknown"): 7,
         },
         asked={
             ("(uid=?*)", PEOPLE, "sub"): -1,

@@ -24,6 +24,7 @@ def every_remedy(name="dc1"):
     yield AD.remedies.raise_backlog(name, None, 1000)
     yield AD.remedies.raise_threads(name, None, 8)
     yield AD.remedies.raise_threads(name, 8, -1)
+    yield AD.remedies.require_secure_binds(name)
 
 
 def test_an_idle_connection_is_closed_after_900_s_by_default():

@@ -15,9 +15,8 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import access_log, chunks, scanners, threads
+from ldapdiag.sources.logs import chunks, period_counts, scanners, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
-from ldapdiag.sources.logs.period import Period
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -112,13 +111,13 @@ def test_stopping_ends_soon_and_keeps_what_was_read(
 ) -> None:
     (tmp_path / "access").write_bytes(TEXT)
     stop = Event()
-    merge = access_log.merge
+    merge = period_counts.merge
 
     def merging(left: Any, right: Any) -> Any:
         stop.set()
         return merge(left, right)
 
-    monkeypatch.setattr(access_log, "merge", merging)
+    monkeypatch.setattr(period_counts, "merge", merging)
 
     reading = read([str(tmp_path)], workers=workers, stop=stop)
 
@@ -154,7 +153,7 @@ def test_stopping_ends_the_search_in_a_hole_and_keeps_what_came_before(
 def test_a_period_counts_what_lies_in_it_and_knows_who_was_connected_before(tmp_path: Path, workers: int) -> None:
     (tmp_path / "access.1").write_bytes(log_lines.run(1, 1500, every=0.1))
     (tmp_path / "access.2").write_bytes(log_lines.run(1501, 3000, every=0.1))
-    period = Period(log_lines.at(100), log_lines.at(199.99))
+    period = log_lines.period(log_lines.at(100), log_lines.at(199.99))
 
     reading = read([str(tmp_path)], workers=workers, period=period)
 
@@ -185,7 +184,7 @@ def test_nothing_past_a_period_is_read(tmp_path: Path) -> None:
         (tmp_path / f"access.{number}").write_bytes(log_lines.run(number * 100 + 1, number * 100 + 100))
     meter = Meter()
 
-    read([str(tmp_path)], period=Period(until=log_lines.at(150)), meter=meter)
+    read([str(tmp_path)], period=log_lines.period(until=log_lines.at(150)), meter=meter)
 
     assert meter.seen == sum((tmp_path / f"access.{number}").stat().st_size for number in (0, 1))
 
@@ -194,13 +193,13 @@ def test_nothing_past_a_period_is_read(tmp_path: Path) -> None:
 def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    merge = access_log.merge
+    merge = period_counts.merge
 
     def merging(left: Any, right: Any) -> Any:
         os.truncate(path, 50_000)
         return merge(left, right)
 
-    monkeypatch.setattr(access_log, "merge", merging)
+    monkeypatch.setattr(period_counts, "merge", merging)
 
     reading = read([str(path)], workers=1)
 

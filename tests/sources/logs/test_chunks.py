@@ -8,17 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import log_lines
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs import chunks, records
 from ldapdiag.sources.logs.access_log import read
 from ldapdiag.sources.logs.chunks import Chunk, EndedEarlyError, KeptOpen, Sizes, chunks_of
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
-from ldapdiag.sources.logs.period import Period, first_at
 from ldapdiag.sources.logs.records import Records
 
 TEXT = log_lines.header() + log_lines.run(1, 300)
@@ -261,37 +257,3 @@ def test_of_a_record_that_is_too_long_only_the_beginning_is_handed_over(name: st
     assert b"".join(whole) == record * 7
     assert long_at == [len(record) * 3]
     assert coming.at + len(whole[-1]) == len(data)
-
-
-LINES = TEXT.splitlines(keepends=True)[3:400]
-TIMES = [log_lines.at(seconds / 10) for seconds in range(450)]
-
-
-@given(st.sampled_from(TIMES), st.permutations(LINES[:60]))
-def test_a_border_is_the_first_record_at_or_past_a_time_in_any_disorder(time: int, lines: list[bytes]) -> None:
-    found = first_at(DIALECT, b"".join(lines), Hints(), time)
-
-    expected = 0
-    for line in lines:
-        if time_of(line) >= time:
-            break
-        expected += len(line)
-    assert found == expected
-
-
-def time_of(line: bytes) -> int:
-    return next(time for time in TIMES if line.startswith(log_lines.stamp((time - log_lines.at(0)) / 1e9).encode()))
-
-
-def test_a_period_divides_a_part_in_three() -> None:
-    data = log_lines.run(1, 30)
-
-    before, within, more = Period(log_lines.at(10), log_lines.at(19.9)).divide(DIALECT, data, Hints())
-
-    assert before == log_lines.run(1, 10)
-    assert within == log_lines.run(11, 20, shift=0)
-    assert more
-
-
-def test_a_period_without_borders_takes_all() -> None:
-    assert Period().divide(DIALECT, TEXT, Hints()) == (b"", TEXT, False)

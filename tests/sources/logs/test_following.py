@@ -13,7 +13,8 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs.access_log import LogReading, follow
+from ldapdiag.sources.logs.access_log import LogReading
+from ldapdiag.sources.logs.followed_logs import follow
 
 pytestmark = pytest.mark.usefixtures("scanner")
 

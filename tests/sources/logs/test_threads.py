@@ -17,10 +17,9 @@ import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import access_log, chunks, native, threads
+from ldapdiag.sources.logs import chunks, native, period_counts, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
 from ldapdiag.sources.logs.native import NoNativeError
-from ldapdiag.sources.logs.period import Period
 from log.comparable import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
@@ -55,7 +54,11 @@ def test_threads_say_what_the_reference_says(tmp_path: Path, form: str, workers:
         packed = form == "packed" or (form == "mixed" and number % 5 in {1, 2})
         path = tmp_path / f"access.{number:03}"
         path.write_bytes(gzip.compress(data) if packed else data)
-    for period in (None, Period(log_lines.at(12.3), log_lines.at(44.4)), Period(since=log_lines.at(59))):
+    for period in (
+        None,
+        log_lines.period(log_lines.at(12.3), log_lines.at(44.4)),
+        log_lines.period(since=log_lines.at(59)),
+    ):
         meter = Meter()
 
         native_says = read([str(tmp_path)], workers=workers, period=period, meter=meter)
@@ -114,13 +117,13 @@ def test_stopping_ends_soon_and_keeps_what_was_read_from_the_beginning(
     (tmp_path / "access").write_bytes(TEXT)
     slowly(monkeypatch, 0.02)
     stop = Event()
-    merge = access_log.merge
+    merge = period_counts.merge
 
     def merging(left: Any, right: Any) -> Any:
         stop.set()
         return merge(left, right)
 
-    monkeypatch.setattr(access_log, "merge", merging)
+    monkeypatch.setattr(period_counts, "merge", merging)
     began = time.monotonic()
 
     reading = read([str(tmp_path)], workers=2, stop=stop)
@@ -144,7 +147,7 @@ def test_threads_end_with_the_reading(tmp_path: Path) -> None:
     (tmp_path / "access").write_bytes(TEXT)
     before = active_count()
 
-    read([str(tmp_path)], workers=4, period=Period(until=log_lines.at(3)))
+    read([str(tmp_path)], workers=4, period=log_lines.period(until=log_lines.at(3)))
 
     assert active_count() == before
 
@@ -229,7 +232,7 @@ def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monk
     monkeypatch.setattr(chunks, "_location", lambda location, _: location)
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    merge = access_log.merge
+    merge = period_counts.merge
 
     def merging(left: Any, right: Any) -> Any:
         if not (tmp_path / "old").exists():
@@ -237,7 +240,7 @@ def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monk
             path.write_bytes(TEXT)
         return merge(left, right)
 
-    monkeypatch.setattr(access_log, "merge", merging)
+    monkeypatch.setattr(period_counts, "merge", merging)
     slowly(monkeypatch, 0.005)
 
     (stream,) = read([str(path)], workers=1).streams
@@ -290,10 +293,11 @@ def test_what_cannot_be_taken_is_a_bug_too(tmp_path: Path, monkeypatch: pytest.M
     assert "(KeyError: 'shapes')" in stream.gaps[0].reason
 
 
-@pytest.mark.parametrize(
-    ("total", "workers", "lanes"), [(2_000, 2, 1), (64_000, 2, 2), (500_000, 2, 10), (450_000, 8, 8)]
-)
-def test_each_thread_has_as_many_lanes(tmp_path: Path, total: int, workers: int, lanes: int) -> None:
+@pytest.mark.parametrize("workers", [1, 2, 8])
+@pytest.mark.parametrize(("total", "batches"), [(2_000, 1), (64_000, 2), (450_000, 8), (500_000, 9)])
+def test_the_batches_do_not_depend_on_the_number_of_threads(
+    tmp_path: Path, total: int, batches: int, workers: int
+) -> None:
     (tmp_path / "access").write_bytes((TEXT * 3)[:total])
     scans = []
     scan = native.scan
@@ -306,7 +310,7 @@ def test_each_thread_has_as_many_lanes(tmp_path: Path, total: int, workers: int,
         patch.setattr(native, "scan", scanning)
         read([str(tmp_path)], workers=workers)
 
-    assert len(scans) == lanes
+    assert len(scans) == batches
 
 
 class TestWhetherItCanBeUsed:

@@ -17,7 +17,7 @@ import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
-from ldapdiag.sources.logs import access_log, chunks, scanners
+from ldapdiag.sources.logs import chunks, period_counts, scanners
 from ldapdiag.sources.logs.access_log import read
 
 TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
@@ -39,7 +39,7 @@ def test_a_worker_that_dies_is_told_with_the_place_and_the_rest_is_kept(
     (tmp_path / "access").write_bytes(TEXT)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "access").write_bytes(log_lines.run(1, 100, shift=5000))
-    monkeypatch.setattr(access_log, "merge", killing(access_log.merge, 5))
+    monkeypatch.setattr(period_counts, "merge", killing(period_counts.merge, 5))
 
     reading = read([str(tmp_path)], workers=2, scanner=Scanner.PYTHON)
 

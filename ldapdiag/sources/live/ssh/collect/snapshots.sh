@@ -94,7 +94,7 @@ configuration_in() {
 }
 
 SETTINGS="tcp_keepalive_time tcp_keepalive_intvl tcp_keepalive_probes tcp_retries2 tcp_orphan_retries tcp_fin_timeout
-    tcp_max_syn_backlog tcp_syncookies ip_forward"
+    tcp_max_syn_backlog tcp_syncookies ip_forward ip_local_port_range ip_local_reserved_ports tcp_tw_reuse tcp_timestamps"
 
 settings() {
     if test -d /proc/sys/net; then

@@ -1,0 +1,191 @@
+"""ephemeral-port-exhaustion: source addresses with hardly a port left for another connection to one server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.ldap_sockets import End, why_incomplete
+from ldapdiag.analysis.hosts.listeners import is_relay
+from ldapdiag.analysis.load.port_use import PortUse, uses_at_clients, uses_at_servers, uses_behind_nat
+from ldapdiag.check import check
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy, Where
+from ldapdiag.servers.client_advice import pool_connections
+from ldapdiag.servers.port_remedies import add_source_addresses, reuse_time_wait, widen_port_range
+from ldapdiag.wording import counted
+
+FULL, NEARLY = 0.95, 0.8
+FEWEST = 3977
+"""Ports of the smallest default range of any system: 1024 to 5000, of older BSD and Windows."""
+SYSCTL = "on {host}: sysctl -a | grep -E 'ip_local|tcp_tw_reuse|portrange' > sysctl.txt"
+NO_COUNTER = (
+    "When no port is left, connect() fails with EADDRNOTAVAIL (Cannot assign requested address). No counter of the "
+    "kernel shows that: look for it in the application's log."
+)
+
+
+@check
+def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
+    """Clients, proxies and NATs with hardly a port left for another connection to one server.
+
+    ## What it looks at
+    How many ports each source address uses for LDAP connections to one address and port of a server, against those
+    that it may use. At a client or proxy: its socket table, all states, and ip_local_port_range without
+    ip_local_reserved_ports. Ports in TIME-WAIT count, except where tcp_tw_reuse frees them (1, with tcp_timestamps; 2,
+    the default, on loopback). At a source NAT: the translated ports in its flow table, of 1024 to 65535. At the server:
+    an address whose own host or NAT was not read.
+
+    - certain: by the host's own ip_local_port_range.
+    - likely: by the default range of Linux; or at a NAT, or at the server with 51,610 connections or more.
+    - possible: at the server, if the address is a single host with the default range of Linux.
+
+    ## Severity
+    - critical: 95 % or more of the ports are used.
+    - high: 80 % or more.
+
+    ## Why it matters
+    Without a free port, connect() fails with EADDRNOTAVAIL at once, and at a NAT the first packet is dropped: the
+    application reports that the server cannot be reached, although it is well. No counter of the kernel shows it.
+    TIME-WAIT lasts 60 s on Linux, so a client that opens connections for single operations (connection-churn) fails
+    from 470 a second on, with the default range.
+
+    ## What to do
+    In this order: a connection pool in the application; a wider ip_local_port_range; more source addresses, at a NAT
+    too; tcp_tw_reuse = 1 where time stamps pass the path. Never tcp_tw_recycle: it breaks clients behind NAT.
+
+    ## When it is harmless
+    A load test. Applications that bind a local address before they connect share the ports of all destinations, and
+    may fail sooner than this check shows; a rule of a NAT may also allow fewer ports.
+    """
+    at_clients = list(uses_at_clients(hosts, servers))
+    behind_nat = list(uses_behind_nat(flows, hosts, servers))
+    known = {address for host in hosts for address in host.addresses} | {use.source for use in behind_nat}
+    at_servers = [use for use in uses_at_servers(hosts, servers, known) if use.share >= NEARLY]
+    judged = sorted((*at_clients, *behind_nat, *at_servers), key=lambda use: (-use.share, use.host, use.source))
+    found = [use for use in judged if use.share >= NEARLY and not _is_doubtful(use, hosts)]
+    for use in found:
+        yield _finding(use)
+    yield from _others([use for use in judged if use not in found], {use.host for use in found}, hosts)
+    if not judged:
+        reason = "no socket table of a client and no flow table of a NAT is in the evidence"
+        yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind, FlowTable.kind), how=SocketTable.how)
+
+
+def severity_of(share: float) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    return Severity.CRITICAL if share >= FULL else Severity.HIGH
+
+
+def _is_doubtful(use: PortUse, hosts: tuple[Host, ...]) -> bool:
+    """Return whether the default range of Linux is not that of this host: another system, or ports outside of it."""
+    if use.ports.is_known or use.end != End.CLIENT:
+        return False
+    host = next(one for one in hosts if one.host == use.host)
+    system = host.description.system if host.description else ""
+    return bool(use.outside) or (bool(system) and not system.startswith("Linux")) or not _is_linux(host)
+
+
+def _is_linux(host: Host) -> bool:
+    """Return whether a table of the host is one that only Linux prints."""
+    return host.latest is not None and not {"ss", "proc", "inet_diag"}.isdisjoint(host.latest.tools)
+
+
+def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...]) -> Iterator[Verdict]:
+    """Yield one verdict for each host without a finding, by the address with the most used ports."""
+    by_name = {host.host: host for host in hosts}
+    for name in sorted({use.host for use in uses} - found):
+        most = max((use for use in uses if use.host == name), key=lambda use: (use.used, use.source, use.server))
+        host = by_name.get(name)
+        latest = host.latest if host else None
+        used = f"{most.source} uses {counted(most.used, 'port')} towards {most.server}"
+        if most.end == End.CLIENT and host and latest is not None:
+            if (missing := why_incomplete(latest, name)) is not None:
+                yield NotJudged.lacking(missing, subject=name)
+                continue
+            if latest.sockets.shows_time_wait is not True and not most.reused:
+                reason = "the table of the client may not show its ports in TIME-WAIT"
+                yield NotJudged(subject=name, reason=reason, missing=(SocketTable.kind,), how=SocketTable.how)
+                continue
+            if most.used >= NEARLY * FEWEST and _is_doubtful(most, hosts):
+                reason = f"{used}, and its range of local ports is not known"
+                how = SYSCTL.format(host=name)
+                yield NotJudged(subject=name, reason=reason, missing=(KernelSettings.kind,), how=how)
+                continue
+        yield Clear(subject=name, reason=f"{used}, of {most.ports.count:,} ({most.ports.source})")
+
+
+def _finding(use: PortUse) -> Finding:
+    rate, possible = use.opened_per_second, use.possible_per_second
+    waiting = f", {use.time_wait:,} of them in TIME-WAIT" if use.time_wait else ""
+    return Finding(
+        subject=f"{use.host}: {use.source} -> {use.server}",
+        key=f"{use.host}|{use.source}|{use.server}",
+        severity=severity_of(use.share),
+        confidence=_confidence(use),
+        title=(
+            f"{use.source} uses {use.used:,} of {counted(use.ports.count, 'port')} ({use.share:.0%}) towards "
+            f"{use.server}{waiting}"
+        ),
+        detail="\n".join(_sentences(use)),
+        observed={
+            "host": use.host,
+            "end": use.end,
+            "source": use.source,
+            "server": use.server,
+            "used": use.used,
+            "time_wait": use.time_wait,
+            "ports": use.ports.count,
+            "range": use.ports.text,
+            "range_known": use.ports.is_known,
+            "closed_per_second": None if rate is None else round(rate, 3),
+            "possible_per_second": None if possible is None else round(possible, 3),
+        },
+        server=use.name or None,
+        hosts=(use.host,),
+        remedies=tuple(_remedies(use)),
+        origins=use.origins,
+    )
+
+
+def _confidence(use: PortUse) -> Confidence:
+    if use.ports.is_known:
+        return Confidence.CERTAIN
+    as_one_host = use.end == End.SERVER and use.ports.first > 1024
+    return Confidence.POSSIBLE if as_one_host else Confidence.LIKELY
+
+
+def _sentences(use: PortUse) -> Iterator[str]:
+    place = {End.CLIENT: f"the socket table of {use.host}", "nat": f"the flow table of {use.host}"}
+    yield f"Counted in {place.get(use.end, f'the table of the server {use.host}')}, of ports {use.ports.text}"
+    yield f"({use.ports.source}): one source address has each port once for the same address and port of a server."
+    if use.time_wait and use.opened_per_second is not None and use.possible_per_second is not None:
+        yield (
+            f"It closed {use.opened_per_second:,.1f} connections a second in the last minute (TIME-WAIT lasts 60 s); "
+            f"beside those that are open, the ports suffice for {use.possible_per_second:,.1f} a second."
+        )
+    elif use.end == End.CLIENT:
+        yield "They are open, not in TIME-WAIT: the application keeps them, or does not close them."
+    if use.end == End.SERVER:
+        yield f"Neither the table of {use.source} nor that of a NAT was read: its ports in TIME-WAIT are not counted."
+    if use.outside:
+        yield f"Not counted: {counted(use.outside, 'connection')} from ports outside the range."
+    yield NO_COUNTER
+
+
+def _remedies(use: PortUse) -> Iterator[Remedy]:
+    server = use.name or use.server
+    if not is_relay(use.owner or ""):
+        yield pool_connections(use.source, server)
+    if use.end != End.CLIENT:
+        yield add_source_addresses(use.source if use.end == End.SERVER else use.host, use.server, where=Where.BOX)
+        return
+    if use.ports.is_known and (wider := widen_port_range(use.host, use.ports.first, use.ports.last)) is not None:
+        yield wider
+    yield add_source_addresses(use.host, use.server, where=Where.CLIENT)
+    if use.time_wait >= use.used / 2 and use.ports.is_known:
+        yield reuse_time_wait(use.host, use.ports.reuse)

@@ -1,0 +1,122 @@
+"""LoggedLoad: the connections that a log shows over its time, and how many had been idle for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from math import ceil
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.log.time_axis import TimeAxis
+from ldapdiag.evidence.log.idle_times import TIMEOUTS
+from ldapdiag.evidence.log.stamps import SECOND
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.log.traffic import Traffic
+
+
+NONE = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """The connections that reached one idle timeout, by interval of the time axis."""
+
+    before: int
+    """Before the axis begins: those that reached it, less those used again or closed."""
+    reached: tuple[int, ...]
+    """Connections whose idle time reached the timeout."""
+    used: tuple[int, ...]
+    """Connections used again after that: their clients connect anew."""
+    closed: tuple[int, ...]
+    """Connections closed after that, or ended by a restart of the server."""
+
+    def away(self, late: int) -> Iterator[int]:
+        """Yield how many connections the timeout has at least closed at the beginning of each interval.
+
+        `late`: intervals from the timeout until the server closes a connection, rounded up.
+        """
+        reached = (*(0,) * late, self.before, *self.reached)
+        ended = (0, *(used + closed for used, closed in zip(self.used, self.closed, strict=True)))
+        return accumulate(came - went for came, went in zip(reached, ended, strict=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedLoad:
+    """The connections of an access log over its time."""
+
+    seconds: float
+    """From its first record to its last."""
+    resolution: float
+    """Seconds: how coarse its stamps are."""
+    origins: tuple[str, ...]
+    peak: int
+    """The most connections at once."""
+    connection_seconds: float
+    """The time that its connections were open, at the resolution of the time axis."""
+    quiet_seconds: float
+    """No time without any record of the server was longer, at the resolution of the time axis."""
+    step: int
+    """Seconds of an interval of the time axis."""
+    open: tuple[int, ...]
+    """Open connections at the beginning of each interval."""
+    opened: tuple[int, ...]
+    """Connections opened in each interval."""
+    parked: Mapping[int, Parked]
+    """By timeout in seconds (evidence.log.idle_times.TIMEOUTS)."""
+
+    def peak_under(self, timeout: int, late_seconds: float = 0.0, exempt: int = 0) -> int | None:
+        """Return an upper bound of the most connections at once under a timeout; None: the log is not counted for it.
+
+        Each interval is taken as if all that opened or came back in it did so first. The server closes a connection
+        at most `late_seconds` after the timeout. `exempt`: idle times beyond it of connections it does not apply to.
+        """
+        parked = self.parked.get(timeout)
+        if parked is None:
+            return None
+        away = parked.away(ceil(late_seconds / self.step))
+        intervals = zip(self.open, away, self.opened, parked.used, strict=False)
+        most = max((before - max(0, gone) + opened + back for before, gone, opened, back in intervals), default=0)
+        return min(self.peak, max(0, most + exempt))
+
+
+def logged_load(traffic: Traffic) -> LoggedLoad | None:
+    """Return the connections of a server's access logs over their time; None for logs without records."""
+    segment, axis = traffic.segment, traffic.workload.time_axis
+    if axis is None:
+        return None
+    first = axis.open[0] - axis.intervals[0].opened + axis.intervals[0].closed
+    opened = (max(0, first), *axis.open[:-1])
+    middle = sum((before + after) / 2 for before, after in zip(opened, axis.open, strict=True)) * axis.step
+    covered = len(axis.intervals) * axis.step
+    return LoggedLoad(
+        seconds=traffic.seconds,
+        resolution=segment.resolution / SECOND,
+        origins=traffic.origins,
+        peak=segment.peak,
+        connection_seconds=middle * traffic.seconds / covered,
+        quiet_seconds=_longest_quiet(axis),
+        step=axis.step,
+        open=opened,
+        opened=tuple(interval.opened for interval in axis.intervals),
+        parked={timeout: _parked(traffic, axis, timeout) for timeout in TIMEOUTS},
+    )
+
+
+def _longest_quiet(axis: TimeAxis) -> float:
+    """Return an upper bound: the longest run of intervals without a record, and those beside it."""
+    runs = [
+        len(list(run)) for recorded, run in groupby(interval.recorded for interval in axis.intervals) if not recorded
+    ]
+    return (max(runs, default=0) + 2) * axis.step
+
+
+def _parked(traffic: Traffic, axis: TimeAxis, timeout: int) -> Parked:
+    timeline = traffic.segment.timeline
+    begin = axis.first * axis.step // timeline.step
+    earlier = [one.idle.get(timeout, NONE) for number, one in timeline.intervals.items() if number < begin]
+    cells = [interval.idle.get(timeout, NONE) for interval in axis.intervals]
+    reached, used, closed = zip(*cells, strict=True)
+    before = sum(came - back - gone for came, back, gone in earlier)
+    return Parked(before=before, reached=reached, used=used, closed=closed)

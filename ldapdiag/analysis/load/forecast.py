@@ -1,0 +1,211 @@
+"""Forecast: when the descriptors run out, with an interval that contains the truth in 90 % of cases.
+
+docs/how-it-decides.md ("When the descriptors run out") describes the method and its measured coverage,
+docs/decisions.md what else was tried.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.load.first_passage import hours_until
+from ldapdiag.analysis.load.growth import DAY_HOURS, KNOWN_DAYS, WAVES, GrowthDraw, draw_growth
+from ldapdiag.analysis.load.readings import GrowthSeries, Reading, growth_series
+from ldapdiag.wording import counted, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FEWEST_READINGS = 5
+SHORTEST_HOURS = 1 / 60
+LEAST_GAIN = 30
+"""Connections; fewer may be chance, or clients that come in the morning."""
+FAST_HOURS = 7 * DAY_HOURS
+"""A rate that also fills twice the limit within this time is a leak."""
+NEAR = 0.8
+"""The share of the limit from which a steady count needs a higher one."""
+RHYTHM = 0.02
+"""The share of the connections from which a daily rhythm is worth a remark."""
+
+
+WITHIN = (0.02, 0.94)
+"""The shares of the draws between which the hours until the limit are in 90 % of leaks drawn by a rate (tests/leaks/
+drawn_rates.py, seeds of their own); those between 5 and 95 % of the draws were it in 87 %, and too late rather than too
+early: what makes growth faster than before is not in the model."""
+RATES_WITHIN = (0.05, 0.95)
+
+
+class Problem(StrEnum):
+    """What a growing or large count is due to."""
+
+    LEAK = "leak"
+    """Any limit is filled within days: connections are opened and never closed."""
+    LIMIT = "limit"
+    """The count is near the limit and steady: the limit is too low for these clients."""
+    FILLING = "filling"
+    """Growth that ends by itself: pools refill after a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescriptorForecast:
+    """When the limit is reached; or why that is not forecast."""
+
+    not_because: str = ""
+    """Why there is no forecast; empty: there is one."""
+    rates: tuple[float, float, float] | None = None
+    """Connections an hour: low, median, high; between the first and the last in 90 % of the draws."""
+    earliest: float | None = None
+    """Hours from the last reading, as the two below; the truth is between this and `latest` in 90 % of cases."""
+    median: float | None = None
+    latest: float | None = None
+    """None: possibly never."""
+    source: str = ""
+    readings: int = 0
+    hours: float = 0.0
+    """The length of the series that is used."""
+    since: datetime | None = None
+    """The time of the last reading."""
+    remarks: tuple[str, ...] = ()
+    """What was left out and why, and what widens the interval."""
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The readings of one source, and what they forecast."""
+
+    readings: tuple[Reading, ...]
+    forecast: DescriptorForecast
+
+
+def forecast(readings: Sequence[Reading], limit: int | None, used: int | None = None) -> DescriptorForecast:
+    """DescriptorForecast from the longest series; where a later one forecasts an earlier end, from that one.
+
+    `limit` counts what `used` counts: what is open at the last reading, which may be more than the readings count.
+    None: the same.
+    """
+    by_source = groupby(sorted(readings, key=lambda one: one.source), lambda one: one.source)
+    series = []
+    for source, group in by_source:
+        one = tuple(group)
+        series.append(_Series(one, _of_series(source, one, limit, used)))
+    if not series:
+        return DescriptorForecast(not_because="no evidence shows its connections at two times")
+    series.sort(key=lambda one: (bool(one.forecast.not_because), -one.forecast.hours))
+    chosen, *others = series
+    sooner = [one for one in others if _is_later(one, chosen) and _is_sooner(one.forecast, chosen.forecast)]
+    chosen = sooner[0] if sooner else chosen
+    unused = [one.forecast for one in series if one is not chosen]
+    return replace(chosen.forecast, remarks=(*chosen.forecast.remarks, *(_unused(one, chosen) for one in unused)))
+
+
+def _is_later(one: _Series, other: _Series) -> bool:
+    return max(each.time for each in one.readings) > max(each.time for each in other.readings)
+
+
+def _is_sooner(one: DescriptorForecast, other: DescriptorForecast) -> bool:
+    """Return whether one excludes the other, by an earlier end."""
+    return one.latest is not None and other.earliest is not None and one.latest < other.earliest
+
+
+def _unused(one: DescriptorForecast, chosen: _Series) -> str:
+    reason = one.not_because
+    if not reason:
+        reason = "it is shorter" if one.hours <= chosen.forecast.hours else "a later series grows faster"
+    return f"not used: {one.source} ({reason})"
+
+
+def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: int | None) -> DescriptorForecast:
+    """Return the forecast from the readings of one source."""
+    trend = growth_series(readings)
+    if trend is None:
+        return DescriptorForecast(source=source, readings=len(readings), not_because=f"{source}: they are of one time")
+    known = DescriptorForecast(
+        source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
+    )
+    if why := _too_little(trend, source):
+        return replace(known, not_because=why, problem=_steady(trend, limit, used))
+    if trend.filling:
+        why = f"{source}: its growth slows down, as when pools refill after a restart"
+        return replace(known, not_because=why, problem=Problem.FILLING)
+    draws = draw_growth(trend.points)
+    rates = _quantiles(sorted(_rate(one, trend.hours) for one in draws), RATES_WITHIN)
+    known = replace(known, rates=rates)
+    if rates[0] <= 0:
+        why = (
+            f"{source}: its growth does not exceed its fluctuation ({rounded(rates[0])} to {rounded(rates[2])} an hour)"
+        )
+        return replace(known, not_because=why, problem=_steady(trend, limit, used))
+    if limit is None:
+        return replace(known, not_because="the limit is unknown")
+    room = trend.last + limit - (trend.last if used is None else used)
+    step = trend.hours / (trend.readings - 1)
+    earliest, median, latest = _quantiles(hours_until(room, draws, trend.noise, step), WITHIN)
+    fills_any = (room + limit - trend.last) / rates[1] <= FAST_HOURS
+    return replace(
+        known,
+        earliest=earliest,
+        median=median,
+        latest=latest if latest < math.inf else None,
+        remarks=(*trend.left_out, *_rhythm(draws, trend)),
+        problem=Problem.LEAK if fills_any else None,
+    )
+
+
+def _too_little(trend: GrowthSeries, source: str) -> str:
+    """Return why a series is no base for a forecast; empty: it is one."""
+    if trend.readings < FEWEST_READINGS:
+        return f"{source}: {counted(trend.readings, 'reading')}, and it takes {FEWEST_READINGS}"
+    if trend.hours < SHORTEST_HOURS:
+        return f"{source}: it lasts {trend.hours * 3600:.0f} s, and it takes {SHORTEST_HOURS * 3600:.0f} s"
+    if trend.gained < LEAST_GAIN:
+        change = counted(abs(trend.gained), "connection")
+        which = "no connections more" if trend.gained == 0 else f"{change} {'more' if trend.gained > 0 else 'fewer'}"
+        return f"{source}: {which} than {in_words(trend.hours)} before, and it takes {LEAST_GAIN} more"
+    return ""
+
+
+def _steady(trend: GrowthSeries, limit: int | None, used: int | None) -> Problem | None:
+    """Return what it means that the count does not grow, as far as the readings show that."""
+    enough = trend.readings >= FEWEST_READINGS and trend.hours >= SHORTEST_HOURS
+    near = limit is not None and (trend.last if used is None else used) >= NEAR * limit
+    return Problem.LIMIT if enough and near else None
+
+
+def _rate(truth: GrowthDraw, hours: float) -> float:
+    """Return the growth per hour: of a series that is shorter than the day, with what the day adds at present."""
+    if hours >= KNOWN_DAYS * DAY_HOURS:
+        return truth.rate
+    sines = zip(WAVES, truth.waves[1::2], strict=True)
+    return truth.rate + sum(sine * 2 * math.pi / period for period, sine in sines)
+
+
+def _quantiles(values: Sequence[float], within: tuple[float, float]) -> tuple[float, float, float]:
+    """Return the value of which a share is below, the median, and the value of which another share is below."""
+    low, high = within
+    return values[int(len(values) * low)], values[len(values) // 2], values[int(len(values) * high)]
+
+
+def _rhythm(draws: Sequence[GrowthDraw], trend: GrowthSeries) -> tuple[str, ...]:
+    """Return what is known of a daily rhythm."""
+    if trend.hours < KNOWN_DAYS * DAY_HOURS:
+        return (f"{in_words(trend.hours)} do not show a daily rhythm: the interval allows for a usual one",)
+    heights = sorted(math.hypot(*one.waves[:2]) for one in draws)
+    low, median, _ = _quantiles(heights, RATES_WITHIN)
+    if low < RHYTHM * trend.last:
+        return ()
+    return (f"a daily rhythm of about {median:,.0f} connections up and down is taken into account",)
+
+
+def in_words(hours: float) -> str:
+    """Return a length of time with a unit that fits."""
+    if hours < 0.1:
+        return f"{hours * 3600:.0f} s"
+    if hours < 3:
+        return f"{hours * 60:.0f} minutes"
+    return f"{hours:.0f} hours" if hours < 2 * DAY_HOURS else f"{hours / DAY_HOURS:.1f} days"

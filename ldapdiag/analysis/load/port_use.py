@@ -1,0 +1,217 @@
+"""PortUse: how many ports of one source address are in use towards one server: at a client, at a NAT, at the server.
+
+A connection is known by both addresses and both ports, so one address can have at most as many connections to an
+address and port as it may use ports. Those in TIME-WAIT count where the kernel does not choose them again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.hosts.ldap_sockets import End, endpoints_of, rows_by_peer
+from ldapdiag.analysis.load.local_ports import LAST_PORT, LocalPorts, local_ports
+from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint
+from ldapdiag.evidence.flows import Relay
+from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.servers.kernel import NAT_PORT_RANGE, TIME_WAIT_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.hosts.instances import Instance
+    from ldapdiag.evidence.flows import FlowTable
+
+CONNECTIONS = frozenset(TcpState) - {TcpState.LISTEN, TcpState.CLOSED, TcpState.UNKNOWN}
+NAT_PORTS = LocalPorts(
+    first=NAT_PORT_RANGE[0],
+    last=NAT_PORT_RANGE[1],
+    source="the range of Linux' NAT; a rule may allow fewer",
+    is_known=False,
+    reuse=0,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortUse:
+    """The connections of one source address to one address and port of a server."""
+
+    host: str
+    """Whose table shows them."""
+    end: str
+    """Where that is: client, nat, server."""
+    source: str
+    server: str
+    """Address and port."""
+    name: str
+    """The server, by the name of its instance; empty when it is not in the evidence."""
+    used: int
+    """Ports that cannot be chosen for another connection."""
+    time_wait: int
+    """Those of them in TIME-WAIT; they are not counted where the kernel chooses them again."""
+    reused: int = 0
+    """Ports in TIME-WAIT that may be chosen again."""
+    outside: int = 0
+    """Connections from ports that are not of the range."""
+    ports: LocalPorts
+    owner: str | None = None
+    """The program that has most of the connections; None: not known."""
+    origins: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Return the part of the ports that is used."""
+        return self.used / self.ports.count if self.ports.count > 0 else 1.0
+
+    @property
+    def opened_per_second(self) -> float | None:
+        """Return how many connections a second this end closed in the last minute; None: not known.
+
+        Only Linux' TIME-WAIT is known to last 60 s; conntrack's timeouts are settings of their own.
+        """
+        return (self.time_wait + self.reused) / TIME_WAIT_SECONDS if self.end == End.CLIENT else None
+
+    @property
+    def possible_per_second(self) -> float | None:
+        """Return how many connections a second the ports suffice for beside those that are open; None: no limit."""
+        if self.end != End.CLIENT or self.reused:
+            return None
+        return max(0, self.ports.count - self.used + self.time_wait) / TIME_WAIT_SECONDS
+
+
+def uses_at_clients(hosts: Sequence[Host], servers: Sequence[Instance]) -> Iterator[PortUse]:
+    """Yield the ports that each host uses towards each server, by its latest table."""
+    known = endpoints_of(servers, hosts)
+    for host in hosts:
+        if host.latest is None:
+            continue
+        table, ports = host.latest.sockets, local_ports(host.kernel)
+        here = [server for server in servers if server.host == host.host]
+        for peer, rows in rows_by_peer(table, CONNECTIONS, here, known).items():
+            if peer.end is not End.CLIENT:
+                continue
+            by_address: dict[str, list[int]] = defaultdict(list)
+            for row in rows:
+                by_address[table.local_address[row]].append(row)
+            for address, own in by_address.items():
+                states = {table.local_port[row]: table.state[row] is TcpState.TIME_WAIT for row in own}
+                yield _use(
+                    states,
+                    ports,
+                    host=host.host,
+                    end=End.CLIENT,
+                    source=address,
+                    server=peer.name,
+                    destination=table.remote_address[rows[0]],
+                    name=peer.server,
+                    owner=table.owner_of(own),
+                    origins=host.latest.origins,
+                )
+
+
+def uses_behind_nat(
+    flows: Iterable[FlowTable], hosts: Sequence[Host], servers: Sequence[Instance]
+) -> Iterator[PortUse]:
+    """Yield the ports that each NAT uses of an address of its own towards each server, by its flow tables."""
+    known = endpoints_of(servers, hosts)
+    found: dict[tuple[str, str, str, int], dict[int, bool]] = defaultdict(dict)
+    origins: dict[str, set[str]] = defaultdict(set)
+    for table in flows:
+        if table.relay is not Relay.NAT:
+            continue
+        origins[table.origin.host].add(table.origin.path)
+        for client, key, state in zip(table.client, table.server, table.state, strict=True):
+            if key is None or key[2] == client[0] or (key[1] not in LDAP_PORTS and key[:2] not in known):
+                continue
+            ports = found[table.origin.host, key[2], *key[:2]]
+            ports[key[3]] = state == "TIME_WAIT" and ports.get(key[3], True)
+    for (host, source, address, port), states in found.items():
+        yield _use(
+            states,
+            NAT_PORTS,
+            host=host,
+            end="nat",
+            source=source,
+            server=endpoint(address, port),
+            destination=address,
+            name=known.get((address, port), ""),
+            origins=tuple(sorted(origins[host])),
+        )
+
+
+def uses_at_servers(
+    hosts: Sequence[Host], servers: Sequence[Instance], elsewhere: Collection[str]
+) -> Iterator[PortUse]:
+    """Yield the ports of each client address as the server sees them, except addresses known `elsewhere`.
+
+    The client's connections in TIME-WAIT are not at the server, and its ports are not known, so this is a lower bound.
+    """
+    for host in hosts:
+        here = [server for server in servers if server.host == host.host]
+        if host.latest is None or not here:
+            continue
+        table = host.latest.sockets
+        for peer, rows in rows_by_peer(table, CONNECTIONS - {TcpState.TIME_WAIT}, here, {}).items():
+            if peer.end is not End.SERVER or peer.name in elsewhere:
+                continue
+            counts: Mapping[tuple[str, int], int] = Counter(
+                (table.local_address[row], table.local_port[row]) for row in rows
+            )
+            (address, port), _ = max(counts.items(), key=lambda one: (one[1], one[0]))
+            states = {
+                table.remote_port[row]: False
+                for row in rows
+                if (table.local_address[row], table.local_port[row]) == (address, port)
+            }
+            yield _use(
+                states,
+                _as_seen(states),
+                host=host.host,
+                end=End.SERVER,
+                source=peer.name,
+                server=endpoint(address, port),
+                destination=address,
+                name=peer.server,
+                origins=host.latest.origins,
+            )
+
+
+def _as_seen(ports: Iterable[int]) -> LocalPorts:
+    """Return the ports that an address may have: those of one Linux host, if all are of its default range."""
+    one_host = local_ports(None)
+    return one_host if all(map(one_host.contains, ports)) else NAT_PORTS
+
+
+def _use(  # noqa: PLR0913  the fields of the fact
+    states: Mapping[int, bool],
+    ports: LocalPorts,
+    *,
+    host: str,
+    end: str,
+    source: str,
+    server: str,
+    destination: str,
+    name: str,
+    origins: tuple[str, ...],
+    owner: str | None = None,
+) -> PortUse:
+    """Return the fact; `states`: by port, whether it is in TIME-WAIT."""
+    inside = {port: waits for port, waits in states.items() if ports.contains(port)}
+    waiting = sum(inside.values())
+    reused = waiting if ports.reuses_time_wait(destination) else 0
+    return PortUse(
+        host=host,
+        end=str(end),
+        source=source,
+        server=server,
+        name=name,
+        used=len(inside) - reused,
+        time_wait=waiting - reused,
+        reused=reused,
+        outside=sum(0 < port <= LAST_PORT for port in states) - len(inside),
+        ports=ports,
+        owner=owner,
+        origins=origins,
+    )

@@ -1,0 +1,148 @@
+"""Readings: how many connections were open when, by source; and the part of a series that shows a trend.
+
+count          ....··.
+           ....'      |        .....·''
+                      |    .·''
+                      |..·'
+    left out: restart | refill | the part that is used
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ldapdiag.wording import rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Points = list[tuple[float, float]]
+
+RESTART = 0.6
+"""A count that falls below this share of the one before: the server was restarted, or its clients were."""
+EMPTY = 0.25
+"""A series that begins with less than this share of its last count may begin with clients that fill their pools."""
+FASTER, SLOWER = 1.5, 2 / 3
+REFILL_PARTS = 10
+"""A refill is looked for at the tenths of a series, up to its half."""
+PARTS = 24
+"""A series of more readings is averaged in as many parts: what decides is in the long ones."""
+PARTS_A_DAY, MOST_PARTS = 4, 72
+"""A series of several days is averaged in more parts, which show a daily rhythm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How many connections (or descriptors) were open at a time."""
+
+    time: datetime
+    open: int
+    source: str
+    """As in a report: `the snapshots of its sockets`. Readings of one source are one series."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthSeries:
+    """The part of a series that shows a trend, in (hours from its last reading, count)."""
+
+    points: Points
+    """In order of time; parts of a long series, averaged."""
+    readings: int
+    hours: float
+    gained: int
+    """Connections, from its first reading to its last."""
+    last: int
+    end: datetime
+    """The time of its last reading."""
+    noise: float
+    """The variance of a reading, as far as neighbours show it."""
+    left_out: tuple[str, ...]
+    """What of the series is not used, and why."""
+    filling: bool
+    """Its growth slows down: pools that refill after a restart."""
+
+
+def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
+    """Return the part of a series since its last restart, without the refill; None for fewer than two times."""
+    ordered = {reading.time: reading for reading in sorted(readings, key=lambda one: (one.time, one.open))}
+    times = list(ordered)
+    if len(times) < 2:
+        return None
+    points = [((time - times[-1]).total_seconds() / 3600, float(ordered[time].open)) for time in times]
+    restarts = [place for place in range(1, len(points)) if points[place][1] < RESTART * points[place - 1][1]]
+    left_out = []
+    if restarts:
+        left_out.append(_before(points[restarts[-1]][0], "connections fell by half at once: a restart"))
+        points = points[restarts[-1] :]
+    filling = False
+    if len(points) > 2 and (restarts or points[0][1] < EMPTY * points[-1][1]):
+        begin = _refilled(points)
+        filling = _slows_down(points[begin:])
+        if begin:
+            left_out.append(_before(points[begin][0], "clients refilled their pools"))
+            points = points[begin:]
+    steps = [(two - one) ** 2 for (_, one), (_, two) in pairwise(points)]
+    return GrowthSeries(
+        points=_averaged(points),
+        readings=len(points),
+        hours=points[-1][0] - points[0][0],
+        gained=round(points[-1][1] - points[0][1]),
+        last=round(points[-1][1]),
+        end=times[-1],
+        noise=sum(steps) / len(steps) / 2 if steps else 0.0,
+        left_out=tuple(left_out),
+        filling=filling,
+    )
+
+
+def _before(hours: float, reason: str) -> str:
+    return f"what was more than {rounded(-hours)} h before its end ({reason})"
+
+
+def _refilled(points: Points) -> int:
+    """Return where a straight line begins to fit best, for its length: the refill is before it."""
+    places = sorted({len(points) * part // REFILL_PARTS for part in range(REFILL_PARTS // 2 + 1)})
+    fits = {place: _misfit(points[place:]) for place in places if len(points) - place >= 4}
+    begin = min(fits, key=lambda place: (fits[place], place), default=0)
+    filling = begin > 1 and _line(points[:begin])[0] > FASTER * max(0.0, _line(points[begin:])[0])
+    return begin if filling else 0
+
+
+def _misfit(points: Points) -> float:
+    """Return the squared standard error of a straight line (MSER, White 1997, with a trend)."""
+    slope, level = _line(points)
+    return (sum((count - level - slope * time) ** 2 for time, count in points) + 1) / len(points) ** 2
+
+
+def _slows_down(points: Points) -> bool:
+    """Return whether the second half grows clearly slower than the first."""
+    half = len(points) // 2
+    if half < 4:
+        return False
+    first, second = _line(points[:half])[0], _line(points[half:])[0]
+    return first > 0 and second < SLOWER * first
+
+
+def _line(points: Points) -> tuple[float, float]:
+    size = len(points)
+    time, count = sum(one for one, _ in points) / size, sum(one for _, one in points) / size
+    spread = sum((one - time) ** 2 for one, _ in points)
+    slope = sum((one - time) * (two - count) for one, two in points) / spread if spread else 0.0
+    return slope, count - slope * time
+
+
+def _averaged(points: Points) -> Points:
+    """Return the averages of equally long parts; a part without a reading has none."""
+    begin, hours = points[0][0], points[-1][0] - points[0][0]
+    most = max(PARTS, min(MOST_PARTS, round(hours / 24 * PARTS_A_DAY)))
+    if len(points) <= most:
+        return points
+    parts: dict[int, Points] = {}
+    for time, count in points:
+        parts.setdefault(min(most - 1, int((time - begin) / hours * most)), []).append((time, count))
+    return [
+        (sum(time for time, _ in part) / len(part), sum(one for _, one in part) / len(part)) for part in parts.values()
+    ]

@@ -1,0 +1,77 @@
+"""Quantiles: the durations that 50, 95 and 99 % of the results do not exceed, within 4 %; also by kind of operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.durations import quantile
+from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
+from ldapdiag.evidence.log.operation_row import OperationRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.evidence.log.segment import Segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles:
+    """Durations in nanoseconds."""
+
+    count: int
+    p50: int
+    p95: int
+    p99: int
+
+
+NO_TIMES = Quantiles(count=0, p50=0, p95=0, p99=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindTimes:
+    """The times of all operations of one kind, in nanoseconds."""
+
+    kind: str
+    answered: int
+    etime: int
+    worst: int
+    etimes: Quantiles
+    waits: Quantiles | None
+    """Of the waits for a worker thread; None if the log has none. Likewise the times without them."""
+    optimes: Quantiles | None
+
+
+def quantiles(durations: Mapping[int, int], longest: int, total: int | None = None) -> Quantiles | None:
+    """Return the quantiles of a histogram (Durations); None if it is empty.
+
+    No duration exceeds `longest`; `total` is their sum, where it is known.
+    """
+    count = sum(durations.values())
+    if not count:
+        return None
+    p50, p95, p99 = (quantile(durations, percent, longest, total) for percent in (50, 95, 99))
+    return Quantiles(count=count, p50=p50, p95=p95, p99=p99)
+
+
+def kind_times(segment: Segment) -> tuple[KindTimes, ...]:
+    """Return the times of each kind of operation that has a result, the most expensive first."""
+    sums: dict[int, OperationRow] = {}
+    rows: list[tuple[int, OperationRow]] = [(SEARCH, row) for row in segment.shapes.values()]
+    rows.extend((kind, row) for (kind, _), row in segment.targets.items())
+    for kind, row in rows:
+        sums.setdefault(kind, OperationRow((kind, b""))).merge(row)
+    times = (
+        KindTimes(
+            kind=NAMES[kind],
+            answered=row.answered,
+            etime=row.etime,
+            worst=row.worst[0],
+            etimes=quantiles(row.etimes, row.worst[0], row.etime) or NO_TIMES,
+            waits=quantiles(row.waits, segment.longest_wait[0], row.wait),
+            optimes=quantiles(row.optimes, row.worst[0]),
+        )
+        for kind, row in sums.items()
+        if row.answered
+    )
+    return tuple(sorted(times, key=lambda each: (-each.etime, each.kind)))

@@ -1,0 +1,206 @@
+"""Trend: when the searches of one filter shape came, and whether they take a growing part of the time.
+
+The parts of the log are those of Series (evidence/log/series.py): intervals of a power of two seconds, the shortest
+that gives at most 16 for the whole log. They are the same for all shapes, so shares in a part are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.series import MOST
+from ldapdiag.evidence.log.stamps import SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.analysis.log.time_axis import TimeAxis
+    from ldapdiag.evidence.log.operation_row import OperationRow
+    from ldapdiag.evidence.log.series import Series
+
+CHANCE = 0.01
+"""Searches begin later than the log if those that come at any time would do so less often than this."""
+CLEARLY = 60 * SECOND
+"""Searches that begin less after the log begin with it."""
+SEVERAL = 3
+"""Results; fewer have no beginning."""
+SHORTEST = 60
+"""Seconds of a quarter; shorter ones show no growth."""
+FEWEST = 10
+"""Results; fewer do not show growth."""
+QUARTER = 4
+TIMES, MORE, MOST_OF_ALL = 2, 0.05, 0.5
+"""Searches are growing if their time per hour at least doubles, and so does its ratio to that of all other searches;
+and their share rises by 5 % or more. Of searches that take half of all time throughout, the first suffices."""
+ENOUGH = 0.99
+"""Of the search time; it must be in the series of all shapes, or shares are not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of a log. Times in nanoseconds since 1970."""
+
+    begin: int
+    end: int
+    """Of the log."""
+    shift: int
+    """A part takes 2**shift seconds."""
+    first: int
+    """The number of the first part since 1970."""
+    count: int
+
+    def at(self, place: int) -> int:
+        """Return the time at which a part begins."""
+        return ((self.first + place) << self.shift) * SECOND
+
+    def within(self, place: int) -> int:
+        """Return the time at which a part begins, or the log within it."""
+        return min(max(self.at(place), self.begin), self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """The time of a shape's searches between two times. Nanoseconds."""
+
+    begin: int
+    end: int
+    etime: int
+    total: int
+    """The time of all searches."""
+
+    @property
+    def share(self) -> float:
+        """Return the share, 0 to 1."""
+        return self.etime / self.total
+
+    @property
+    def per_hour(self) -> int:
+        """Return the nanoseconds that the searches take per hour."""
+        return self.etime * 3600 * SECOND // max(SECOND, self.end - self.begin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The first and the last quarter of the log, or of the time since the searches began."""
+
+    first: Share
+    last: Share
+
+    @property
+    def is_growing(self) -> bool:
+        """Return whether the searches take clearly more of the time, and more time, than at first."""
+        first, last = self.first, self.last
+        if not first.etime or last.per_hour < TIMES * first.per_hour:
+            return False
+        if min(first.share, last.share) >= MOST_OF_ALL:
+            return True
+        outgrown = last.etime * (first.total - first.etime) >= TIMES * first.etime * (last.total - last.etime)
+        return outgrown and last.share - first.share >= MORE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """The results of one shape over the time of the log. Times in nanoseconds."""
+
+    parts: Parts
+    first: int
+    last: int
+    """Times of the first and the last result."""
+    counts: tuple[int, ...]
+    etimes: tuple[int, ...]
+    """Results and their time in each part; empty if the shape has results with wild times."""
+    since: int | None
+    """The first result, if it is clearly later than the beginning of the log."""
+    until: int | None
+    """The last result, if it is clearly earlier than the end of the log."""
+    growth: Growth | None
+    """None if the log does not show it."""
+
+    @property
+    def is_growing(self) -> bool:
+        """Return whether the searches take a growing part of the time."""
+        return self.growth is not None and self.growth.is_growing
+
+
+def parts_of(axis: TimeAxis) -> Parts:
+    """Return the parts of a log."""
+    first, last, shift = axis.begin // SECOND, axis.end // SECOND, 0
+    while (last >> shift) - (first >> shift) >= MOST:
+        shift += 1
+    return Parts(
+        begin=axis.begin,
+        end=axis.end,
+        shift=shift,
+        first=first >> shift,
+        count=(last >> shift) - (first >> shift) + 1,
+    )
+
+
+class Trends:
+    """The trends of the shapes of one log; `whole`: the rows of all results of each shape are there, none is cut."""
+
+    def __init__(self, axis: TimeAxis, rows: Iterable[OperationRow], *, whole: bool) -> None:
+        self.parts = parts_of(axis)
+        self._whole = whole
+        rows = list(rows)
+        laid_out = [_laid_out(row.series, self.parts) for row in rows]
+        self._totals = [sum(cells[place][1] for cells in laid_out if cells) for place in range(self.parts.count)]
+        self._comparable = whole and sum(self._totals) >= ENOUGH * sum(row.etime for row in rows)
+
+    def of(self, row: OperationRow) -> Trend | None:
+        """Return the trend of a row; None if it has no result."""
+        if not row.answered:
+            return None
+        cells, parts = _laid_out(row.series, self.parts), self.parts
+        since = row.first if self._whole and _is_later(row.first - parts.begin, parts, row.answered) else None
+        until = row.last if self._whole and _is_later(parts.end - row.last, parts, row.answered) else None
+        return Trend(
+            parts=parts,
+            first=row.first,
+            last=row.last,
+            counts=tuple(count for count, _ in cells),
+            etimes=tuple(etime for _, etime in cells),
+            since=since,
+            until=until,
+            growth=self._growth(cells, since) if self._comparable and row.answered >= FEWEST else None,
+        )
+
+    def _growth(self, cells: list[tuple[int, int]], since: int | None) -> Growth | None:
+        """Compare the first quarter with the last, where both have searches; since the first whole part."""
+        parts = self.parts
+        begin = (
+            0 if since is None else next((place for place in range(len(cells)) if parts.at(place) >= since), len(cells))
+        )
+        each = (len(cells) - begin) // QUARTER
+        if each << parts.shift < SHORTEST:
+            return None
+        first, last = self._share(cells, begin, begin + each), self._share(cells, len(cells) - each, len(cells))
+        return Growth(first=first, last=last) if first.total and last.total else None
+
+    def _share(self, cells: list[tuple[int, int]], begin: int, end: int) -> Share:
+        return Share(
+            begin=self.parts.within(begin),
+            end=self.parts.within(end),
+            etime=sum(etime for _, etime in cells[begin:end]),
+            total=sum(self._totals[begin:end]),
+        )
+
+
+def _is_later(distance: int, parts: Parts, answered: int) -> bool:
+    """Return whether so many results would hardly all be this far from an end of the log by chance."""
+    span = parts.end - parts.begin
+    return answered >= SEVERAL and CLEARLY <= distance <= span and (1 - distance / span) ** answered < CHANCE
+
+
+def _laid_out(series: Series, parts: Parts) -> list[tuple[int, int]]:
+    """Return results and their time in each part; nothing if a wild time has made the intervals longer than parts."""
+    if series.shift > parts.shift:
+        return []
+    cells = [[0, 0] for _ in range(parts.count)]
+    for number, (count, etime) in series.cells.items():
+        place = (number >> parts.shift - series.shift) - parts.first
+        if 0 <= place < parts.count:
+            cells[place][0] += count
+            cells[place][1] += etime
+    return [(count, etime) for count, etime in cells]

@@ -1,0 +1,149 @@
+"""Envelope: a form in which another program keeps the lines of a log, whatever their dialect.
+
+A container runtime, a journal or a syslog daemon puts each line into a line of its own. Decoding yields the lines as
+the server wrote them, so that each dialect is read in each envelope, and in one within another.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator
+
+LONGEST = 16 << 20
+"""Bytes of a line of an envelope; a longer one is passed on as it is. Runtimes split lines at 16 or 48 KiB."""
+
+MOST_JOINED = 64 << 20
+"""Bytes of parts that wait for the end of their lines."""
+
+MOST_STREAMS = 1000
+"""Streams with such parts."""
+
+Writer = tuple[bytes, bytes]
+"""Host; program and process, as in b"slapd[3989]"."""
+
+
+class Piece(NamedTuple):
+    """What one line of an envelope contains."""
+
+    text: bytes
+    writer: Writer | None = None
+    """The program that wrote it; None if the envelope does not name it."""
+    stream: bytes = b""
+    """Parts of a line have the same one: stdout or stderr."""
+    is_part: bool = False
+    """The line continues in the next piece of the same stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """One form of envelope."""
+
+    name: str
+    lines: re.Pattern[bytes]
+    """Matches each of its lines, within a text of many."""
+    piece: Callable[[bytes], Piece | None]
+    """Returns the content of one line; None for a line of another form."""
+    end: bytes = b"\n"
+    """What ends each of them."""
+    splits: bool = False
+    """It may split a line, so that it is decoded even if a dialect reads its whole lines."""
+
+    def carries(self, head: bytes) -> bool:
+        """Return whether most of these lines are of this form."""
+        every = head.split(self.end)
+        lines = sum(1 for line in (every if self.end == b"\n" else every[:-1]) if line.strip())
+        return 2 * sum(1 for _ in self.lines.finditer(head)) > lines
+
+
+class Decoder:
+    """Decodes the lines of an envelope that arrive in any parts; memory is bounded."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        self._piece = envelope.piece
+        self._end = envelope.end
+        self._rest: deque[bytes] = deque()
+        """The beginning of a line whose end has not arrived."""
+        self._rest_bytes = 0
+        self._is_raw = False
+        """The remainder of an overlong line is passed on as it is."""
+        self._parts: dict[tuple[Writer | None, bytes], list[bytes]] = {}
+        self._parts_bytes = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the lines that the next data complete."""
+        if self._rest and len(self._end) > 1:  # its end may be divided
+            data = self._rest.pop() + data
+        at = data.rfind(self._end)
+        if at < 0:
+            return self._keep(data)
+        end = at + len(self._end)
+        first = b"".join((*self._rest, data[:end]))
+        self._rest, self._rest_bytes = deque(), 0
+        return b"".join(self._decoded(first)) + self._keep(data[end:])
+
+    def finish(self) -> bytes:
+        """Return the lines that the end of the log completes."""
+        rest = b"".join(self._rest)
+        self._rest, self._rest_bytes = deque(), 0
+        last = b"".join(self._decoded(rest + self._end)) if rest.strip() else rest
+        return last + b"".join(self._flushed())
+
+    def _keep(self, data: bytes) -> bytes:
+        if not data:
+            return b""
+        if self._is_raw:
+            return data
+        self._rest.append(data)
+        self._rest_bytes = sum(map(len, self._rest))
+        if self._rest_bytes <= LONGEST:
+            return b""
+        self._is_raw = True
+        whole = b"".join(self._rest)
+        self._rest, self._rest_bytes = deque(), 0
+        return whole
+
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
+        lines = data.split(self._end)
+        lines.pop()
+        if self._is_raw and lines:
+            yield lines.pop(0) + b"\n"
+            self._is_raw = False
+        for line in lines:
+            piece = self._piece(line) if line.strip() else None
+            if piece is None:
+                yield line.replace(b"\n", b" ") + b"\n"
+            else:
+                yield from self._joined(piece)
+
+    def _joined(self, piece: Piece) -> Iterator[bytes]:
+        """Yield the line that a piece completes, in one line: a client's line feed must not begin another."""
+        text = piece.text.removesuffix(b"\n").removesuffix(b"\r").replace(b"\n", b"\\n")
+        key = piece.writer, piece.stream
+        if piece.is_part:
+            self._parts.setdefault(key, []).append(text)
+            self._parts_bytes += len(text)
+            if self._parts_bytes > MOST_JOINED or len(self._parts) > MOST_STREAMS:
+                yield from self._flushed()
+            return
+        if parts := self._parts.pop(key, None):
+            before = b"".join(parts)
+            self._parts_bytes -= len(before)
+            text = before + text
+        yield text + b"\n"
+
+    def _flushed(self) -> Iterator[bytes]:
+        """Yield the lines whose last parts are missing."""
+        waiting, self._parts, self._parts_bytes = self._parts, {}, 0
+        for parts in waiting.values():
+            yield b"".join((*parts, b"\n"))
+
+
+def decoded(envelope: Envelope, data: bytes) -> bytes:
+    """Return the lines in some whole lines of an envelope."""
+    decoder = Decoder(envelope)
+    return decoder.feed(data) + decoder.finish()

@@ -1,0 +1,120 @@
+r"""Lines with a prefix: of a container runtime, of a tool that shows containers' logs, of syslog and of journalctl.
+
+    2026-11-20T09:00:00.000000000Z stdout F [20/Nov/2026:09:00:00 +0000] conn=1 ...     CRI; P: the line goes on
+    2026-11-20T09:00:00.000000000Z [20/Nov/2026:09:00:00 +0000] conn=1 ...              docker logs -t
+    ds-1  | [20/Nov/2026:09:00:00 +0000] conn=1 ...                                     docker compose logs
+    [pod/ds-0/ds] [20/Nov/2026:09:00:00 +0000] conn=1 ...                               kubectl logs --prefix
+    Nov 20 09:00:00 vm dirsrv[7]: [20/Nov/2026:09:00:00 +0000] conn=1 ...               syslog, of a log with times
+    Fri 2026-11-20 09:00:00 UTC vm slapd[7]: conn=1000 ...                              journalctl -o short-full
+    1795165200.123456 vm slapd[7]: conn=1000 ...                                        journalctl -o short-unix
+
+The last two become lines of syslog with an ISO 8601 time. Sources: Kubernetes' CRI logging format, journalctl(1).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
+from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
+
+COLOUR = rb"(?:\x1b\[[\d;]{0,9}m)?+"
+TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?+(?:Z|[+-]\d\d:?\d\d)"
+FLAGS = re.VERBOSE | re.MULTILINE
+
+CRI_LINE = pattern(
+    rb"^" + TIME + rb"\ (?P<stream>std(?:out|err))\ (?P<tag>[FP])(?::[^\ \n]{1,99})?\ (?P<text>[^\n]*)", FLAGS
+)
+TOOL_LINE = pattern(
+    rb"^(?:"
+    + COLOUR
+    + rb"(?P<name>[^\s|]{1,200}+)[ ]{1,80}\|"
+    + COLOUR
+    + rb"""[ ]                                        # docker compose
+    | \[pod/(?P<pod>[^\]\s]{1,400})\][ ]              # kubectl logs --prefix
+    | (?P<stern>[^\s\[]{1,253}+\ [^\s\[]{1,63}+)[ ](?=\[\d\d/|\{")
+    | """
+    + TIME
+    + rb"[ ])(?P<text>[^\n]*)",
+    FLAGS,
+)
+FULL_LINE = pattern(
+    rb"""^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\ (?P<date>\d{4}-\d\d-\d\d)\ (?P<time>\d\d:\d\d:\d\d(?:\.\d{1,6})?)
+    \ (?P<zone>[A-Z]{1,5}|[+-]\d\d(?:\d\d)?)(?P<text>\ [^\n]*)""",
+    FLAGS,
+)
+UNIX_LINE = pattern(
+    rb"^(?P<second>\d{9,11})\.(?P<fraction>\d{6})(?P<text>\ \S{1,255}\ [^\s:\[]{1,128}(?:\[\d{1,10}\])?:\ [^\n]*)",
+    FLAGS,
+)
+
+ZONES = {
+    b"UTC": b"+00:00", b"GMT": b"+00:00", b"Z": b"+00:00", b"WET": b"+00:00", b"WEST": b"+01:00",
+    b"CET": b"+01:00", b"CEST": b"+02:00", b"EET": b"+02:00", b"EEST": b"+03:00", b"MSK": b"+03:00",
+    b"EST": b"-05:00", b"EDT": b"-04:00", b"MDT": b"-06:00", b"PDT": b"-07:00",
+    b"JST": b"+09:00", b"KST": b"+09:00", b"AEST": b"+10:00", b"AEDT": b"+11:00",
+    b"NZST": b"+12:00", b"NZDT": b"+13:00",
+}  # fmt: skip
+"""The abbreviations that stand for one offset only; CST, for example, is that of Chicago, Havana and Shanghai."""
+
+BEFORE_MESSAGE = pattern(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
+BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def writer_of(prefix: Prefix, after_time: bytes) -> Writer | None:
+    """Return the program that wrote a message, by the text after the time in a prefix of syslog."""
+    if prefix is RFC5424:
+        found = BEFORE_RFC5424.match(after_time)
+        return (found[1], found[2] + b" " + found[3]) if found else None
+    found = BEFORE_MESSAGE.match(after_time)
+    return (found[1], found[2]) if found else None
+
+
+def _cri(line: bytes) -> Piece | None:
+    found = CRI_LINE.fullmatch(line)
+    return Piece(found["text"], None, found["stream"], found["tag"] == b"P") if found else None
+
+
+def _tool(line: bytes) -> Piece | None:
+    found = TOOL_LINE.fullmatch(line)
+    if found is None:
+        return None
+    name = found["name"] or found["pod"] or found["stern"]
+    return Piece(found["text"], (b"", name) if name else None)
+
+
+def _full(line: bytes) -> Piece | None:
+    found = FULL_LINE.fullmatch(line)
+    zone = found["zone"] if found else b""
+    offset = zone.ljust(5, b"0") if zone[:1] in {b"+", b"-"} else ZONES.get(zone)
+    if found is None or offset is None:
+        return None
+    return Piece(b"%sT%s%s%s" % (found["date"], found["time"], offset, found["text"]))
+
+
+def _unix(line: bytes) -> Piece | None:
+    found = UNIX_LINE.fullmatch(line)
+    if found is None:
+        return None
+    moment = EPOCH + timedelta(seconds=int(found["second"]))
+    return Piece(b"%s.%s+00:00%s" % (moment.isoformat()[:19].encode(), found["fraction"], found["text"]))
+
+
+def _syslog(prefix: Prefix) -> Envelope:
+    whole = pattern(rb"^" + prefix.pattern, FLAGS)
+
+    def piece(line: bytes) -> Piece | None:
+        found = whole.match(line)
+        return Piece(line[found.end() :], writer_of(prefix, line[found.end("zone") : found.end()])) if found else None
+
+    return Envelope(name=prefix.name.removeprefix("openldap-"), lines=whole, piece=piece)
+
+
+CRI = Envelope(name="cri", lines=CRI_LINE, piece=_cri, splits=True)
+TOOL = Envelope(name="container-prefix", lines=TOOL_LINE, piece=_tool)
+SHORT_FULL = Envelope(name="journal-short-full", lines=FULL_LINE, piece=_full)
+SHORT_UNIX = Envelope(name="journal-short-unix", lines=UNIX_LINE, piece=_unix)
+SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))

@@ -1,0 +1,75 @@
+"""Selection: which operations of a log are counted, by client, account, connection, filter shape, time and result code.
+
+An operation is selected when its result is counted: only then are all of these known. A log is scanned with a selection
+chunk by chunk in order, and each chunk knows the connections that those before it left open (Connection.before).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.log.connection import Account, Connection, Subject
+
+Slowest = tuple[int, int, int, int]
+"""Nanoseconds, -time, -connection, -op: of two equal durations the earlier compares greater."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Conditions that an operation must meet; None: any."""
+
+    client: Callable[[bytes], bool] | None = None
+    account: Callable[[bytes], bool] | None = None
+    shape: Callable[[bytes], bool] | None = None
+    """Of a search."""
+    connections: frozenset[int] | None = None
+    codes: frozenset[int] | None = None
+    least_etime: int = 0
+    """Nanoseconds."""
+    most_shown: int = 0
+    """The number of slowest operations to keep, so that their lines can be shown."""
+
+    def takes(
+        self, connection: Connection, number: int, subject: Subject, account: Account, err: int, etime: int
+    ) -> bool:
+        """Return whether an operation is selected."""
+        kind, text = subject
+        return (
+            etime >= self.least_etime
+            and (self.codes is None or err in self.codes)
+            and (self.connections is None or number in self.connections)
+            and (self.shape is None or (kind == SEARCH and self.shape(text)))
+            and (self.client is None or self.client(client_of(connection)))
+            and (self.account is None or self.account(account_of(connection, account)))
+        )
+
+
+def client_of(connection: Connection) -> bytes:
+    """Return the client, as far as the log shows it until now."""
+    named = connection.client_at_end
+    while connection.client is None and connection.before is not None:
+        connection = connection.before
+        named = connection.client_at_end if named == UNKNOWN else named
+    return named if connection.client is None else connection.client
+
+
+def account_of(connection: Connection, account: Account) -> bytes:
+    """Return the account that a symbol of an operation stands for, as far as the log shows it until now."""
+    unbound = connection.unbound
+    while not isinstance(account, bytes) and connection.before is not None:
+        connection = connection.before
+        unbound = connection.unbound if unbound == UNKNOWN else unbound
+        if account is None:
+            account = connection.bound_as
+        elif account in connection.pending:
+            account = connection.pending[account][3]
+    if isinstance(account, bytes):
+        return account
+    return unbound if account is None else UNKNOWN

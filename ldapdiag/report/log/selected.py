@@ -1,0 +1,93 @@
+"""The parts of a report on selected operations: the conditions, and the lines of the slowest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.log.quantities import duration, seconds
+from ldapdiag.report.log.result_codes import named
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ldapdiag.analysis.log.selections import Wanted
+    from ldapdiag.evidence.log.shown_operation import ShownOperation
+    from ldapdiag.report.log.reading import ReadLog
+    from ldapdiag.report.page import Page
+
+
+def print_conditions(page: Page, read: ReadLog) -> None:
+    """Print which operations are counted."""
+    if read.wanted is None or not read.is_selection:
+        return
+    page.packed("only", ["operations with a result", *conditions(read.wanted)], "bold")
+    for sentence in read.not_found:
+        page.labelled("", sentence, "")
+    if read.wanted.clients:
+        page.labelled(
+            "",
+            f"these clients opened {counted(read.wanted.connections_opened(read.workload.segment), 'connection')}",
+            "",
+        )
+
+
+def conditions(wanted: Wanted) -> Iterator[str]:
+    """Yield the conditions of a selection in words."""
+    if wanted.clients:
+        yield f"of client {_any(wanted.clients)}"
+    if wanted.accounts:
+        yield f"as {_any(wanted.accounts)}"
+    if wanted.connections:
+        yield f"of connection {_any([str(one) for one in wanted.connections])}"
+    if wanted.shapes:
+        yield f"with filter {_any(wanted.shapes)}"
+    if wanted.least_seconds:
+        yield f"of {duration(round(wanted.least_seconds * 1_000_000_000))} or more"
+    if wanted.codes:
+        yield f"with result {_any([named(one) for one in wanted.codes])}"
+
+
+def _any(values: Sequence[str]) -> str:
+    return " or ".join(values)
+
+
+def print_lines(page: Page, shown: Sequence[ShownOperation]) -> None:
+    """Print the slowest operations with their lines, the slowest first."""
+    for number, one in enumerate(shown):
+        where = [f"{line.file}:{line.number}" for line in one.lines[-1:]]
+        page.packed("" if number else "lines", [duration(one.etime), *(where or ["its lines were not found"])], "bold")
+        for line in one.lines:
+            page.indented(line.text.decode("utf-8", "backslashreplace"))
+
+
+def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[dict[str, Any]]:
+    """Return the slowest operations with their lines, for JSON."""
+    return [
+        {
+            "etime_seconds": seconds(one.etime),
+            "time": moment(one.time, resolution),
+            "connection": one.connection if one.connection >= 0 else None,
+            "operation": one.operation if one.operation >= 0 else None,
+            "lines": [
+                {"file": line.file, "line": line.number, "text": line.text.decode("utf-8", "backslashreplace")}
+                for line in one.lines
+            ],
+        }
+        for one in shown
+    ]
+
+
+def conditions_as_data(wanted: Wanted | None) -> dict[str, Any] | None:
+    """Return the conditions of a selection, for JSON."""
+    if wanted is None or not wanted.restricts:
+        return None
+    return {
+        "clients": list(wanted.clients),
+        "accounts": list(wanted.accounts),
+        "connections": list(wanted.connections),
+        "shapes": list(wanted.shapes),
+        "codes": list(wanted.codes),
+        "least_etime_seconds": wanted.least_seconds,
+    }

@@ -1,0 +1,119 @@
+"""The time axis, trends and quantiles as JSON (docs/contract.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.log.time_axis import result_counts
+from ldapdiag.evidence.log.stamps import SECOND, moment
+from ldapdiag.report.log.quantities import seconds
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.log.quantiles import KindTimes, Quantiles
+    from ldapdiag.analysis.log.time_axis import TimeAxis
+    from ldapdiag.analysis.log.trends import Share, Trend
+
+
+def timeline(axis: TimeAxis | None) -> dict[str, Any] | None:
+    """Return the time axis: its step, its ends, and an array per number with a value for each interval."""
+    if axis is None:
+        return None
+    intervals = axis.intervals
+    busiest = intervals[axis.busiest]
+    return {
+        "step_seconds": axis.step,
+        "from": moment(axis.at(0), SECOND),
+        "to": moment(axis.at(len(intervals)), SECOND),
+        "operations": [one.answered for one in intervals],
+        "operation_seconds": [seconds(one.etime) for one in intervals],
+        "searches": [one.searches for one in intervals],
+        "search_seconds": [seconds(one.search_etime) for one in intervals],
+        "slow": [one.slow for one in intervals],
+        "failed_binds": [one.failed_binds for one in intervals],
+        "opened": [one.opened for one in intervals],
+        "closed": [one.closed for one in intervals],
+        "open": list(axis.open),
+        "results": {str(code): list(counts) for code, counts in result_counts(axis).items()},
+        **_workers(axis),
+        "worst": {
+            "from": moment(axis.at(axis.busiest), SECOND),
+            "searches": busiest.searches,
+            "search_seconds": seconds(busiest.search_etime),
+        },
+        "left_out": [
+            {"records": far.records, "from": moment(far.begin, SECOND), "to": moment(far.end, SECOND)}
+            for far in axis.left_out
+        ],
+    }
+
+
+def _workers(axis: TimeAxis) -> dict[str, Any]:
+    """Return the busy worker threads, where the log has them."""
+    if not any(threads for _, threads in (one.most_busy for one in axis.intervals)):
+        return {}
+    return {
+        "busy_workers": [one.most_busy[0] for one in axis.intervals],
+        "workers": max(one.most_busy[1] for one in axis.intervals),
+        "queued": [one.longest_queue for one in axis.intervals],
+    }
+
+
+def trend_of(trend: Trend | None, resolution: int) -> dict[str, Any]:
+    """Return when the searches of a shape came, and whether their time grows."""
+    if trend is None:
+        return {"first_seen": None, "last_seen": None, "since": None, "until": None, "series": None, "growth": None}
+    parts = trend.parts
+    return {
+        "first_seen": moment(trend.first, resolution),
+        "last_seen": moment(trend.last, resolution),
+        "since": None if trend.since is None else moment(trend.since, resolution),
+        "until": None if trend.until is None else moment(trend.until, resolution),
+        "series": {
+            "from": moment(parts.at(0), SECOND),
+            "step_seconds": 1 << parts.shift,
+            "answered": list(trend.counts),
+            "etime_seconds": [seconds(etime) for etime in trend.etimes],
+        }
+        if trend.etimes
+        else None,
+        "growth": {
+            "growing": trend.growth.is_growing,
+            "first": _share(trend.growth.first),
+            "last": _share(trend.growth.last),
+        }
+        if trend.growth
+        else None,
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "from": moment(share.begin, SECOND),
+        "to": moment(share.end, SECOND),
+        "etime_seconds": seconds(share.etime),
+        "share": round(share.share, 6),
+    }
+
+
+def quantiles(times: Quantiles | None) -> dict[str, Any] | None:
+    """Return quantiles with the number of durations."""
+    if times is None:
+        return None
+    return {
+        "count": times.count,
+        "p50_seconds": seconds(times.p50),
+        "p95_seconds": seconds(times.p95),
+        "p99_seconds": seconds(times.p99),
+    }
+
+
+def kind(times: KindTimes) -> dict[str, Any]:
+    """Return the times of one kind of operation."""
+    return {
+        "answered": times.answered,
+        "etime_seconds": seconds(times.etime),
+        "worst_seconds": seconds(times.worst),
+        "etime": quantiles(times.etimes),
+        "wtime": quantiles(times.waits),
+        "optime": quantiles(times.optimes),
+    }

@@ -1,0 +1,1 @@
+"""The file of a history: a database of SQLite."""

@@ -1,0 +1,152 @@
+"""Followed logs: read what is there, then what is added to it, in files that are rotated, truncated or appear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import merge, start
+from ldapdiag.sources.files.unreadable import unreadable
+from ldapdiag.sources.logs.access_log import NO_METER, LogReading, Meter, ReadStream, logs_among, read_streams
+from ldapdiag.sources.logs.appearing import Appearing
+from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
+from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+    from threading import Event
+
+MOST_FOLLOWED = 400
+"""Limit of the files that are followed at the same time, each of them open."""
+
+TOO_MANY = Gap(
+    target="the followed logs",
+    reason=f"are {MOST_FOLLOWED} or more: logs that appear now are not read",
+    how="follow the folder of one server",
+)
+
+
+def follow(
+    named: Sequence[str],
+    *,
+    workers: int | None = None,
+    meter: Meter = NO_METER,
+    zone: tzinfo | None = None,
+    stop: Event,
+    every: float = 0.5,
+    scanner: Scanner | None = None,
+) -> Iterator[LogReading]:
+    """Read the existing records, then follow the logs; yield the reading after each addition, until `stop` is set.
+
+    The last file of each stream, and logs that appear in named folders and globs, are polled every `every` seconds.
+    The Segments of the yielded readings keep growing: call finish on a copy. Pipes, archives and compressed files are
+    read once. If no file has a record yet but one may get one, the first reading has `waits` set, and the next one
+    follows when a record has been written.
+    """
+    appearing = Appearing(named, zone)
+    found = list(find_logs(named, zone))
+    if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
+        not_logs = tuple(one for one in found if not isinstance(one, LogFile))
+        yield LogReading(streams=(), not_logs=not_logs, stopped=False, waits=True)
+        while not logs_among(found):
+            if stop.wait(every):
+                return
+            found = list(find_logs(named, zone))
+    not_logs = tuple(one for one in found if not isinstance(one, LogFile))
+    appearing.know(logs_among(found))
+    streams = streams_of(logs_among(found))
+    followed = Followed()
+    for number, stream in enumerate(streams):
+        if tail := tail_of(stream.files[-1]):
+            stream.files[-1], following = tail
+            followed.tails.append((number, following))
+    try:
+        followed.readings += read_streams(streams, workers, meter, None, stop, scanner)
+        _close_files(streams)
+        reading = LogReading(streams=tuple(followed.readings), not_logs=not_logs, stopped=False)
+        yield reading
+        while followed.tails and not stop.wait(every):
+            if followed.grow(appearing, stop):
+                yield replace(reading, streams=tuple(followed.readings))
+    finally:
+        followed.close()
+
+
+@dataclass(slots=True)
+class Followed:
+    """The logs that are followed."""
+
+    readings: list[ReadStream] = field(default_factory=list)
+    tails: list[tuple[int, Tail]] = field(default_factory=list)
+    """With the numbers of their readings; of one reading, the file rotated away before the one that continues it."""
+
+    def grow(self, appearing: Appearing, stop: Event) -> bool:
+        """Add what has been written since the last call; return whether there is anything."""
+        grown = [_added(self.readings[number], tail, stop) for number, tail in self.tails]
+        last = dict(self.tails)
+        ended = [one for one, more in zip(self.tails, grown, strict=True) if not more and last[one[0]] is not one[1]]
+        for number, tail in ended:
+            _merge_records(self.readings[number], tail, tail.rest())
+        self.tails = [one for one in self.tails if one not in ended]
+        new = islice(appearing.new_logs([tail for _, tail in self.tails]), max(0, MOST_FOLLOWED - len(self.tails)))
+        grown += [self._begin(file, stop) for file in list(new)]
+        if len(self.tails) >= MOST_FOLLOWED and TOO_MANY not in self.readings[0].gaps:
+            self.readings[0].gaps.append(TOO_MANY)
+        return any(grown)
+
+    def _begin(self, file: LogFile, stop: Event) -> bool:
+        """Follow a file that has appeared."""
+        tail = tail_from_start(file)
+        if tail is None:
+            return False
+        file = replace(file, head=replace(file.head, openings={}, operations={}))
+        ends = ((one.stream, one.segment.last_time or one.stream.end) for one in self.readings)
+        number = continued_by(ends, file)
+        if number is None:
+            number = len(self.readings)
+            self.readings.append(ReadStream(stream=Stream(files=[file]), segment=start(), scanner=Scanner.PYTHON))
+        else:
+            self.readings[number].stream.files.append(file)
+        self.tails.append((number, tail))
+        return _added(self.readings[number], tail, stop)
+
+    def close(self) -> None:
+        """Close all files."""
+        for _, tail in self.tails:
+            tail.close()
+
+
+def _close_files(streams: Sequence[Stream]) -> None:
+    """Close the files that were read, except those that are followed: an open file keeps its disk space."""
+    for stream in streams:
+        for file in stream.files:
+            if file.input.file_range is not None:
+                file.input.file_range.files.clear()
+
+
+def _added(reading: ReadStream, tail: Tail, stop: Event) -> bool:
+    """Merge the records added since the last call; return whether the reading has changed."""
+    truncated = tail.truncated
+    has_records = False
+    try:
+        while not stop.is_set() and (data := tail.more()):
+            _merge_records(reading, tail, data)
+            has_records = True
+    except OSError as error:
+        gap = unreadable(tail.location, error)
+        if gap not in reading.gaps:
+            reading.gaps.append(gap)
+    if tail.truncated > truncated:
+        reading.notes.append(f"{reading.stream.name} was truncated while it was followed; lines may be missing there")
+    return has_records or tail.truncated > truncated
+
+
+def _merge_records(reading: ReadStream, tail: Tail, data: bytes) -> None:
+    if data:
+        reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))

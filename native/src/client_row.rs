@@ -1,0 +1,31 @@
+//! The row of the connections of one client address in a Segment.
+
+use rustc_hash::FxHashMap;
+
+use crate::histogram::Histogram;
+use crate::interner::Symbol;
+
+/// Approximate bytes of what the row of a client refers to: histograms of a few numbers, and a few codes.
+pub const CLIENT_BYTES: usize = 500;
+
+/// The connections of one client address.
+#[derive(Default)]
+pub struct ClientRow {
+    /// Connections accepted.
+    pub opened: i64,
+    /// Operations on connections that have ended.
+    pub operations: u64,
+    /// Closes by close code.
+    pub codes: FxHashMap<Symbol, u64>,
+    /// Closes of connections without any operation, such as health checks.
+    pub silent: FxHashMap<Symbol, u64>,
+    /// Closed connections by the bit length of their lifetime in nanoseconds.
+    pub lifetimes: Histogram,
+    /// Closed connections by the bit length of their number of operations.
+    pub per_connection: Histogram,
+}
+
+/// The bit length of a number: bucket b of a histogram counts those below 2**b.
+pub fn bit_length(number: u64) -> u16 {
+    (u64::BITS - number.leading_zeros()) as u16
+}

@@ -1,0 +1,136 @@
+//! The row of the searches of one shape, base class and scope in a Segment. Times in nanoseconds.
+
+use rustc_hash::FxHashMap;
+
+use crate::connection::OperationResult;
+use crate::interner::{ANONYMOUS, OTHER, Symbol};
+use crate::operation_row::{OTHER_RESULT, OperationRow};
+use crate::sorting::Sorting;
+use crate::tables::CappedTable;
+
+/// Different substring lengths in one row: more than all combinations of two substrings.
+const MOST_LENGTHS: usize = 100;
+
+/// Different combinations of code and notes in one row.
+const MOST_STOPPED: usize = 100;
+
+/// Different sorts in one row; an application has a few, but a client may ask for any.
+const MOST_SORTS: usize = 100;
+/// The candidates of a sort in memory, where sorts are counted by how they were done.
+const IN_MEMORY: i64 = 0;
+
+/// Entries of the largest result, where there is no such result.
+const NONE: i64 = -1;
+
+/// Results of searches whose substrings have the same lengths.
+pub struct SubstringCounts {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Results with notes.
+    pub noted: u64,
+    /// Entries of the largest result.
+    pub most: i64,
+}
+
+/// Results that a limit or a refusal stopped.
+#[derive(Default)]
+pub struct StoppedCounts {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Nanoseconds of waiting for a worker thread.
+    pub wait: i128,
+    /// Entries returned.
+    pub entries: i128,
+    /// Entries of the largest result.
+    pub most: i64,
+}
+
+/// Results of searches that were to be sorted in the same way.
+#[derive(Default)]
+pub struct SortCounts {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Results noted unindexed.
+    pub unindexed: u64,
+    /// Candidates sorted.
+    pub candidates: i128,
+    /// The most candidates of one search.
+    pub most: i64,
+}
+
+/// The searches of one shape, base class and scope.
+pub struct ShapeRow {
+    /// The counts that every kind of operation has.
+    pub operations: OperationRow,
+    /// Entries of the largest complete result: code 0, no page.
+    pub most_entries: i64,
+    /// Entries of the largest result that a limit or a page ended: at least so many match.
+    pub most_limited: i64,
+    /// Results by notes.
+    pub noted: FxHashMap<Symbol, u64>,
+    /// The shape has substrings.
+    pub has_substrings: bool,
+    /// Results by the lengths of the substrings; [`ANONYMOUS`], the empty text, where they are unknown.
+    pub substring_lengths: CappedTable<Symbol, SubstringCounts>,
+    /// Results that a limit or a refusal stopped, by code and notes; they are in the other counts, too.
+    pub stopped: CappedTable<(i64, Symbol), StoppedCounts>,
+    /// Results by their SORT and VLV lines, candidates only as far as they are special.
+    pub sorts: CappedTable<Sorting, SortCounts>,
+}
+
+impl ShapeRow {
+    /// A row without counts.
+    pub fn new(has_substrings: bool) -> Self {
+        ShapeRow {
+            operations: OperationRow::default(),
+            most_entries: NONE,
+            most_limited: NONE,
+            noted: FxHashMap::default(),
+            has_substrings,
+            substring_lengths: CappedTable::new(MOST_LENGTHS, ANONYMOUS),
+            stopped: CappedTable::new(MOST_STOPPED, (OTHER_RESULT, OTHER)),
+            sorts: CappedTable::new(MOST_SORTS, Sorting::OTHER),
+        }
+    }
+
+    /// Counts a result by the lengths of its filter's substrings.
+    pub fn measured(&mut self, lengths: Symbol, etime: i64, noted: u64, entries: i64) {
+        let nothing = |_| SubstringCounts { answered: 0, etime: 0, noted: 0, most: NONE };
+        let place = self.substring_lengths.place(lengths, nothing);
+        let counts = self.substring_lengths.at(place);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.noted += noted;
+        counts.most = counts.most.max(entries);
+    }
+
+    /// Counts a result that a limit or a refusal stopped.
+    pub fn stop(&mut self, result: &OperationResult, etime: i64) {
+        let place = self.stopped.place((result.err, result.notes), |_| StoppedCounts::default());
+        let counts = self.stopped.at(place);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.wait += i128::from(result.wait.unwrap_or(0));
+        counts.entries += i128::from(result.entries);
+        counts.most = counts.most.max(result.entries);
+    }
+
+    /// Counts a result by its SORT and VLV lines.
+    pub fn sorted(&mut self, sorting: Sorting, etime: i64, unindexed: bool) {
+        let key = Sorting { candidates: sorting.candidates.min(IN_MEMORY), ..sorting };
+        let place = self.sorts.place(key, |_| SortCounts::default());
+        let counts = self.sorts.at(place);
+        let candidates = sorting.candidates.max(0);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.unindexed += u64::from(unindexed);
+        counts.candidates += i128::from(candidates);
+        counts.most = counts.most.max(candidates);
+    }
+}

@@ -1,0 +1,81 @@
+"""ldapdiag history: what `diagnose --record` wrote, from a time on, of one server; one line for everything else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import INCIDENT, diagnose, ldapdiag
+from histories import run, server
+from ldapdiag.sources.history.recording import Bounds, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 1440
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a history of ten days, of two servers."""
+    for day in range(10):
+        at = DAY * day
+        record(tmp_path / "history", run(at, server(at, "ds1"), server(at, "ds2", exhausted=1)), Bounds())
+    return tmp_path / "history"
+
+
+def test_all_servers_are_reported(path: Path) -> None:
+    ran = ldapdiag("history", path)
+    assert (ran.code, ran.err) == (0, b"")
+    assert "10 runs" in ran.text
+    assert "2024-11-20 09:00 to 2024-11-29 09:00 UTC" in ran.text
+    assert [line.split()[0] for line in ran.text.splitlines() if line.startswith("ds")] == ["ds1", "ds2"]
+
+
+@pytest.mark.parametrize(
+    ("since", "runs"),
+    [("-3d", 4), ("2024-11-28", 2), ("2024-11-20T09:00:01Z", 9), ("today", 1), ("yesterday", 2), ("09:00", 1)],
+)
+def test_since_counts_from_the_last_run(path: Path, since: str, runs: int) -> None:
+    ran = ldapdiag("history", path, "--since", since, "--format", "json")
+    assert len(ran.report["runs"]) == runs
+
+
+def test_one_server(path: Path, tmp_path: Path) -> None:
+    assert ldapdiag("history", path, "--server", "ds2", "--format", "json", "-o", tmp_path / "report").code == 0
+    report = json.loads((tmp_path / "report").read_text())
+    assert {one["name"] for run in report["runs"] for one in run["servers"]} == {"ds2"}
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--server", "ds3"], "--server ds3: no such server in .*history; it has ds1, ds2"),
+        (["--since", "2025-01-01"], "--since 2025-01-01: the last run in .* is of 2024-11-29 09:00 UTC; choose an ear"),
+        (["--since", "soon"], "--since soon: not understood"),
+    ],
+)
+def test_what_it_does_not_contain_is_one_line(path: Path, options: list[str], complaint: str) -> None:
+    ran = ldapdiag("history", path, *options)
+    assert (ran.code, ran.out, len(ran.complaints)) == (2, b"", 1)
+    assert re.search(complaint, ran.complaints[0])
+
+
+def test_a_file_without_a_run_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for name, reason in (("empty", "no run in it"), ("absent", "there is no such file"), (".", "it is not a file")):
+        ran = ldapdiag("history", tmp_path / name)
+        assert (ran.code, ran.out, len(ran.complaints)) == (2, b"", 1)
+        assert reason in ran.complaints[0]
+
+
+def test_the_incident_recorded_and_reported(tmp_path: Path) -> None:
+    for _ in range(2):  # the same evidence is one run
+        ran = diagnose(INCIDENT, "--record", tmp_path / "history")
+        assert (ran.code, ran.err) == (1, b"")
+    text = ldapdiag("history", tmp_path / "history").text
+    assert text.count("2026-11-20 08:57") == 2 + 4 + 1  # from and to, the findings, the run
+    assert "critical: ghost-connections since 2026-11-20 08:57, the last run" in text

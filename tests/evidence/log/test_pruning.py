@@ -1,0 +1,64 @@
+"""Pruning: the costliest rows stay wherever they are in the log, totals are exact, and the error has a bound."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.tables import Caps
+
+SECOND = 1_000_000_000
+BEGAN = 1_760_000_000 * SECOND
+CAPS = Caps(shapes=5, attribution=8, clients=4)
+
+
+def searches(numbers: list[tuple[int, int]], first: int) -> Scan:
+    """Return a scan of searches: (attribute, nanoseconds) each, of a client of its own."""
+    scan = Scan(caps=CAPS)
+    for offset, (attribute, etime) in enumerate(numbers):
+        number, time = first + offset, BEGAN + (first + offset) * SECOND
+        scan.opened(number, time, b"10.0.0.%d" % attribute)
+        scan.search(number, 1, time, b"dc=x", 2, b"(a%d=x)" % attribute)
+        scan.result(number, 1, time, 2, 0, etime)
+    return scan
+
+
+SEARCHES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, SECOND)), min_size=1, max_size=40)
+
+
+@given(st.lists(SEARCHES, min_size=1, max_size=8), st.integers(0, 7))
+def test_the_one_costly_search_is_seen_wherever_it_is(chunks: list[list[tuple[int, int]]], place: int) -> None:
+    chunks.insert(place % (len(chunks) + 1), [(99, 10_000 * SECOND)])
+    pieces, first = [], 0
+    for chunk in chunks:
+        pieces.append(searches(chunk, first).finish())
+        first += len(chunk)
+
+    total = finish(reduce(merge, pieces, start(CAPS)))
+
+    row = total.shapes[b"(a99=?)", b"dc=x", 2]
+    assert (row.answered, row.etime) == (1, 10_000 * SECOND)
+    assert any(client == b"10.0.0.99" for _, _, client, _, _ in total.attribution)
+    assert sum(one.answered for one in total.shapes.values()) == first
+    assert len(total.shapes) <= CAPS.shapes + 1
+
+
+@given(st.lists(SEARCHES, min_size=1, max_size=8))
+def test_what_a_row_lacks_is_within_the_bound(chunks: list[list[tuple[int, int]]]) -> None:
+    pieces, first = [], 0
+    true: dict[bytes, int] = {}
+    for chunk in chunks:
+        for attribute, etime in chunk:
+            true[b"(a%d=?)" % attribute] = true.get(b"(a%d=?)" % attribute, 0) + etime
+        pieces.append(searches(chunk, first).finish())
+        first += len(chunk)
+
+    total = finish(reduce(merge, pieces, start(CAPS)))
+
+    for shape, etime in true.items():
+        row = total.shapes.get((shape, b"dc=x", 2))
+        assert etime - (0 if row is None else row.etime) <= total.shapes.omitted

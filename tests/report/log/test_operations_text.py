@@ -1,0 +1,81 @@
+"""The lines of operations other than searches: what matters, and nothing else."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+import facts
+from conversations import read_log
+from ldapdiag.analysis.log.workers import BusiestWorkers
+from ldapdiag.evidence.log.operation_kinds import MODIFY
+from ldapdiag.report.log.as_text import LogScreen
+from ldapdiag.report.log.by import By
+from ldapdiag.report.log.operations_text import _busiest
+from ldapdiag.report.page import Page
+from traffic import Log, at
+
+
+def shown(log: Log) -> str:
+    stream = StringIO()
+    LogScreen(Page(Console(file=stream, width=140, highlight=False)), read_log(log.segment()), 10, By.SHAPE).show()
+    return stream.getvalue()
+
+
+def modified(count: int, took: float, err: int = 0) -> Log:
+    log = Log()
+    number = log.opens()
+    log.binds(number)
+    for op in range(1, count + 1):
+        log.operates(number, op, MODIFY, b"uid=joe,ou=people,dc=example", took=took, err=err)
+    return log
+
+
+def test_600_modifications_are_a_line_with_time_worst_target_and_who() -> None:
+    text = shown(modified(600, 20.0))
+    (line,) = [one for one in text.splitlines() if one.startswith("other time")]
+    assert "modify uid=?,ou=people,dc=example: 600 in 3.33 h" in line
+    assert "worst 20.0 s" in line
+    assert f"uid=foo ({facts.APP1})" in text
+
+
+@pytest.mark.parametrize(
+    ("took", "err", "printed"), [(0.001, 0, False), (0.05, 0, False), (0.15, 0, True), (0.001, 53, True)]
+)
+def test_only_what_matters_is_printed(took, err, printed) -> None:
+    assert ("\nother time" in shown(modified(50, took, err))) is printed
+
+
+def test_a_client_that_tries_many_accounts_is_one_item() -> None:
+    log = Log()
+    for number in range(25):
+        log.refuses(4, b"uid=user%d,dc=example" % number, "10.77.6.2")
+    assert "100 failed: 100 from 10.77.6.2 as 25 accounts" in shown(log)
+
+
+def test_a_single_slow_one_among_quick_ones_is_printed() -> None:
+    log = modified(300, 0.001)
+    log.operates(log.number, 400, MODIFY, b"uid=joe,ou=people,dc=example", took=600.0)
+    assert "worst 10.0 min" in shown(log)
+
+
+def test_searches_without_result_are_counted() -> None:
+    log = Log()
+    number = log.opens()
+    log.binds(number)
+    log.searches(number, 1)
+    for op in range(2, 7):
+        log.scan.search(number, op, at(log.now), b"dc=example", 2, b"(description=*q*)")
+    log.closes(number)
+    text = shown(log)
+    assert "6 in 1.00 ms · 5 without result" in text
+    assert "without result: client and account are not counted" in text
+
+
+def test_the_longest_queue_has_its_own_time() -> None:
+    busiest = BusiestWorkers(
+        busy=16, threads=16, busy_since=0, queued=900, queued_since=7200, busy_meanwhile=3, intervals=2, seconds=1
+    )
+    assert _busiest(busiest) == ["at most 16 of 16 busy at 00:00:00", "at most 900 operations queued at 02:00:00"]
