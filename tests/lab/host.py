@@ -222,7 +222,7 @@ class Process(subprocess.Popen):
         return self.wait()
 
 
-def wait_for(ask: Callable[[], T], otherwise: str, *, seconds: float = 15) -> T:
+def wait_for(ask: Callable[[], T], otherwise: str, *, seconds: float = PATIENCE) -> T:
     """Ask every few milliseconds until the answer is true, and return it; `otherwise` tells what never came."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
