@@ -24,6 +24,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raw_ldap import Connection, bind_request, rootdse_search
@@ -306,8 +307,15 @@ def drip(application: Application, rate: str = "2", seed: str = "1") -> Iterator
         yield 60.0
 
 
+def hurry() -> None:
+    """Go before other programs: what a client sends in time must be sent in time on a busy machine, too."""
+    os.nice(-10)
+    with suppress(OSError), Path("/proc/self/autogroup").open("w") as group:  # sched(7): niceness works within it
+        group.write("-10")
+
+
 def main(mode: str, *settings: str) -> None:
-    os.nice(-10)  # what a client sends in time must be sent in time on a busy machine, too
+    hurry()
     given = dict(setting.split("=", 1) for setting in settings)
     application = Application(given)
     known = (held, pool, resting, leaking, churn, crowd, drip)

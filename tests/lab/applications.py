@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(__file__).with_name("application.py")
 START = f"import sys; sys.path.insert(0, {str(PROGRAM.parent)!r}); import application; application.main(*sys.argv[1:])"
-PATIENCE = 60.0
+PATIENCE = 120.0
 PASSWORD = "password"  # noqa: S105  of servers that live for one test
 
 # What a socket's application saw of its end; see application.py.

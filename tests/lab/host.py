@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 End = tuple[str, int]  # address and port
-PATIENCE = 60.0
+PATIENCE = 120.0
 INIT = Path(__file__).with_name("init.py")
 SPACES = ("--net", "--pid", "--mount", "--uts", "--time")
 

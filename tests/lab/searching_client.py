@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 0.01
 """Seconds between an answer and the next search."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 LOST = -1
 """The result code of a search that had no result."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test
 PROMPT = re.compile(rb"Enter LDAP Password: |Enter password for [^\r\n]+: ")  # OpenLDAP's tools, dsconf
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 def paste(host: Host, text: str, *, password: str = PASSWORD) -> str:
