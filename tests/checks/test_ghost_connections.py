@@ -131,6 +131,7 @@ class TestWhatIsObserved:
             "accounts": None,
             "ghosts_possible": 0,
             "ghost_client_ports_possible": [],
+            "samples": [],
         }
         assert found.hosts == ("app1", "ldap")
 

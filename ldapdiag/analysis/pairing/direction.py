@@ -9,6 +9,7 @@ from typing import Any
 
 from ldapdiag.analysis.pairing.carriers import Carriers
 from ldapdiag.analysis.pairing.drop_style import NO_EVIDENCE, GhostEvidence, Style, style_of
+from ldapdiag.analysis.pairing.samples import SampledConnection
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 
@@ -242,6 +243,8 @@ class Direction:
     evidence: GhostEvidence = NO_EVIDENCE
     idle_times: SocketIdleTimes = SocketIdleTimes()
     tables: TableQuality = TableQuality()
+    samples: tuple[SampledConnection, ...] = ()
+    """A few of the ghosts, as each table shows them; empty where the tables do not name them."""
     proxy_legs: ProxyLegs | None = None
     """Where the evidence contains the session table of a proxy at the client's end."""
     missing: Missing | None = None

@@ -27,6 +27,7 @@ from ldapdiag.analysis.pairing.ghost_evidence import (
 )
 from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
 from ldapdiag.analysis.pairing.possible_ghosts import possible_ghost_ports
+from ldapdiag.analysis.pairing.samples import sample_ghosts
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
@@ -109,6 +110,7 @@ def join(
             all_probed=longest_if_all_probed(near, rows),
         ),
         tables=_quality(unjoined, near),
+        samples=sample_ghosts(unjoined, dead.rows or (), near, client.host.host, rows.on_path),
         origins=_origins(unjoined, near, rows.on_path),
     )
     return Joined(direction, MatchedEnds(unjoined, near, client.indexes, pairs))
