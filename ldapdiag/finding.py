@@ -111,10 +111,10 @@ class NotJudged:
 
 
 def clear_unless(unlisted: str, *, subject: str, reason: str) -> Clear | NotJudged:
-    """Return Clear; or NotJudged where a full table, or searches without result, may hide a finding (`unlisted`)."""
+    """Return Clear; or NotJudged where the log does not show a finding that there may be, for the reason `unlisted`."""
     if not unlisted:
         return Clear(subject=subject, reason=reason)
-    how = "the log of a shorter period (--since, --until), or one with the results"
+    how = "an access log with searches and their results, or of a shorter period (--since, --until)"
     return NotJudged(subject=subject, reason=unlisted, missing=("access-log",), how=how)
 
 

@@ -110,7 +110,8 @@ def _of_other_products(views: ListViews) -> Iterator[Verdict]:
     if not views.unordered:
         product = views.family.product if views.family else "the product"
         sorts = "; its overlay sssvlv sorts in memory, without an index" if views.family is Family.OPENLDAP else ""
-        yield Clear(subject=views.server, reason=f"the access log of {product} has no virtual list views{sorts}")
+        reason = f"the access log of {product} has no virtual list views{sorts}"
+        yield clear_unless(views.unlisted, subject=views.server, reason=reason)
 
 
 def _subject(view: ListView, views: ListViews) -> str:

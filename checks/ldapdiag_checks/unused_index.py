@@ -60,8 +60,8 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
         yield NotJudged(subject=_subject(one, coverage), reason=reason, how="a log of a day since then")
     for name in usage.unsearched:
         yield NotJudged(subject=f"{name} at {coverage.server}", reason="no search in the log is in this database")
-    if not usage.unused:
-        other = "other " if usage.young else ""
+    if not usage.unused and usage.is_searched:
+        other = "other " if usage.young or usage.unsearched else ""
         yield Clear(subject=coverage.server, reason=f"every {other}index was used in {_span(hours)} of log")
 
 

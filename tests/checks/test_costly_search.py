@@ -251,4 +251,4 @@ def test_searches_that_clients_gave_up_are_not_clear(lacking, clear) -> None:
     assert isinstance(verdict, Clear) is clear
     if not clear:
         assert verdict.reason.startswith("20 searches without result, (description=*?*) below dc=example")
-        assert "20 searches without result" in unlisted_searches(traffic)
+        assert "20 searches without result" in unlisted_searches(traffic, traffic.workload.searches)

@@ -70,7 +70,7 @@ class IndexCoverage:
     seconds: float
     """Between the first record of the log and the last."""
     unlisted: str
-    """What searches that are not listed one by one may have taken; empty: too little to be worth an index."""
+    """Why an index may be missing that these searches do not show (worth.py); empty: none may."""
     origins: tuple[str, ...]
 
     @property
@@ -121,7 +121,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,
-        unlisted=unlisted_searches(traffic),
+        unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated)),
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
 
@@ -144,6 +144,13 @@ def _is_outside(group: SearchGroup, simulated: SimulatedServer) -> bool:
     """Return whether no configured database answers the searches."""
     audited = not group.unidentified and group.scope != "base" and not is_server_suffix(group.base)
     return audited and not simulated.databases(group.base, group.scope)
+
+
+def _judged_groups(groups: Iterable[SearchGroup], simulated: SimulatedServer) -> Iterator[SearchGroup]:
+    """Yield the searches that a database answers, virtual list views included."""
+    for group in groups:
+        if not group.unidentified and group.scope != "base" and simulated.databases(group.base, group.scope):
+            yield group
 
 
 def _covered(

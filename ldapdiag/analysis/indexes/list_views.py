@@ -137,7 +137,9 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
         ),
         indexes=indexes,
         etime=workload.search_etime,
-        unlisted=unlisted_searches(traffic),
+        unlisted=unlisted_searches(
+            traffic, (group for group in workload.searches if not group.unidentified and group.scope != "base")
+        ),
         seconds=traffic.seconds,
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )

@@ -67,6 +67,8 @@ class UnusedIndexes:
     """Those added or changed less than a day before the end of the log."""
     unsearched: tuple[str, ...] = ()
     """Databases that no search was sent to."""
+    is_searched: bool = False
+    """Whether one was sent to any database."""
     reason: str = ""
     """Why the usage is unknown; empty if it is known."""
 
@@ -78,6 +80,8 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
     if indexes is None:
         return UnusedIndexes(server=coverage.server, reason=f"no index configuration of {coverage.server}")
     searches = traffic.workload.searches
+    if not searches:
+        return UnusedIndexes(server=coverage.server, reason="the access log has no search")
     if any(search.unidentified for search in searches):
         return UnusedIndexes(
             server=coverage.server, reason="the log has searches without a filter, which may use any index"
@@ -91,6 +95,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
         )
     unused: list[UnusedIndex] = []
     unsearched: list[str] = []
+    is_searched = False
     for backend in indexes.configuration.backends:
         searched = [
             assertion
@@ -99,6 +104,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
             for assertion in assertions(filter_)
         ]
         if searched:
+            is_searched = True
             unused.extend(_unused(backend, searched, indexes, coverage.family, traffic))
         elif backend.definitions:
             unsearched.append(backend.name)
@@ -109,6 +115,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
         unused=tuple(one for one in unused if one.seconds >= DAY),
         young=tuple(one for one in unused if one.seconds < DAY),
         unsearched=tuple(unsearched),
+        is_searched=is_searched,
     )
 
 

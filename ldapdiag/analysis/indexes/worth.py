@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.traffic import Traffic
 
 LEAST_MEAN, LEAST_ONCE = 5 * MILLISECOND, SECOND
@@ -43,14 +45,35 @@ class Limits:
         return Limits(self.mean // 2, self.in_all // 2)
 
 
-def unlisted_searches(traffic: Traffic) -> str:
-    """Return what may hide a search that is worth an index: no result, or no row in a full table; empty: nothing."""
-    shapes = traffic.segment.shapes
-    parts = [without_result(one for one in traffic.workload.searches if not one.answered)]
+NO_SEARCHES = "the access log has no search with a result, but those of one entry"
+"""The searches of one entry (scope base) need no index, and every server has some: what monitors it sends them."""
+
+
+def unlisted_searches(traffic: Traffic, judged: Iterable[SearchGroup]) -> str:
+    """Return what may hide a search that is worth an index; empty: nothing.
+
+    No results at all among those that are `judged`, as far as the log shows the requests; searches without result; or
+    without a row in a full table.
+    """
+    searches, shapes = traffic.workload.searches, traffic.segment.shapes
+    parts = [without_result(one for one in searches if not one.answered)]
+    if not any(one.answered for one in judged):
+        parts.insert(0, _why_none(searches))
     if shapes.full and shapes.omitted >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
         bound = f"a filter that is not listed took at most {shapes.omitted / SECOND:.3g} s"
         parts.append(f"the log has more different filters than are counted separately; {bound}")
     return "; ".join(filter(None, parts))
+
+
+def _why_none(searches: Iterable[SearchGroup]) -> str:
+    """Return why a log has no search that could be judged."""
+    answered = [one for one in searches if one.answered and one.scope != "base"]
+    if not answered:
+        return NO_SEARCHES
+    count = counted(sum(one.answered for one in answered), "search")
+    if all(one.unidentified for one in answered):
+        return f"the requests of all {count} are not in the access log"
+    return f"none of the {count} in the access log is below a known suffix, other than the server's own"
 
 
 def worth_an_index(searches: Sequence[SearchCoverage], seconds: float) -> list[SearchCoverage]:
