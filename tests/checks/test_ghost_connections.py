@@ -131,7 +131,7 @@ class TestWhatIsObserved:
             "accounts": None,
             "ghosts_possible": 0,
             "ghost_client_ports_possible": [],
-            "samples": [],
+            "ghost_samples": [],
         }
         assert found.hosts == ("app1", "ldap")
 
