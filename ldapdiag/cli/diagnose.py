@@ -26,7 +26,9 @@ from ldapdiag.cli.judging import (
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
 from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
+from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
@@ -69,6 +71,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     ] = None,
     since: SinceOption = None,
     strict: StrictOption = False,
+    severity: SeverityOption = LeastSeverity.INFO,
+    color: ColorOption = Color.AUTO,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all findings in full, with origins and skipped files.")
     ] = False,
@@ -116,7 +120,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             )
         if form is ReportFormat.JSON or output or not outputs_share_terminal():
             print_unread(diagnosis)
-        deliver(lambda stream: _write(diagnosis, form, stream, verbose=verbose), output)
+        write = partial(_write, diagnosis, form, verbose=verbose, color=color, severity=severity)
+        deliver(write, output)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -136,7 +141,15 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
     return chosen(installed_checks(), ids)
 
 
-def _write(diagnosis: Diagnosis, form: ReportFormat, stream: TextIO, *, verbose: bool) -> None:
+def _write(
+    diagnosis: Diagnosis,
+    form: ReportFormat,
+    stream: TextIO,
+    *,
+    verbose: bool,
+    color: Color,
+    severity: LeastSeverity,
+) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
@@ -144,4 +157,4 @@ def _write(diagnosis: Diagnosis, form: ReportFormat, stream: TextIO, *, verbose:
     if form is ReportFormat.JSON:
         stream.write(as_json.render(diagnosis, datetime.now(UTC)))
     else:
-        as_text.print_report(diagnosis, stream, verbose=verbose)
+        as_text.print_report(diagnosis, stream, verbose=verbose, color=color, at_least=severity.severity)

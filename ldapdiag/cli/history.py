@@ -12,7 +12,9 @@ from ldapdiag.cli import times
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.judging import OutputOption, ReportFormat, deliver
 from ldapdiag.cli.output import check_file, print_error
+from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -43,6 +45,7 @@ def history(
         ReportFormat, typer.Option("--format", help="Write the report in this format.")
     ] = ReportFormat.TEXT,
     output: OutputOption = None,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Report how connections and findings change over time.
 
@@ -63,7 +66,7 @@ def history(
         if server is not None and server not in read.servers:
             known = ", ".join(read.servers)
             raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
-        deliver(lambda stream: _write(read, form, stream, server), output)
+        deliver(lambda stream: _write(read, form, stream, server, color), output)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -93,10 +96,10 @@ def _of_period(read: History, period: AskedPeriod | None, since: str | None) -> 
     return replace(read, runs=runs)
 
 
-def _write(read: History, form: ReportFormat, stream: TextIO, server: str | None) -> None:
+def _write(read: History, form: ReportFormat, stream: TextIO, server: str | None, color: Color) -> None:
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
 
     if form is ReportFormat.JSON:
         stream.write(as_json.render(read, server))
     else:
-        as_text.print_history(read, stream, server)
+        as_text.print_history(read, stream, server, color=color)

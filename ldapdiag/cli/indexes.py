@@ -25,7 +25,9 @@ from ldapdiag.cli.judging import (
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
+from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
@@ -55,6 +57,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
     strict: StrictOption = False,
+    severity: SeverityOption = LeastSeverity.INFO,
+    color: ColorOption = Color.AUTO,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all filters, and all findings in full.")
     ] = False,
@@ -93,7 +97,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
             )
         if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
             print_unread(diagnosis)
-        deliver(partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose), output)
+        write = partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose, color=color)
+        deliver(partial(write, severity=severity), output)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -111,8 +116,16 @@ def _checks() -> tuple[AnyCheck, ...]:
     return index_checks()
 
 
-def _write(
-    diagnosis: Diagnosis, form: ReportFormat, stream: TextIO, *, ldif: bool, script: bool, verbose: bool
+def _write(  # noqa: PLR0913  one parameter per option
+    diagnosis: Diagnosis,
+    form: ReportFormat,
+    stream: TextIO,
+    *,
+    ldif: bool,
+    script: bool,
+    verbose: bool,
+    color: Color,
+    severity: LeastSeverity,
 ) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
@@ -126,4 +139,4 @@ def _write(
     elif form is ReportFormat.JSON:
         stream.write(as_json.render(diagnosis, datetime.now(UTC), indexes=as_data.plans(diagnosis)))
     else:
-        as_text.print_indexes(diagnosis, stream, verbose=verbose)
+        as_text.print_indexes(diagnosis, stream, verbose=verbose, color=color, at_least=severity.severity)

@@ -23,8 +23,10 @@ from ldapdiag.cli.log_selection import (
     wanted,
 )
 from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error, print_gaps
+from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.report.color import Color
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.sort import OF_TOTALS, Sort
 
@@ -54,6 +56,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ReportFormat, typer.Option("--format", help="Write the report in this format.")
     ] = ReportFormat.TEXT,
     output: OutputOption = None,
+    color: ColorOption = Color.AUTO,
     top: Annotated[
         int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Show N rows of the main table.")
     ] = 10,
@@ -147,7 +150,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
         _print_scanner_notice(scanner)
-        write = report_writer(form, output, top, by, sort, again=follow)
+        write = report_writer(form, output, top, by, sort, color=color, again=follow)
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner)

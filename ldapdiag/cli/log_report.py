@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.report.color import Color
     from ldapdiag.report.log.by import By
     from ldapdiag.report.log.reading import ReadLog, StreamRead
     from ldapdiag.report.log.sort import Sort
@@ -83,7 +84,7 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
 
 
 def report_writer(
-    form: ReportFormat, output: Path | None, top: int, by: By, sort: Sort, *, again: bool
+    form: ReportFormat, output: Path | None, top: int, by: By, sort: Sort, *, color: Color, again: bool
 ) -> Callable[[ReadLog], bool]:
     """Return a function that writes a report and returns whether the output is still open.
 
@@ -100,7 +101,7 @@ def report_writer(
 
         if again and output is None:
             stream.write(CLEAR if stream.isatty() else RULE)
-        as_text.print_log(read, stream, top=top, by=by, sort=sort)
+        as_text.print_log(read, stream, top=top, by=by, sort=sort, color=color)
 
     def write(read: ReadLog) -> bool:
         if output is None:

@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Severity
+from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, CommonParts
 from ldapdiag.report.findings import print_finding
 from ldapdiag.report.page import Page, page_for
@@ -22,9 +23,16 @@ GRAVE = 50
 """Findings of one check at high or critical shown without -v."""
 
 
-def print_report(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False) -> None:
-    """Write the report."""
-    Screen(page_for(stream), diagnosis, verbose=verbose).show()
+def print_report(
+    diagnosis: Diagnosis,
+    stream: TextIO,
+    *,
+    verbose: bool = False,
+    color: Color = Color.AUTO,
+    at_least: Severity = Severity.INFO,
+) -> None:
+    """Write the report, with the findings of a severity and above."""
+    Screen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
 
 
 @dataclass(slots=True)
@@ -34,6 +42,7 @@ class Screen:
     page: Page
     diagnosis: Diagnosis
     verbose: bool
+    at_least: Severity = Severity.INFO
 
     def show(self) -> None:
         """Print every part: a shortfall, servers, findings, clear subjects, subjects not judged, gaps, the footer."""
@@ -44,6 +53,7 @@ class Screen:
         if servers:
             self.page.blank()
         self.findings()
+        common.hidden(self.at_least)
         common.crashed()
         self.clear()
         common.not_judged()
@@ -71,6 +81,8 @@ class Screen:
         """Print every finding; of the lesser ones of a check only the first few, and of many grave ones the first."""
         counts: Counter[tuple[str, bool]] = Counter()
         for check, finding in self.diagnosis.found:
+            if finding.severity < self.at_least:
+                continue
             grave = finding.severity >= Severity.HIGH
             counts[check, grave] += 1
             if self.verbose or counts[check, grave] <= (GRAVE if grave else ROWS):

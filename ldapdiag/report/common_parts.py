@@ -11,6 +11,8 @@ from ldapdiag.report.not_judged import FEW, groups_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.report.page import Page
 
@@ -36,6 +38,19 @@ class CommonParts:
         if missing := self.diagnosis.shortfall:
             self.page.labelled("NOT READ", missing.reason, "bold red", "bold")
             self.page.indented(f"how: {missing.how}", "dim")
+            self.page.blank()
+
+    def hidden(self, at_least: Severity, *, but: Collection[str] = ()) -> None:
+        """Print how many findings --severity hides, so that no report looks clear; not those of checks shown anyway."""
+        counts = Counter(
+            finding.severity
+            for check, finding in self.diagnosis.found
+            if finding.severity < at_least and check not in but
+        )
+        if counts:
+            each = [f"{counts[severity]:,} {severity}" for severity in sorted(counts, reverse=True)]
+            text = f"{counted(counts.total(), 'finding')} below {at_least}: {', '.join(each)}"
+            self.page.labelled("hidden", f"{text} (--severity info shows them)", "bold")
             self.page.blank()
 
     def crashed(self) -> None:

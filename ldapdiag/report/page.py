@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
@@ -9,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ldapdiag.report.color import Color, console_settings
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
@@ -122,8 +124,10 @@ class _Console(Console):
         raise BrokenPipeError  # it is called where one is handled
 
 
-def page_for(stream: TextIO) -> Page:
-    """Return a page for a stream; colours only to a terminal (rich supports NO_COLOR, too)."""
-    console = _Console(file=stream, highlight=False, markup=False, emoji=False)
-    console.width = min(console.width, WIDEST) if console.is_terminal else PIPED
+def page_for(stream: TextIO, color: Color = Color.AUTO) -> Page:
+    """Return a page for a stream. FORCE_COLOR is about standard output: without --color, a file has no colours."""
+    if color is Color.AUTO and stream is not sys.stdout:
+        color = Color.NEVER
+    console = _Console(file=stream, highlight=False, markup=False, emoji=False, **console_settings(color))
+    console.width = min(console.width, WIDEST) if stream.isatty() else PIPED
     return Page(console)

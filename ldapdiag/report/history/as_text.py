@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.history import SEVERITIES, RecordedFinding
 from ldapdiag.report.charts import plot
+from ldapdiag.report.color import Color
 from ldapdiag.report.history.course import course
 from ldapdiag.report.history.lasting import lasting
 from ldapdiag.report.page import page_for
@@ -29,9 +30,9 @@ WIDEST = 60
 """Columns of a plot."""
 
 
-def print_history(history: History, stream: TextIO, server: str | None = None) -> None:
+def print_history(history: History, stream: TextIO, server: str | None = None, *, color: Color = Color.AUTO) -> None:
     """Write the history of one server, or of all."""
-    page = page_for(stream)
+    page = page_for(stream, color)
     runs = history.runs
     page.line(
         [

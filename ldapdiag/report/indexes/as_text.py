@@ -22,6 +22,7 @@ from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
+from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import CommonParts
 from ldapdiag.report.findings import print_commands, print_finding
 from ldapdiag.report.indexes.remedies import of_plans
@@ -48,9 +49,16 @@ FEW = 4
 MONTH = 30 * 24 * 3600
 
 
-def print_indexes(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False) -> None:
-    """Write the report."""
-    IndexScreen(page_for(stream), diagnosis, verbose=verbose).show()
+def print_indexes(
+    diagnosis: Diagnosis,
+    stream: TextIO,
+    *,
+    verbose: bool = False,
+    color: Color = Color.AUTO,
+    at_least: Severity = Severity.INFO,
+) -> None:
+    """Write the report, with the plan and, beside it, the findings of a severity and above."""
+    IndexScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
 
 
 @dataclass(slots=True)
@@ -60,6 +68,7 @@ class IndexScreen:
     page: Page
     diagnosis: Diagnosis
     verbose: bool
+    at_least: Severity = Severity.INFO
 
     def show(self) -> None:
         """Print every part."""
@@ -70,6 +79,7 @@ class IndexScreen:
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
+        common.hidden(self.at_least, but=IN_THE_PLAN)
         common.crashed()
         common.not_judged()
         common.gaps()
@@ -214,6 +224,8 @@ class IndexScreen:
     def findings(self) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
         for check, finding in self.diagnosis.found:
+            if finding.severity < self.at_least:
+                continue
             if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
                 print_finding(self.page, finding, check, verbose=self.verbose)
 

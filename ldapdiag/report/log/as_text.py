@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from ldapdiag.analysis.log.failed_binds import Failures, grouped_failures
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import identify
+from ldapdiag.report.color import Color
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.names import AccountNames
@@ -40,9 +41,17 @@ FEW = 3
 WRONG_PASSWORD = 49
 
 
-def print_log(read: ReadLog, stream: TextIO, *, top: int = 10, by: By = By.SHAPE, sort: Sort = Sort.TIME) -> None:
+def print_log(
+    read: ReadLog,
+    stream: TextIO,
+    *,
+    top: int = 10,
+    by: By = By.SHAPE,
+    sort: Sort = Sort.TIME,
+    color: Color = Color.AUTO,
+) -> None:
     """Write the report; the main table has at most `top` rows."""
-    LogScreen(page_for(stream), read, top, by, sort).show()
+    LogScreen(page_for(stream, color), read, top, by, sort).show()
 
 
 @dataclass(slots=True)
