@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.ghost_titles import ghost_title, live_counts, possible_title
+from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
 from ldapdiag.analysis.idle.sentences import ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
@@ -80,7 +81,7 @@ def judge(
         elif direction.ghosts.count:
             yield _finding(direction, pairing.server, total, bounds, accounts, descriptors)
         elif direction.ghosts.possible_ports:
-            yield _possible_finding(direction, pairing.server, total)
+            yield _possible_finding(direction, pairing.server, total, bounds)
         elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
@@ -102,7 +103,7 @@ def _finding(
     descriptors: Descriptors | None,
 ) -> Finding:
     owners = accounts.of_ghost_connections(direction) if accounts else None
-    ports = direction.ghosts.ports
+    ports, ages = direction.ghosts.ports, _ages(direction, bounds)
     return Finding(
         subject=direction.subject,
         key=direction.key,
@@ -119,6 +120,7 @@ def _finding(
             "ghosts_possible": len(direction.ghosts.possible_ports),
             "ghost_client_ports_possible": list(direction.ghosts.possible_ports),
             "ghost_samples": [one.observed for one in direction.samples],
+            "idle_ages": ages and ages.observed,
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
@@ -126,8 +128,14 @@ def _finding(
     )
 
 
-def _possible_finding(direction: Direction, server: str, total: int) -> Finding:
+def _ages(direction: Direction, bounds: IdleBounds | None) -> IdleAges | None:
+    """Return for how long its connections had been idle, beside the bounds of the timeout on its path."""
+    return idle_ages([direction], bounds.for_client(direction.client) if bounds else None)
+
+
+def _possible_finding(direction: Direction, server: str, total: int, bounds: IdleBounds | None) -> Finding:
     """Return the finding about connections that the client's table lacks, and that nothing proves dead."""
+    ages = _ages(direction, bounds)
     possible, count = direction.ghosts.possible_ports, direction.server_count
     signs = bool(direction.path.middleboxes) or direction.missing is not None
     many = signs and len(possible) >= FEW and len(possible) >= HALF * count
@@ -148,6 +156,7 @@ def _possible_finding(direction: Direction, server: str, total: int) -> Finding:
             "ghosts_possible": len(possible),
             "ghost_client_ports_possible": list(possible),
             "ghost_samples": [],
+            "idle_ages": ages and ages.observed,
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),

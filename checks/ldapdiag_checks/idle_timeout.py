@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.drain_numbers import drain_numbers
+from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
@@ -75,7 +76,8 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
         remedies = tuple(
             idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts, exhausted=exhausted)
         )
-        yield _finding(server, lifetime, advice, bounds, outcome, remedies)
+        ages = idle_ages(pairing.directions, bounds.tightest if bounds else None) if pairing else None
+        yield _finding(server, lifetime, advice, bounds, ages, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
             subject=server.name,
@@ -119,6 +121,7 @@ def _finding(
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     bounds: IdleBounds | None,
+    ages: IdleAges | None,
     severity: Severity,
     remedies: tuple[Remedy, ...],
 ) -> Finding:
@@ -129,7 +132,7 @@ def _finding(
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, None if advice.clients_gone else bounds),
         detail="\n".join([*idle_sentences(server, advice, bounds), _for_clients(lifetime, advice)]),
-        observed=observed(server, lifetime, advice, bounds),
+        observed=observed(server, lifetime, advice, bounds) | {"idle_ages": ages and ages.observed},
         server=server.name,
         hosts=(server.host,),
         remedies=remedies,

@@ -11,6 +11,7 @@ from ldapdiag import __version__
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
+from ldapdiag.report.series import series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,6 +50,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "shortfall": _shortfall(diagnosis),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
+        "series": series(diagnosis.facts, of_indexes=diagnosis.of_indexes),
     }
 
 

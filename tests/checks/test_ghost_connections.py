@@ -132,6 +132,7 @@ class TestWhatIsObserved:
             "ghosts_possible": 0,
             "ghost_client_ports_possible": [],
             "ghost_samples": [],
+            "idle_ages": None,
         }
         assert found.hosts == ("app1", "ldap")
 

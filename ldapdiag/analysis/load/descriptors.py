@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -51,6 +51,10 @@ class Descriptors:
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
     forecast: DescriptorForecast
     """When they run out."""
+    free: int | None = None
+    """How many more connections there may be until the first of the limits is reached; None: unknown."""
+    readings: tuple[Reading, ...] = ()
+    """The connections that were open at several times, by source."""
     reached: tuple[LimitReached, ...]
     """Messages and measurements which show that the server ran out."""
     recovered: bool
@@ -108,6 +112,8 @@ def count_descriptors(
     used, used_source = _used(replace(server, descriptors=None) if misfit else server, accepted, traffic)
     limit, limit_source = _limit(server)
     served = _served(server, limit)
+    readings = tuple(_readings(server, host, traffic, histories))
+    first_limit, first_used = _first_limit((limit, used), (served, accepted))
     return Descriptors(
         server=server.name,
         used=used,
@@ -118,7 +124,9 @@ def count_descriptors(
         limit_source=limit_source,
         connections=accepted,
         served=served,
-        forecast=_forecast(_readings(server, host, traffic, histories), (limit, used), (served, accepted)),
+        forecast=forecast(readings, first_limit, first_used),
+        free=None if first_limit is None or first_used is None else max(0, first_limit - first_used),
+        readings=readings,
         reached=limit_reached(server.logs, traffic, served, limit),
         recovered=_recovered(server, traffic, served, limit),
         origins=server.origins_of(
@@ -213,15 +221,9 @@ def _readings(
         yield from recorded_readings(history, server.name, seen[-1] if seen else None)
 
 
-def _forecast(
-    readings: Iterable[Reading], descriptors: tuple[int | None, int | None], connections: tuple[int | None, int | None]
-) -> DescriptorForecast:
-    """Return when the first of two limits is reached, each with what is in use of it."""
-    limit, used = min(
-        (descriptors, connections),
-        key=lambda one: math.inf if one[0] is None or one[1] is None else one[0] - one[1],
-    )
-    return forecast(tuple(readings), limit, used)
+def _first_limit(*limits: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    """Return the limit that is reached first, with what is in use of it."""
+    return min(limits, key=lambda one: math.inf if one[0] is None or one[1] is None else one[0] - one[1])
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
+from ldapdiag.analysis.indexes.search_coverage import sum_of
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.analysis.indexes.worth import HOUR
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.indexes.plan import PlannedIndexes
-    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.indexes.search_coverage import PredictedTime, ProposedIndex, SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
+
+MOST_SHAPES = 50
+"""Filter shapes with their time before and with the plan."""
 
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
@@ -41,6 +47,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "cost": plan.cost,
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row, plan, coverage) for row in plan.indexes],
+        "shapes": list(islice(_shapes(plan, coverage), MOST_SHAPES)),
         "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "not_built": _searches(plan.unbuilt),
         "no_index_helps": _searches(plan.unhelped),
@@ -61,6 +68,31 @@ def _saving(plan: IndexPlan | PlannedIndexes) -> dict[str, Any]:
         "saves": {"least": seconds(plan.before - after.most), "most": seconds(plan.before - after.least)},
         "after_seconds": {"least": seconds(after.least), "most": seconds(after.most)},
     }
+
+
+def _shapes(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[dict[str, Any]]:
+    """Yield the search time of each filter shape, before and with the plan; the most time first."""
+    by_shape: dict[str, list[SearchCoverage]] = defaultdict(list)
+    for search in coverage.searches:
+        by_shape[search.group.shape].append(search)
+    etimes = {shape: sum(search.etime for search in searches) for shape, searches in by_shape.items()}
+    for shape in sorted(etimes, key=lambda one: (-etimes[one], one)):
+        after = sum_of(_with_plan(search, plan) for search in by_shape[shape])
+        yield {
+            "shape": shape,
+            "searches": sum(search.count for search in by_shape[shape]),
+            "etime_seconds": seconds(etimes[shape]),
+            "with_plan_seconds": {
+                "least": seconds(after.least),
+                "expected": seconds(after.expected),
+                "most": seconds(after.most),
+            },
+        }
+
+
+def _with_plan(search: SearchCoverage, plan: IndexPlan) -> PredictedTime:
+    slowed = search.slowed_by(plan.added)
+    return search.after(plan.added) if slowed is None else slowed.times(search.count)
 
 
 def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:

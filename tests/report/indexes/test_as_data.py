@@ -116,3 +116,12 @@ def test_the_same_attribute_of_two_databases_is_two_lines_with_their_names(tmp_p
 def test_of_one_database_no_line_repeats_its_name(tmp_path) -> None:
     slapd(tmp_path, "(displayName=joe)", "objectClass eq")
     assert " of {1}mdb" not in ldapdiag("indexes", tmp_path).text.partition("not judged")[0]
+
+
+def test_every_shape_has_its_time_before_and_with_the_plan(tmp_path: Path) -> None:
+    (plan,) = two_backends(tmp_path).report["indexes"]
+    shapes = {row["shape"]: row for row in plan["shapes"]}
+    after = shapes["(displayName=?)"]["with_plan_seconds"]
+    assert shapes["(displayName=?)"]["etime_seconds"] == 127
+    assert 0 <= after["least"] <= after["expected"] <= after["most"] <= 127
+    assert sum(row["searches"] for row in plan["shapes"]) == plan["searches"]

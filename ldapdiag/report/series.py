@@ -1,0 +1,84 @@
+"""Series of a diagnosis as plain values: what access logs, snapshots and recorded runs of each server show over time.
+
+At most 240 values each, so that a report stays small whatever the length of a log.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.load.counted_connections import LOG
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.sampled_connections import sampled_connections
+from ldapdiag.analysis.log.time_axis import time_axis
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.evidence.log.stamps import SECOND, moment
+from ldapdiag.report.log.quantities import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.analysis.load.forecast import DescriptorForecast
+    from ldapdiag.diagnosis import Facts
+
+MOST_SERVERS = 50
+MOST_SOURCES = 4
+"""Other series of connections of one server than that of its access log."""
+
+
+def series(facts: Facts, *, of_indexes: bool = False) -> list[dict[str, Any]]:
+    """Return the series of each server; of a report on indexes, those of its access log alone."""
+    known = () if of_indexes else facts.every(Descriptors)
+    descriptors = {one.server: one for one in known}
+    traffic = {one.server: one for one in facts.every(Traffic)}
+    servers = sorted(descriptors.keys() | traffic.keys())[:MOST_SERVERS]
+    return [one for server in servers for one in _of_server(server, traffic.get(server), descriptors.get(server))]
+
+
+def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | None) -> Iterator[dict[str, Any]]:
+    axis = None if traffic is None else time_axis(traffic.segment)
+    if traffic is not None and axis is not None:
+        intervals = axis.intervals
+        place = {"server": server, "source": LOG, "step_seconds": axis.step, "from": moment(axis.at(0), SECOND)}
+        nothing = {"limit": None, "forecast": None}
+        yield place | nothing | _values("operations", "operations", [one.answered for one in intervals])
+        yield place | nothing | _values("search_seconds", "s", [seconds(one.search_etime) for one in intervals])
+        if not traffic.segment.lost:  # a log with lost lines may lack closes
+            limits = _limits(descriptors, LOG, axis.open[-1])
+            yield place | limits | _values("connections", "connections", list(axis.open))
+    if descriptors is None:
+        return
+    others = (one for one in sampled_connections(descriptors.readings) if one.source != LOG)
+    for one in islice(others, MOST_SOURCES):
+        place = {"server": server, "source": one.source, "step_seconds": one.step}
+        begin = {"from": moment(one.first * one.step * SECOND, SECOND)}
+        limits = _limits(descriptors, one.source, one.last)
+        yield place | begin | limits | _values("connections", "connections", list(one.values))
+
+
+def _values(name: str, unit: str, values: list[Any]) -> dict[str, Any]:
+    return {"name": name, "unit": unit, "values": values}
+
+
+def _limits(descriptors: Descriptors | None, source: str, last: int) -> dict[str, Any]:
+    """Return how many connections of this source the limit allows, and the forecast if it is made from this source."""
+    if descriptors is None or descriptors.forecast.source != source:
+        return {"limit": None, "forecast": None}
+    limit = None if descriptors.free is None else last + descriptors.free
+    return {"limit": limit, "forecast": _forecast(descriptors.forecast)}
+
+
+def _forecast(forecast: DescriptorForecast) -> dict[str, Any] | None:
+    """Return a forecast of growth, by the keys that a finding of descriptor-headroom has."""
+    if forecast.rates is None or forecast.rates[0] <= 0:
+        return None
+    low, rate, high = forecast.rates
+    return {
+        "rate_per_hour": rate,
+        "rate_per_hour_low": low,
+        "rate_per_hour_high": high,
+        "hours_left": forecast.median,
+        "hours_left_earliest": forecast.earliest,
+        "hours_left_latest": forecast.latest,
+    }
