@@ -9,29 +9,31 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import (
     FailOn,
     FailOnOption,
-    OutputOption,
-    ReportFormat,
     SinceOption,
     StrictOption,
-    deliver,
     exit_code,
     print_unread,
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
+from ldapdiag.cli.output import print_error
 from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
+from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.sources.collection_options import CollectionOptions
 
@@ -49,9 +51,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     *,
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="Write the report in this format.")
-    ] = ReportFormat.TEXT,
+    form: FormatOption = None,
     output: OutputOption = None,
     fail_on: FailOnOption = FailOn.HIGH,
     check: Annotated[
@@ -107,7 +107,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
-        check_file(output)
+        written = destinations(form, output)
         with interruptible(evidence or []) as stop:
             collection = partial(_collection_options, options, ldap_port or [])
             period = times.asked_period(since)
@@ -118,10 +118,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             diagnosis = run_diagnosis(
                 evidence or [], checks, collection, stop, period=period, verbose=verbose, earlier=earlier
             )
-        if form is ReportFormat.JSON or output or not outputs_share_terminal():
+        if not text_on_terminal(written):
             print_unread(diagnosis)
-        write = partial(_write, diagnosis, form, verbose=verbose, color=color, severity=severity)
-        deliver(write, output)
+        deliver(_writer(diagnosis, verbose=verbose, color=color, severity=severity), written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -141,20 +140,15 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
     return chosen(installed_checks(), ids)
 
 
-def _write(
-    diagnosis: Diagnosis,
-    form: ReportFormat,
-    stream: TextIO,
-    *,
-    verbose: bool,
-    color: Color,
-    severity: LeastSeverity,
-) -> None:
+def _writer(
+    diagnosis: Diagnosis, *, verbose: bool, color: Color, severity: LeastSeverity
+) -> Callable[[ReportFormat, TextIO], None]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
 
-    if form is ReportFormat.JSON:
-        stream.write(as_json.render(diagnosis, datetime.now(UTC)))
-    else:
-        as_text.print_report(diagnosis, stream, verbose=verbose, color=color, at_least=severity.severity)
+    return writer(
+        lambda: as_json.document(diagnosis, datetime.now(UTC)),
+        partial(as_text.print_report, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        as_json.render,
+    )

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.destinations import OutputOption, ReportFormat, deliver, destinations
 from ldapdiag.cli.exit_codes import FAILED
-from ldapdiag.cli.judging import OutputOption, ReportFormat, deliver
-from ldapdiag.cli.output import check_file, print_error
+from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from ldapdiag.evidence.history import History
     from ldapdiag.sources.logs.asked_period import AskedPeriod
+
+
+class HistoryFormat(StrEnum):
+    """Output formats of a history."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 def history(
@@ -42,8 +52,13 @@ def history(
         ),
     ] = None,
     form: Annotated[
-        ReportFormat, typer.Option("--format", help="Write the report in this format.")
-    ] = ReportFormat.TEXT,
+        HistoryFormat | None,
+        typer.Option(
+            "--format",
+            help="Write the report in this format; default by the ending of FILE, else text.",
+            show_default=False,
+        ),
+    ] = None,
     output: OutputOption = None,
     color: ColorOption = Color.AUTO,
 ) -> None:
@@ -60,13 +75,15 @@ def history(
     Exit code: 0 reported, 2 no history, no run, or no such server in it.
     """
     try:
-        check_file(output)
+        written = destinations(
+            None if form is None else ReportFormat(form), output, tuple(map(ReportFormat, HistoryFormat))
+        )
         period = times.asked_period(since)
         read = _of_period(_read(file), period, since)
         if server is not None and server not in read.servers:
             known = ", ".join(read.servers)
             raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
-        deliver(lambda stream: _write(read, form, stream, server, color), output)
+        deliver(_writer(read, server, color), written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -96,10 +113,11 @@ def _of_period(read: History, period: AskedPeriod | None, since: str | None) -> 
     return replace(read, runs=runs)
 
 
-def _write(read: History, form: ReportFormat, stream: TextIO, server: str | None, color: Color) -> None:
+def _writer(read: History, server: str | None, color: Color) -> Callable[[ReportFormat, TextIO], object]:
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
 
-    if form is ReportFormat.JSON:
-        stream.write(as_json.render(read, server))
-    else:
-        as_text.print_history(read, stream, server, color=color)
+    return writer(
+        lambda: as_json.document(read, server),
+        lambda stream: as_text.print_history(read, stream, server, color=color),
+        as_json.render,
+    )

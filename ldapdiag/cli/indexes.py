@@ -9,28 +9,31 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.destinations import FormatOption, OutputOption, ReportFormat, deliver, destinations, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import (
     FailOn,
     FailOnOption,
-    OutputOption,
-    ReportFormat,
     SinceOption,
     StrictOption,
-    deliver,
     exit_code,
     print_unread,
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
+from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.cli.destinations import Destination
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.sources.collection_options import CollectionOptions
 
@@ -48,9 +51,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     *,
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="Write the report in this format.")
-    ] = ReportFormat.TEXT,
+    form: FormatOption = None,
     ldif: Annotated[bool, typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.")] = False,
     script: Annotated[bool, typer.Option("--script", help="Write only the remedies, as a shell script.")] = False,
     output: OutputOption = None,
@@ -86,23 +87,32 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
-        check_file(output)
-        if ldif + script + (form is ReportFormat.JSON) > 1:
-            raise UsageError("--ldif, --script and --format json exclude each other: use one of them")
+        written = _destinations(form, output, ldif=ldif, script=script)
         with interruptible(evidence or []) as stop:
             period = times.asked_period(since)
             collection = partial(_collection_options, options)
             diagnosis = run_diagnosis(
                 evidence or [], cache(_checks), collection, stop, period=period, verbose=verbose, of_indexes=True
             )
-        if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
+        if ldif or script or not text_on_terminal(written):
             print_unread(diagnosis)
-        write = partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose, color=color)
-        deliver(partial(write, severity=severity), output)
+        write = _writer(diagnosis, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
+        deliver(write, written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
+
+
+def _destinations(
+    form: ReportFormat | None, output: list[Path] | None, *, ldif: bool, script: bool
+) -> tuple[Destination, ...]:
+    """Return where to write; remedies alone are text, whatever the name of their file."""
+    if not ldif and not script:
+        return destinations(form, output)
+    if (ldif and script) or form not in {None, ReportFormat.TEXT}:
+        raise UsageError("--ldif, --script and --format exclude each other: use one of them")
+    return destinations(ReportFormat.TEXT, output, offered=(ReportFormat.TEXT,))
 
 
 def _collection_options(options: OptionsFactory) -> CollectionOptions:
@@ -116,27 +126,19 @@ def _checks() -> tuple[AnyCheck, ...]:
     return index_checks()
 
 
-def _write(  # noqa: PLR0913  one parameter per option
-    diagnosis: Diagnosis,
-    form: ReportFormat,
-    stream: TextIO,
-    *,
-    ldif: bool,
-    script: bool,
-    verbose: bool,
-    color: Color,
-    severity: LeastSeverity,
-) -> None:
+def _writer(
+    diagnosis: Diagnosis, *, ldif: bool, script: bool, verbose: bool, color: Color, severity: LeastSeverity
+) -> Callable[[ReportFormat, TextIO], object]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
     from ldapdiag.report.indexes import as_data, as_text, remedies  # noqa: PLC0415  import late, with rich
 
-    if ldif:
-        stream.write(remedies.as_ldif(diagnosis))
-    elif script:
-        stream.write(remedies.as_script(diagnosis))
-    elif form is ReportFormat.JSON:
-        stream.write(as_json.render(diagnosis, datetime.now(UTC), indexes=as_data.plans(diagnosis)))
-    else:
-        as_text.print_indexes(diagnosis, stream, verbose=verbose, color=color, at_least=severity.severity)
+    if ldif or script:
+        render = remedies.as_ldif if ldif else remedies.as_script
+        return lambda _, stream: stream.write(render(diagnosis))
+    return writer(
+        lambda: as_json.document(diagnosis, datetime.now(UTC)) | {"indexes": as_data.plans(diagnosis)},
+        partial(as_text.print_indexes, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        as_json.render,
+    )

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.output import print_error, print_gaps, standard_output, write_file
+from ldapdiag.cli.output import print_error, print_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from threading import Event
-    from typing import TextIO
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.asked_period import AskedPeriod
-
-
-class ReportFormat(StrEnum):
-    """Output formats of a report."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class FailOn(StrEnum):
@@ -42,16 +32,6 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the report to FILE instead of standard output.",
-        show_default=False,
-    ),
-]
 FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 for a finding of at least this severity.")]
 SinceOption = Annotated[
     str | None,
@@ -120,17 +100,6 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
 def print_unread(diagnosis: Diagnosis) -> None:
     """Write to standard error what was not read, the main evidence first."""
     print_gaps((*filter(None, (diagnosis.shortfall,)), *diagnosis.bundle.gaps))
-
-
-def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
-    """Write a report to a file, or to standard output."""
-    if output is None:
-        with standard_output() as stream:
-            write(stream)
-    else:
-        text = StringIO()
-        write(text)
-        write_file(output, text.getvalue())
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:

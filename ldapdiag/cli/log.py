@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.destinations import FormatOption, OutputOption, destinations, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
-from ldapdiag.cli.judging import OutputOption, ReportFormat
 from ldapdiag.cli.log_report import combined, report_writer
 from ldapdiag.cli.log_selection import (
     AccountOption,
@@ -22,7 +22,7 @@ from ldapdiag.cli.log_selection import (
     ShowLinesOption,
     wanted,
 )
-from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error, print_gaps
+from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -52,9 +52,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ),
     ],
     *,
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="Write the report in this format.")
-    ] = ReportFormat.TEXT,
+    form: FormatOption = None,
     output: OutputOption = None,
     color: ColorOption = Color.AUTO,
     top: Annotated[
@@ -136,7 +134,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
     """
     try:
-        check_file(output)
+        written = destinations(form, output)
         if follow and (since or until):
             raise UsageError("--follow excludes --since and --until: omit one of them")
         if by is not By.SHAPE and sort not in OF_TOTALS:
@@ -150,14 +148,14 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
         _print_scanner_notice(scanner)
-        write = report_writer(form, output, top, by, sort, color=color, again=follow)
+        write = report_writer(written, top, by, sort, color=color, again=follow)
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner)
             else:
                 selection = None if asked is None else asked.selection()
                 reading = _read(file, workers, period, zone_of_logs, stop, scanner, selection)
-                if form is ReportFormat.JSON or output or not outputs_share_terminal():
+                if not text_on_terminal(written):
                     _print_stream_gaps(reading)
                 write(combined(reading, wanted=asked))
     except LdapdiagError as error:

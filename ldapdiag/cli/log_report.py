@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
-from functools import reduce
-from io import StringIO
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
-from ldapdiag.cli.judging import ReportFormat
-from ldapdiag.cli.output import standard_output, write_file
+from ldapdiag.cli.destinations import deliver
+from ldapdiag.cli.rendering import writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
     from ldapdiag.analysis.log.selections import Wanted
+    from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.report.color import Color
     from ldapdiag.report.log.by import By
@@ -84,36 +84,25 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
 
 
 def report_writer(
-    form: ReportFormat, output: Path | None, top: int, by: By, sort: Sort, *, color: Color, again: bool
+    written: Sequence[Destination], top: int, by: By, sort: Sort, *, color: Color, again: bool
 ) -> Callable[[ReadLog], bool]:
     """Return a function that writes a report and returns whether the output is still open.
 
     `again`: another report follows; on a terminal it replaces this one, else it comes after it.
     """
+    from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
 
-    def render(stream: TextIO, read: ReadLog) -> None:
-        if form is ReportFormat.JSON:
-            from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
+    as_stream = again and any(one.path is None for one in written)
 
-            stream.write(as_json.line(read, sort) if again and output is None else as_json.render(read, sort))
-            return
+    def text(read: ReadLog, stream: TextIO) -> None:
         from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
 
-        if again and output is None:
+        if again and stream is sys.stdout:
             stream.write(CLEAR if stream.isatty() else RULE)
         as_text.print_log(read, stream, top=top, by=by, sort=sort, color=color)
 
     def write(read: ReadLog) -> bool:
-        if output is None:
-            finished = []
-            with standard_output() as stream:
-                render(stream, read)
-                stream.flush()
-                finished.append(True)
-            return bool(finished)  # empty when a reader such as head closed the output
-        text = StringIO()
-        render(text, read)
-        write_file(output, text.getvalue())
-        return True
+        json = as_json.line if as_stream else as_json.render
+        return deliver(writer(lambda: as_json.document(read, sort), partial(text, read), json), written)
 
     return write

@@ -14,7 +14,6 @@ from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
     from typing import TextIO
 
     from ldapdiag.evidence.bundle import Gap, PassedOver
@@ -53,32 +52,6 @@ def _silence() -> None:
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
-
-
-def check_file(path: Path | None) -> None:
-    """Raise UsageError, before anything is read, if a report cannot be written to a file; None is standard output."""
-    if path is None or (path.exists() and not path.is_file() and not path.is_dir()):  # a pipe or a device
-        return
-    try:
-        is_new = not path.exists()
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.unlink()
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"cannot write the report to {path}: {_reason(error)}; choose another --output")
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a report to a file."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from error
 
 
 def print_error(problem: object) -> None:

@@ -14,7 +14,7 @@ from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 from ldapdiag.report.series import series
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.diagnosis import Diagnosis
@@ -27,9 +27,9 @@ PIECES = 10_000
 """Pieces of text joined at a time: a list of all of them takes ten times the memory of the report."""
 
 
-def render(diagnosis: Diagnosis, taken_at: datetime, **more: Any) -> str:  # noqa: ANN401  plain values
-    """Return the report as JSON, with the keys a command adds; equal evidence gives equal bytes except `taken_at`."""
-    pieces = json.JSONEncoder(indent=1, sort_keys=True).iterencode(document(diagnosis, taken_at) | more)
+def render(document: Mapping[str, Any]) -> str:
+    """Return the report as JSON; equal evidence gives equal bytes except `taken_at`."""
+    pieces = json.JSONEncoder(indent=1, sort_keys=True).iterencode(document)
     return "".join([*iter(lambda: "".join(islice(pieces, PIECES)), ""), "\n"])
 
 

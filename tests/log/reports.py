@@ -30,18 +30,17 @@ def report_of(*logs: Path) -> Report:
 
 def rendered(segment: Segment, family: Family | None = None) -> str:
     """Return the JSON of a finished Segment, without streams."""
-    return as_json.render(
-        ReadLog(
-            workload=Workload(segment, family),
-            streams=(),
-            not_logs=(),
-            gaps=(),
-            remarks=(),
-            since=None,
-            until=None,
-            stopped=False,
-        )
+    read = ReadLog(
+        workload=Workload(segment, family),
+        streams=(),
+        not_logs=(),
+        gaps=(),
+        remarks=(),
+        since=None,
+        until=None,
+        stopped=False,
     )
+    return as_json.render(as_json.document(read))
 
 
 def searches_by_shape(report: Report) -> Counter[tuple[str, str, str]]:

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
 def told(*checks: Check[[]]) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(as_json.render(diagnoses.diagnosis(*checks), NOW))
+    report: dict[str, Any] = json.loads(as_json.render(as_json.document(diagnoses.diagnosis(*checks), NOW)))
     return report
 
 
@@ -36,7 +36,7 @@ def test_names_its_schema_its_tool_and_its_time() -> None:
 
 def test_the_same_evidence_gives_the_same_bytes_with_sorted_keys() -> None:
     checks = [diagnoses.check("wrong", diagnoses.finding(observed={"b": 1, "a": 2}))]
-    first, second = (as_json.render(diagnoses.diagnosis(*checks), NOW) for _ in range(2))
+    first, second = (as_json.render(as_json.document(diagnoses.diagnosis(*checks), NOW)) for _ in range(2))
     assert first == second
     assert first == json.dumps(json.loads(first), indent=1, sort_keys=True) + "\n"
 
@@ -47,7 +47,7 @@ def test_the_order_of_evidence_decides_nothing() -> None:
     gaps = (*bundle.gaps, Gap(target="another", reason="cannot read it", how=None))
     one = replace(bundle, gaps=gaps, passed_over=(*bundle.passed_over, PassedOver(target="a", reason="no file")))
     other = Bundle(facts=one.facts[::-1], gaps=one.gaps[::-1], passed_over=one.passed_over[::-1])
-    first, second = (as_json.render(diagnose(each, ()), NOW) for each in (one, other))
+    first, second = (as_json.render(as_json.document(diagnose(each, ()), NOW)) for each in (one, other))
     assert first == second
 
 

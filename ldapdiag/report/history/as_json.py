@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 SCHEMA = "ldapdiag.history/1"
 
 
-def render(history: History, server: str | None = None) -> str:
-    """Return the history of one server, or of all, as JSON; the same file gives the same bytes."""
-    return f"{json.dumps(document(history, server), indent=1, sort_keys=True)}\n"
+def render(document: dict[str, Any]) -> str:
+    """Return a history as JSON; the same file gives the same bytes."""
+    return f"{json.dumps(document, indent=1, sort_keys=True)}\n"
 
 
 def document(history: History, server: str | None = None) -> dict[str, Any]:
-    """Return the history as plain values."""
+    """Return the history of one server, or of all, as plain values."""
     return {
         "schema": SCHEMA,
         "file": history.origin.path,

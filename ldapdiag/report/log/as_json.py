@@ -32,9 +32,9 @@ ROWS = 3
 """The depth of table rows in the document: `connections`, `clients`, one client."""
 
 
-def render(read: ReadLog, sort: Sort = Sort.TIME) -> str:
+def render(document: dict[str, Any]) -> str:
     """Return the report as JSON, with a line for each table row; the same logs give the same bytes."""
-    return _laid_out(document(read, sort)) + "\n"
+    return _laid_out(document) + "\n"
 
 
 def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain value
@@ -50,9 +50,9 @@ def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain val
     return f"{ends[0]}\n{lines}\n{' ' * depth}{ends[1]}"
 
 
-def line(read: ReadLog, sort: Sort = Sort.TIME) -> str:
+def line(document: dict[str, Any]) -> str:
     """Return the report as JSON on one line, for a stream of reports."""
-    return json.dumps(document(read, sort), sort_keys=True) + "\n"
+    return json.dumps(document, sort_keys=True) + "\n"
 
 
 def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 from histories import found, run, server
 from ldapdiag.evidence.history import History
 from ldapdiag.evidence.origin import Origin
-from ldapdiag.report.history.as_json import render
+from ldapdiag.report.history.as_json import document, render
 
 TWO = History(
     origin=Origin(path="history.db", lines=5, understood=4, not_understood=1),
@@ -19,7 +19,7 @@ TWO = History(
 
 
 def test_of_all_servers() -> None:
-    read = json.loads(render(TWO))
+    read = json.loads(render(document(TWO)))
     assert (read["schema"], read["servers"]) == ("ldapdiag.history/1", ["ds1", "ds2"])
     assert (read["rows"], read["rows_not_understood"]) == (5, 1)
     assert [one["taken_at"] for one in read["runs"]] == ["2024-11-20T09:00:00Z", "2024-11-20T09:01:00Z"]
@@ -34,6 +34,6 @@ def test_of_all_servers() -> None:
 
 
 def test_of_one_server() -> None:
-    read = json.loads(render(TWO, "ds2"))
+    read = json.loads(render(document(TWO, "ds2")))
     assert [[one["name"] for one in run["servers"]] for run in read["runs"]] == [["ds2"]]
     assert read["servers"] == ["ds2"]

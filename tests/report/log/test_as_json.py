@@ -17,7 +17,7 @@ CONTRACT = (Path(__file__).parents[3] / "docs" / "contract.md").read_text()
 
 
 def report(talk, **more):
-    return json.loads(as_json.render(read_log(talk.segment(), **more)))
+    return json.loads(as_json.render(as_json.document(read_log(talk.segment(), **more))))
 
 
 def keys(value):
@@ -80,7 +80,7 @@ def test_the_same_log_gives_the_same_bytes_whatever_the_order_of_its_tables():
         rows = list(table.items())
         table.clear()
         table.update(reversed(rows))
-    assert as_json.render(read_log(one)) == as_json.render(read_log(other))
+    assert as_json.render(as_json.document(read_log(one))) == as_json.render(as_json.document(read_log(other)))
 
 
 def test_times_are_as_fine_as_the_log_s_clock():
@@ -115,13 +115,13 @@ def test_nanoseconds_are_not_lost_in_a_sum():
     talk.open(1)
     for _ in range(10):
         talk.search(1, etime=100_000_001)
-    assert '"etime_seconds": 1.00000001,' in as_json.render(read_log(talk.segment()))
+    assert '"etime_seconds": 1.00000001,' in as_json.render(as_json.document(read_log(talk.segment())))
 
 
 def test_a_report_of_a_log_that_goes_on_is_one_line():
-    read = read_log(founding_story().segment())
-    assert json.loads(as_json.line(read)) == json.loads(as_json.render(read))
-    assert as_json.line(read).count("\n") == 1
+    document = as_json.document(read_log(founding_story().segment()))
+    assert json.loads(as_json.line(document)) == json.loads(as_json.render(document))
+    assert as_json.line(document).count("\n") == 1
 
 
 def test_idle_times_are_counted_by_edge():

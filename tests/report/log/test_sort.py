@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from conversations import SECOND, Conversations, read_log
@@ -31,6 +29,6 @@ def load():
 )
 def test_has_the_largest_first(sort, first):
     read = load()
-    shapes = json.loads(as_json.render(read, sort))["searches"]["shapes"]
+    shapes = as_json.document(read, sort)["searches"]["shapes"]
     assert shapes[0]["shape"] == first
-    assert sorted(map(str, shapes)) == sorted(map(str, json.loads(as_json.render(read))["searches"]["shapes"]))
+    assert sorted(map(str, shapes)) == sorted(map(str, as_json.document(read)["searches"]["shapes"]))

@@ -91,7 +91,7 @@ def tar(*members: tuple[str, bytes] | tarfile.TarInfo, form: int = tarfile.PAX_F
 
 def verdicts(*named: Path) -> bytes:
     """Return the report on evidence, without what depends on the moment and on where the evidence lies."""
-    report = as_json.render(diagnose(gather([str(one) for one in named]), installed_checks()), START)
+    report = as_json.render(as_json.document(diagnose(gather([str(one) for one in named]), installed_checks()), START))
     for one in named:
         report = report.replace(str(one), "CAPTURE")
     return report.encode()

@@ -1,0 +1,140 @@
+"""Where reports go, and in which format: the options --format and --output, and the endings of file names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldapdiag.cli.output import outputs_share_terminal, standard_output
+from ldapdiag.cli.report_file import check_file, is_special, write_file
+from ldapdiag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import TextIO
+
+
+class ReportFormat(StrEnum):
+    """Output formats of a report."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+ENDINGS = {
+    ".txt": ReportFormat.TEXT,
+    ".json": ReportFormat.JSON,
+}
+"""The format of a file by the ending of its name."""
+
+STANDARD_OUTPUT = Path("-")
+
+FormatOption = Annotated[
+    ReportFormat | None,
+    typer.Option(
+        "--format",
+        help="Write the report in this format; default by the ending of FILE, else text.",
+        show_default=False,
+    ),
+]
+OutputOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the report to FILE instead of standard output, in the format of its ending "
+        f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """A file, or standard output, and the format of the report that is written there."""
+
+    form: ReportFormat
+    path: Path | None
+    """None: standard output."""
+
+
+def destinations(
+    form: ReportFormat | None, outputs: Sequence[Path] | None, offered: Collection[ReportFormat] = tuple(ReportFormat)
+) -> tuple[Destination, ...]:
+    """Return where to write a report. Raises UsageError, before anything is read, if it cannot be written there."""
+    if not outputs:
+        return (Destination(form=form or ReportFormat.TEXT, path=None),)
+    _check_contradictions(form, outputs)
+    found = tuple(
+        Destination(form=_format_of(path, form, offered, alone=len(outputs) == 1), path=_file(path)) for path in outputs
+    )
+    for one in found:
+        check_file(one.path)
+    return found
+
+
+def _check_contradictions(form: ReportFormat | None, outputs: Sequence[Path]) -> None:
+    """Raise UsageError for a file that is named twice, and a format that no file would have."""
+    named: set[Path] = set()
+    for path in outputs:
+        where = path if path == STANDARD_OUTPUT else path.absolute()
+        if where in named:
+            raise UsageError(f"--output {path} is given twice; give each file once")
+        named.add(where)
+    if form and len(outputs) > 1 and all(path.suffix.lower() in ENDINGS for path in outputs):
+        raise UsageError(f"--format {form} contradicts the endings of several files; omit it, or give one --output")
+
+
+def _file(path: Path) -> Path | None:
+    return None if path == STANDARD_OUTPUT else path
+
+
+def _format_of(
+    path: Path, form: ReportFormat | None, offered: Collection[ReportFormat], *, alone: bool
+) -> ReportFormat:
+    """Return the format of one output: that of --format for a single file, else that of the ending."""
+    ending = path.suffix.lower()
+    by_ending = ENDINGS.get(ending)
+    if by_ending and not (form and alone):
+        if by_ending not in offered:
+            known = ", ".join(end for end, one in ENDINGS.items() if one in offered)
+            raise UsageError(f"--output {path}: this command writes no {by_ending}; use one of {known}")
+        return by_ending
+    if form is None and ending and not is_special(path):
+        known = ", ".join(end for end, one in ENDINGS.items() if one in offered)
+        raise UsageError(f"--output {path}: no format has the ending {ending}; use one of {known}, or add --format")
+    return form or ReportFormat.TEXT
+
+
+def text_on_terminal(written: Sequence[Destination]) -> bool:
+    """Return whether the report is shown on the terminal that also shows errors, where nothing should appear twice."""
+    return outputs_share_terminal() and any(one.path is None and one.form is ReportFormat.TEXT for one in written)
+
+
+def deliver(write: Callable[[ReportFormat, TextIO], object], written: Sequence[Destination]) -> bool:
+    """Write a report to every destination; return whether standard output, where it is one, is still open.
+
+    Raises UsageError if one cannot be written, after the others are.
+    """
+    is_open, failures = True, []
+    for one in written:
+        try:
+            if one.path is not None:
+                write_file(one.path, partial(write, one.form))
+                continue
+            is_open = False
+            with standard_output() as stream:
+                write(one.form, stream)
+                stream.flush()
+                is_open = True
+        except UsageError as error:
+            failures.append(str(error))
+    if failures:
+        raise UsageError("; ".join(failures))
+    return is_open

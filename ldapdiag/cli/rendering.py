@@ -1,0 +1,28 @@
+"""The report of a command in every format: text from the facts, all others from the report object."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.cli.destinations import ReportFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+
+def writer(
+    document: Callable[[], dict[str, Any]], text: Callable[[TextIO], None], json: Callable[[dict[str, Any]], str]
+) -> Callable[[ReportFormat, TextIO], None]:
+    """Return a function that writes a report in a format; all of them are made from one report object."""
+    document = cache(document)
+
+    def write(form: ReportFormat, stream: TextIO) -> None:
+        match form:
+            case ReportFormat.TEXT:
+                text(stream)
+            case ReportFormat.JSON:
+                stream.write(json(document()))
+
+    return write
