@@ -16,8 +16,8 @@ from ldapdiag.wording import counted
 
 BUSY = 0.8
 PUBLISHES = (
-    "OpenLDAP shows its threads in cn=Threads,cn=Monitor (ask for '*' and '+'); 389-ds shows currentbusyworkers and "
-    "currentworkqueue in releases after May 2026 (issue #7307: 1.4.3, 2.7, 2.8, 3.0, 3.1 and later branches)"
+    "OpenLDAP: cn=Threads,cn=Monitor, with '*' and '+'; 389-ds: releases after May 2026 have currentbusyworkers and "
+    "currentworkqueue in cn=monitor (issue #7307: 1.4.3, 2.7, 2.8, 3.0, 3.1 and later branches)"
 )
 
 LONG = 1 << 27

@@ -6,18 +6,24 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.finding import Crashed, Severity
-from ldapdiag.report.not_judged import FEW, groups_of
+from ldapdiag.report.hints import hint_for
+from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.report.not_judged import Lack
     from ldapdiag.report.page import Page
 
-REASONS = 50
-"""Reasons why something was not judged shown without -v."""
+MOST_ROWS = 10
+"""Lines on what was not judged without -v."""
+MOST_OF_ONE = 2
+"""Lines of one reason without -v."""
 NAMES = 50
 """Subjects named for one reason with -v."""
 
@@ -62,15 +68,43 @@ class CommonParts:
                 self.page.labelled("CRASHED", text, "bold red", "bold")
 
     def not_judged(self) -> None:
+        """Print what was not judged by the evidence that would change it; with -v by reason, with the checks."""
+        if self.verbose:
+            self.reasons()
+            return
+        lacks = lacks_of(self.diagnosis.judged)
+        if not lacks:
+            return
+        checks = {check for lack in lacks for check in lack.checks}
+        self.page.labelled("not judged", f"{counted(len(checks), 'check')} (-v names them)", "bold")
+        digits, left = len(str(len(lacks[0].checks))), MOST_ROWS - 1
+        for number, lack in enumerate(lacks):
+            parts = self.lack(lack)
+            rows = len(self.page.numbered_lines(parts, digits=digits, most=MOST_OF_ONE))
+            if rows > left - (number < len(lacks) - 1):
+                self.page.indented(f"and {len(lacks) - number:,} more reasons (-v shows them)")
+                return
+            self.page.numbered(len(lack.checks), parts, digits=digits, most=MOST_OF_ONE)
+            left -= rows
+
+    def lack(self, lack: Lack) -> list[str]:
+        """Return the parts of the line about lacking evidence: the reason, and how to collect it."""
+        alike = f", and {lack.alike:,} more like it" if lack.alike else ""
+        how = hint_for(lack.how, self.families) if lack.how else ""
+        return [f"{lack.reason}{alike}", *([how] if how else [])]
+
+    @property
+    def families(self) -> frozenset[Family]:
+        """Return the products of the servers, as far as they are known."""
+        return frozenset(one.family for one in self.diagnosis.facts.every(Instance) if one.family)
+
+    def reasons(self) -> None:
         """Print what was not judged, each reason once, and the evidence that would change that."""
-        groups = list(groups_of(self.diagnosis.judged, names=NAMES if self.verbose else FEW))
-        shown = groups if self.verbose else groups[:REASONS]
-        for number, group in enumerate(shown):
+        for number, group in enumerate(groups_of(self.diagnosis.judged, names=NAMES)):
             self.page.labelled("" if number else "not judged", group.text, "bold")
-            if group.how:
-                self.page.indented(f"how: {group.how}", "dim")
-        if len(groups) > len(shown):
-            self.page.indented(f"and {len(groups) - len(shown):,} more reasons (-v shows them)")
+            how = group.how and (hint_for(group.how, self.families) or group.how)
+            if how:
+                self.page.indented(f"how: {how}", "dim")
 
     def gaps(self) -> None:
         """Print the evidence that was not collected or not readable, and what to do."""

@@ -1,9 +1,9 @@
-"""What was not judged, in groups: many subjects with one reason are one line with their number."""
+"""What was not judged: by the evidence that would change it, and in full by reason, many subjects in one line."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ class Reason:
     @property
     def pattern(self) -> tuple[tuple[str, ...], str, str]:
         """Return what alike reasons have in common: the checks, and the texts without names and numbers."""
-        names = {word for subject in self.subjects for word in subject.split()} - {"->", "at", "of"}
+        names = _names(self.subjects)
         return tuple(self.checks), _pattern(self.text, names), _pattern(self.how or "", names)
 
 
@@ -45,6 +45,47 @@ class Group:
 
     text: str
     how: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One kind of evidence that is lacking, and the checks that would judge with it."""
+
+    missing: tuple[str, ...]
+    """The kinds of evidence, where the verdicts name them."""
+    reason: str
+    """The commonest reason of these verdicts."""
+    how: str | None
+    checks: tuple[str, ...]
+    alike: int
+    """Further reasons that differ from it only in names and numbers."""
+
+
+def lacks_of(judged: Iterable[Judged]) -> list[Lack]:
+    """Return what is lacking, that of the most checks first; verdicts that name no kind go by how to collect it."""
+    lacks: dict[object, list[tuple[str, NotJudged]]] = defaultdict(list)
+    for one in judged:
+        if isinstance(verdict := one.verdict, NotJudged):
+            unnamed = _pattern(verdict.how or verdict.reason, _names([verdict.subject or ""]))
+            lacks[verdict.missing or unnamed].append((one.check, verdict))
+    return sorted((_lack(verdicts) for verdicts in lacks.values()), key=lambda lack: -len(lack.checks))
+
+
+def _lack(verdicts: list[tuple[str, NotJudged]]) -> Lack:
+    reasons: dict[str, list[NotJudged]] = defaultdict(list)
+    for _, verdict in verdicts:
+        reasons[verdict.reason].append(verdict)
+    patterns = {reason: _pattern(reason, _names(one.subject or "" for one in of)) for reason, of in reasons.items()}
+    alike = Counter(patterns.values())
+    by_pattern = Counter(patterns[verdict.reason] for _, verdict in verdicts)
+    reason = max(reasons, key=lambda one: (by_pattern[patterns[one]], len(reasons[one])))
+    return Lack(
+        missing=verdicts[0][1].missing,
+        reason=reason,
+        how=reasons[reason][0].how,
+        checks=tuple(dict.fromkeys(check for check, _ in verdicts)),
+        alike=alike[patterns[reason]] - 1,
+    )
 
 
 def groups_of(judged: Iterable[Judged], *, names: int = FEW) -> Iterator[Group]:
@@ -77,6 +118,11 @@ def _group(reasons: list[Reason], names: int) -> Group:
     more = f" and {len(subjects) - names:,} more" if len(subjects) > names else ""
     named = f"{', '.join(subjects[:names])}{more}"
     return Group(f"{', '.join(first.checks)}: {len(subjects):,} subjects ({named}), the first: {first.text}", first.how)
+
+
+def _names(subjects: Iterable[str]) -> set[str]:
+    """Return the words of subjects that are names."""
+    return {word for subject in subjects for word in subject.split()} - {"->", "at", "of"}
 
 
 def _pattern(text: str, names: Iterable[str]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
@@ -27,6 +29,8 @@ LONGEST = 2000
 
 WIDEST = 120
 PIPED = 100
+"""Columns of a report that no terminal shows, unless COLUMNS is set."""
+CUT = "…"
 
 
 @dataclass(slots=True)
@@ -54,14 +58,17 @@ class Page:
         """Print parts with a label in the margin and dots between; no part is broken that fits on a line."""
         self.listed(label, packed(parts, self.room), style, text_style)
 
-    def labelled(self, label: str, text: str, style: str, text_style: str = "") -> None:
-        """Print a text with its label in the margin; a label that does not fit there gets its own line."""
+    def labelled(self, label: str, text: str, style: str, text_style: str = "", *, most: int | None = None) -> None:
+        """Print a text with its label in the margin; a label that does not fit there gets its own line.
+
+        A text of more than `most` lines is cut.
+        """
         shown = neutral(label)
         margin = Text().append(shown, style)
         if len(shown) >= MARGIN:
             self._print(margin, 0)
             margin = Text()
-        first, *rest = self._wrapped(text, text_style, self.room)
+        first, *rest = self._cut(self._wrapped(text, text_style, self.room), most, self.room)
         margin.append(" " * (MARGIN - len(margin)))
         self._print(margin.append_text(first), 0)
         for one in rest:
@@ -77,13 +84,25 @@ class Page:
         for one in self._wrapped(text, style, self.room - deeper):
             self._print(one, MARGIN + deeper)
 
-    def numbered(self, number: int, parts: Iterable[str], style: str = "") -> None:
-        """Print parts behind the margin with their number in front; no part is broken that fits on a line."""
-        room = self.room - 3
-        lines = (line for part in packed(parts, room) for line in self._wrapped(part, style, room))
-        self._print(Text(f"{number}  ", style=style).append_text(next(lines)), MARGIN)
+    def numbered(
+        self, number: int, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
+    ) -> None:
+        """Print parts behind the margin with their number in front; no part is broken that fits on a line.
+
+        Parts of more than `most` lines are cut.
+        """
+        lines = iter(self.numbered_lines(parts, style, digits=digits, most=most))
+        self._print(Text(f"{number:>{digits}}  ", style=style).append_text(next(lines)), MARGIN)
         for one in lines:
-            self._print(one, MARGIN + 3)
+            self._print(one, MARGIN + digits + 2)
+
+    def numbered_lines(
+        self, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
+    ) -> list[Text]:
+        """Return the lines that parts with a number in front have."""
+        room = self.room - digits - 2
+        lines = (line for part in packed(parts, room) for line in self._wrapped(part, style, room))
+        return self._cut(lines, most, room)
 
     def row(self, text: str) -> None:
         """Print a row of a picture behind the margin; it is never wrapped."""
@@ -93,6 +112,14 @@ class Page:
         """Print commands at the left edge, never wrapped: a blank in front of an LDIF line would fold it (RFC 2849)."""
         for line in neutral(text, lines=True, longest=1 << 20).splitlines():
             self._print(Text(line), 0)
+
+    def _cut(self, lines: Iterator[Text], most: int | None, width: int) -> list[Text]:
+        """Return at most so many lines; the last one ends in `…` if more follow."""
+        shown = list(islice(lines, most))
+        if next(lines, None) is not None:
+            shown[-1].truncate(width - len(CUT))
+            shown[-1].append(CUT)
+        return shown
 
     def _wrapped(self, text: str, style: str, width: int) -> Iterator[Text]:
         for line in Text(neutral(text, longest=LONGEST), style=style).wrap(self.console, width) or [Text()]:
@@ -129,5 +156,11 @@ def page_for(stream: TextIO, color: Color = Color.AUTO) -> Page:
     if color is Color.AUTO and stream is not sys.stdout:
         color = Color.NEVER
     console = _Console(file=stream, highlight=False, markup=False, emoji=False, **console_settings(color))
-    console.width = min(console.width, WIDEST) if stream.isatty() else PIPED
+    console.width = min(console.width if stream.isatty() else _columns(), WIDEST)
     return Page(console)
+
+
+def _columns() -> int:
+    """Return the columns of a report that no terminal shows: those of the variable COLUMNS, or 100."""
+    asked = os.environ.get("COLUMNS", "")
+    return max(int(asked), MARGIN + NARROWEST) if asked.isdecimal() and len(asked) < 5 else PIPED

@@ -156,8 +156,11 @@ class TestTheRest:
         assert re.search(r"^clear +well$", text, re.MULTILINE)
 
     def test_what_could_not_be_judged_says_why_once_and_how_to_change_that(self) -> None:
-        text = told(*(diagnoses.check(name, diagnoses.not_judged()) for name in ("one", "two")))
-        assert re.search(r"^not judged  one, two: no access log\n +how: add the access log$", text, re.MULTILINE)
+        checks = [diagnoses.check(name, diagnoses.not_judged()) for name in ("one", "two")]
+        brief = r"^not judged  2 checks \(-v names them\)\n +2  no access log · add the access log$"
+        assert re.search(brief, told(*checks), re.MULTILINE)
+        full = r"^not judged  one, two: no access log\n +how: add the access log$"
+        assert re.search(full, told(*checks, verbose=True), re.MULTILINE)
 
     def test_a_check_clear_of_some_only_says_of_how_many(self) -> None:
         some = diagnoses.check("some", diagnoses.clear("a"), diagnoses.clear("b"), diagnoses.not_judged())
