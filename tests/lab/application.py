@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OPEN, UNBOUND, ABORTED = "open", "unbound", "aborted"  # by itself
 UNANSWERED, RESET, ENDED = "unanswered", "reset", "ended"  # found dead when used, and closed then
 REFUSED = "refused"  # no connection, or no bind
-BUSY = 30.0  # seconds that an answer may take on a busy machine, once its request has arrived
+BUSY = 30.0  # seconds that an answer may take on a busy machine, once its request has arrived; without `patience`
 UNACKED = 24  # where struct tcp_info of linux/tcp.h has tcpi_unacked, 4 bytes
 
 
@@ -75,7 +75,8 @@ class Application:
     def __init__(self, settings: dict[str, str]) -> None:
         self.address, self.port = settings.pop("address"), int(settings.pop("port", "389"))
         self.name, self.password = settings.pop("name", ""), settings.pop("password", "")
-        self.patience = float(settings.pop("patience", "0.5"))
+        patience = settings.pop("patience", "")
+        self.patience, self.busy = float(patience or "0.5"), float(patience or BUSY)
         self.opening = float(settings.pop("opening", "10"))
         self.keepalive = settings.pop("keepalive", "")
         self.sockets: list[Socket] = []
@@ -128,7 +129,7 @@ class Application:
                 one.connection.send(rootdse_search())
         self.await_results(waiting, self.patience)
         arrived = {key: waiting.pop(key) for key in list(waiting) if is_acknowledged(key)}
-        self.await_results(arrived, max(self.patience, BUSY))
+        self.await_results(arrived, self.busy)
         for one in (*waiting.values(), *arrived.values()):
             one.end(UNANSWERED)
 

@@ -24,7 +24,9 @@ COUNT = 6
 TIMEOUT = 5
 KEEPALIVE = 2
 MARGIN = 1.0
-"""Seconds for a test on a busy machine; the time of a keepalive timer is no more exact than its tick."""
+"""Seconds by which the time of a keepalive timer, no more exact than its tick, may be early."""
+LATE = 5.0
+"""Seconds by which a busy machine may see late that a connection has gone."""
 
 LDAP = address_of("ldap")
 VERSIONS = {Family.OPENLDAP: (2, 5, 13), Family.DS389: (2, 3, 1)}
@@ -70,7 +72,7 @@ def test_slapd_closes_ghosts_between_the_two_times_of_its_enforcement(laboratory
     went = lifetimes(server, active, seconds=20).values()
     assert len(went) == COUNT
     assert enforcement.earliest(TIMEOUT) <= min(went)
-    assert max(went) <= enforcement.latest(TIMEOUT) + MARGIN
+    assert max(went) <= enforcement.latest(TIMEOUT) + LATE
 
 
 def test_389_closes_ghosts_at_the_first_activity_after_the_timeout(laboratory, topology, ghosts, start) -> None:
@@ -84,7 +86,7 @@ def test_389_closes_ghosts_at_the_first_activity_after_the_timeout(laboratory, t
 
     assert not lifetimes(server, active, seconds=TIMEOUT + 3)
     start(topology.app2, "pool", count=1, every=0.5, name="foo")
-    assert set(lifetimes(server, active, seconds=MARGIN + 1)) == set(active)
+    assert set(lifetimes(server, active, seconds=MARGIN + LATE)) == set(active)
 
 
 def test_389_closes_ghosts_as_soon_as_it_may_while_others_are_active(laboratory, topology, ghosts, start) -> None:
@@ -98,7 +100,7 @@ def test_389_closes_ghosts_as_soon_as_it_may_while_others_are_active(laboratory,
     went = lifetimes(server, active, seconds=20).values()
     assert len(went) == COUNT
     assert enforcement.earliest(TIMEOUT) <= min(went)
-    assert max(went) <= TIMEOUT + MARGIN
+    assert max(went) <= TIMEOUT + LATE
 
 
 @pytest.mark.parametrize("family", [Family.OPENLDAP, Family.DS389])
@@ -115,4 +117,4 @@ def test_keepalive_closes_ghosts_after_its_probes(laboratory, topology, ghosts, 
     went = lifetimes(server, active, seconds=promised + 10).values()
     assert len(went) == COUNT
     assert promised - MARGIN <= min(went)
-    assert max(went) <= promised + MARGIN
+    assert max(went) <= promised + LATE

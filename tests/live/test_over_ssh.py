@@ -58,7 +58,7 @@ def test_a_host_tells_of_itself_and_of_its_directory(laboratory, topology, asked
         took = time.monotonic() - started
         again, _ = sorted_out(ldap.snapshot())
     assert gaps == []
-    assert took < 5
+    assert took < 9, "no time limit of 10 s has passed"
     assert {
         "host.txt",
         "sockets-1.txt",
@@ -149,7 +149,7 @@ def test_refused_closed_and_silent_hosts_are_gaps_with_their_reasons(laboratory,
         with asked(name, timeout_seconds=4) as there:
             (gap,) = there.collect()
         reasons[name] = gap.reason
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < 4 + 20
     assert reasons["ldap"].startswith("connection refused (")
     assert reasons["app1"].startswith("permission denied (")
     assert reasons["app2"].startswith(("no answer", "it closed the connection"))

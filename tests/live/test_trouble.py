@@ -14,9 +14,9 @@ from lab.host import wait_for
 from lab.topology import Topology
 
 BOX_SECONDS = 2
-TIMEOUT = 3
+TIMEOUT = 6
 APART = 0.3
-SPARE = 6.0
+SPARE = 20.0
 """Seconds for starting Python, reading and judging on a busy machine."""
 SLOWER = 2
 """A run may take this multiple of one just before or after it, on a machine that others use, too."""
