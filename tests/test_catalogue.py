@@ -37,7 +37,7 @@ def contract() -> dict[str, set[str]]:
         names, told = (re.sub(r"\[[^]]*\]|\([^)]*\)", "", cell) for cell in cells)
         own = {found[1] for item in told.split(",") if (found := re.search(r"`(\w+)`", item))}
         if told.strip().startswith("same, with"):
-            own |= {key for key in keys["ghost-connections"] if not key.startswith("ghost")}
+            own |= {key for key in keys["ghost-connections"] if not key.startswith(("ghost", "idle_ages"))}
         keys |= dict.fromkeys(re.findall(r"`([\w-]+)`", names), own)
     return keys
 
