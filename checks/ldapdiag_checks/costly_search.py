@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, is_unindexed
+from ldapdiag.analysis.log.costly_searches import LEAST_SHARE, SLOW, costly_searches, is_slow
+from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.analysis.log.without_result import without_result
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
@@ -19,11 +21,11 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.wording import are, counted
 
-LEAST_SHARE = 0.01
-ONCE, HOPELESS = SECOND, 30 * SECOND
-SLOW, CHEAP = SECOND // 10, SECOND // 200
+HOPELESS = 30 * SECOND
 TOGETHER, TOGETHER_SHARE = 10 * SECOND, 0.1
 """The time of slow searches of many kinds that matters, and its share of all search time."""
+NAMED = 3
+"""Bases named of searches below several."""
 MOST = 10
 """Findings, and clients and accounts named in each."""
 
@@ -39,13 +41,14 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     The searches in the access log, by filter shape, base and scope, with the time of each (etime, including the
     wait for a worker). A search counts if it takes 1 % of all search time or more, and is slow (100 ms on average,
     or 1 s once), or the server notes it as unindexed (389-ds: A or U; OpenDJ and PingDirectory: unindexed) and it
-    takes 5 ms or more.
+    takes 5 ms or more. A filter below many bases (each tenant's) counts with all of them, if those that do not count by
+    themselves do so together: one finding, with the most expensive bases.
 
     Excluded: searches of one entry (scope base), later pages of a paged search, and filters whose only fault is an
     attribute that the schema does not have (389-ds: F). Active Directory logs only expensive searches (event 1644),
     so a share is a share of those.
 
-    Not judged: slow searches of many kinds, each below 1 %, that take 10 s and a tenth of the time together; and
+    Not judged: slow searches of many filters, each below 1 %, that take 10 s and a tenth of the time together; and
     searches without a result (3 or more, and a tenth of their kind), whose time is not in the log.
 
     ## Severity
@@ -74,7 +77,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
         how = "an access log of a busy hour; of slapd, at loglevel stats"
         yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
         return
-    costly = [(search, search.slowest) for search in searches if search.slowest and is_costly(search, search.slowest)]
+    costly = costly_searches(workload)
     for search, worst in costly[:MOST]:
         yield _finding(server, traffic, search, worst, plan)
     yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
@@ -93,8 +96,8 @@ def _of_other_searches(
             reason=f"{counted(more, 'more kind')} of search {are(more)} costly and not reported one by one",
             how=how,
         )
-    reported = set(map(id, costly))
-    others = [search for search in searches if id(search) not in reported]
+    reported = {_whose(search) for search in costly}
+    others = [one for one in searches if one.scope == "base" or reported.isdisjoint({_whose(one), (one.shape, None)})]
     slow = [search for search in others if search.slowest and is_slow(search, search.slowest)]
     if nameless := [search for search in slow if search.unidentified]:
         reason = f"{_took(nameless)}, with unknown filters: requests before the log, or too many distinct filters"
@@ -133,17 +136,9 @@ def _took(searches: list[SearchGroup]) -> str:
     return f"{count} took {_seconds(sum(each.etime for each in searches))}"
 
 
-def is_costly(search: SearchGroup, worst: SlowestOperation) -> bool:
-    """Return whether a search is a finding, by the numbers of the manual page."""
-    return search.scope != "base" and not search.unidentified and is_slow(search, worst)
-
-
-def is_slow(search: SearchGroup, worst: SlowestOperation) -> bool:
-    """Return whether a search takes enough time, whatever its filter is."""
-    if search.share < LEAST_SHARE:
-        return False
-    blamed = search.unindexed > 0 and any(is_unindexed(notes) and "F" not in notes.split(",") for notes in search.notes)
-    return search.mean >= SLOW or worst.etime >= ONCE or (blamed and search.mean >= CHEAP)
+def _whose(search: SearchGroup) -> tuple[str, str | None]:
+    """Return a key of the searches; None for the base of those below several."""
+    return search.shape, None if search.bases > 1 else f"{search.base} {search.scope}"
 
 
 def severity_of(search: SearchGroup, worst: SlowestOperation) -> Severity:
@@ -160,10 +155,11 @@ def attributes_of(shape: str) -> list[str]:
 def _finding(
     server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestOperation, plan: IndexPlan | None
 ) -> Finding:
-    place = f"{search.base or 'the root'} ({search.scope})"
+    place = search.place
+    where = f"several bases ({search.scope})" if search.bases > 1 else place
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
-        subject=f"{search.shape} below {place} at {server.name}",
+        subject=f"{search.shape} below {where} at {server.name}",
         severity=severity_of(search, worst),
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
@@ -172,7 +168,8 @@ def _finding(
         observed={
             "server": server.name,
             "shape": search.shape,
-            "base": search.base,
+            "base": None if search.bases > 1 else search.base,
+            "bases": search.bases,
             "scope": search.scope,
             "searches": search.count,
             "etime_seconds": round(search.etime / SECOND, 9),
@@ -199,6 +196,8 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
     names = attributes_of(search.shape)
     if names:
         yield f"Attributes in the filter: {', '.join(names)}."
+    if search.bases > 1:
+        yield f"Most below {', '.join(_bases(search, traffic.workload))}."
     yield from trend_sentences(search.trend)
     at = moment(worst.time, MILLISECOND)
     yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
@@ -213,6 +212,15 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
         yield "Only expensive searches are logged there: the time of all others is unknown."
     for asker in search.requesters[:3]:
         yield _asked(asker)
+
+
+def _bases(search: SearchGroup, workload: Workload) -> Iterator[str]:
+    """Yield the most expensive bases of searches below several."""
+    rows = [one for one in workload.searches if one.shape == search.shape and one.scope != "base"]
+    for one in rows[:NAMED]:
+        yield f"{one.base or 'the root'} ({_seconds(one.etime)})"
+    if len(rows) > NAMED:
+        yield f"{len(rows) - NAMED:,} more"
 
 
 def _sorted(search: SearchGroup) -> Iterator[str]:
@@ -232,9 +240,13 @@ def _sorted(search: SearchGroup) -> Iterator[str]:
 def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> list[str]:
     """Return which index would help, where the index configuration is known."""
     rows = plan.indexes if plan is not None and plan.configured else ()
-    needed = [row for row in rows if any(one.group is search for one in row.resolved)]
+    needed = [row for row in rows if any(_is_among(one.group, search) for one in row.resolved)]
     wanted = " and ".join(f"{row.attribute} {','.join(row.types)}" for row in needed)
     return [f"An index would help: {wanted} (see missing-index)."] if wanted else []
+
+
+def _is_among(group: SearchGroup, search: SearchGroup) -> bool:
+    return group is search or (search.bases > 1 and group.shape == search.shape)
 
 
 def _only_expensive(traffic: Traffic) -> bool:

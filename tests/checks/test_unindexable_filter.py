@@ -55,3 +55,13 @@ def test_is_certain_only_where_the_servers_code_excludes_an_index(rule: str, con
     (found,) = audit.found("unindexable-filter").values()
     assert found.confidence is confidence
     assert ("Not certain" in found.detail) is (confidence is Confidence.LIKELY)
+
+
+def test_the_time_below_all_bases_counts() -> None:
+    """Each base takes less than 0.1 s, all together 10 s."""
+    audit = Audit()
+    for tenant in range(200):
+        audit.asks("(!(uid=joe))", UNINDEXED, times=1, took=0.05, base=b"ou=t%d,dc=example,dc=com" % tenant)
+    (found,) = audit.found("unindexable-filter").values()
+    assert found.severity is Severity.MEDIUM
+    assert found.observed["searches"] == 200

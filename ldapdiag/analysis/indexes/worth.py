@@ -86,22 +86,29 @@ def worth_an_index(searches: Sequence[SearchCoverage], seconds: float) -> list[S
 
 def _marked(searches: Sequence[SearchCoverage], limits: Limits) -> list[SearchCoverage]:
     saved: dict[frozenset[ProposedIndex], int] = defaultdict(int)
+    unhelped: dict[str, int] = defaultdict(int)
     for search in searches:
         for indexes in search.sufficient_sets:
             saved[indexes] += search.saved(indexes)
+        if search.is_scan and not search.sufficient_sets:
+            unhelped[search.group.shape] += search.etime
     return [
-        replace(search, worth_an_index=search.refused > 0 or _is_worth(search, saved, limits)) for search in searches
+        replace(search, worth_an_index=search.refused > 0 or _is_worth(search, saved, unhelped, limits))
+        for search in searches
     ]
 
 
-def _is_worth(search: SearchCoverage, saved: dict[frozenset[ProposedIndex], int], limits: Limits) -> bool:
+def _is_worth(
+    search: SearchCoverage, saved: dict[frozenset[ProposedIndex], int], unhelped: dict[str, int], limits: Limits
+) -> bool:
     """Return whether a search is slow, and it alone or all that one of its sets helps take enough time.
 
-    One that no index helps counts by the time it takes.
+    Those that no index helps count by the time that all scans of their filter take, below any base.
     """
     slowest = search.group.slowest
     once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count >= search.group.answered
     if search.count == 0 or not (once or search.mean >= limits.mean):
         return False
-    best = max((saved[indexes] for indexes in search.sufficient_sets), default=search.etime)
+    alone = max(search.etime, unhelped[search.group.shape]) if search.is_scan else search.etime
+    best = max((saved[indexes] for indexes in search.sufficient_sets), default=alone)
     return best >= limits.in_all

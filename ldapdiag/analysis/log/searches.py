@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from ldapdiag.evidence.log.counting import REFUSED, UNSEEN_SEARCH
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.tables import OTHER
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.time_axis import TimeAxis
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 SCOPES = {0: "base", 1: "one", 2: "sub", 3: "subordinate"}
 """As `ldapsearch -s` has them, but for the last one's whole name (RFC 4511, 4.5.1.2, and its draft for the fourth)."""
 
+ANY_SCOPE = -2
+"""In the key of the searches below all bases."""
 LATER_PAGE, FIRST_PAGE = "U,P", "P,A"
 """389-ds notes both on one unindexed paged search: the first page so, every later one so."""
 
@@ -67,11 +70,17 @@ class SlowestOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchGroup:
-    """The searches of one filter shape, base and scope. Times in nanoseconds."""
+    """The searches of one filter shape, base and scope; or of one filter shape below all its bases.
+
+    Times in nanoseconds.
+    """
 
     shape: str
     base: str
+    """Empty also if there are several."""
     scope: str
+    """Several are joined by a comma."""
+    bases: int = 1
     count: int
     """Requests, pages included."""
     answered: int
@@ -129,6 +138,12 @@ class SearchGroup:
         """The average time in nanoseconds."""
         return self.etime // self.answered if self.answered else 0
 
+    @property
+    def place(self) -> str:
+        """Return base and scope in words."""
+        base = counted(self.bases, "base") if self.bases > 1 else self.base or "the root"
+        return f"{base} ({self.scope})"
+
 
 def is_unindexed(notes: str) -> bool:
     """Return whether a result's notes mean unindexed, fully or in part (389-ds A, U; OpenDJ and Ping unindexed)."""
@@ -137,11 +152,35 @@ def is_unindexed(notes: str) -> bool:
 
 def search_groups(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
     """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings."""
+    return _ranked_groups(segment, accounts, axis, lambda key: key)
+
+
+def filter_totals(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
+    """Return the searches of each filter shape below all its bases, where there are several, with any scope but base.
+
+    As search_groups; without what a full table counts with all others.
+    """
+    groups = _ranked_groups(segment, accounts, axis, _below_any_base)
+    return tuple(group for group in groups if group.bases > 1)
+
+
+def _below_any_base(key: ShapeKey) -> ShapeKey:
+    shape, _, scope = key
+    return (shape, b"", ANY_SCOPE) if scope in SCOPES and SCOPES[scope] != "base" else key
+
+
+def _ranked_groups(
+    segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None, grouped: Callable[[ShapeKey], ShapeKey]
+) -> tuple[SearchGroup, ...]:
+    """Return the searches whose `grouped` keys are equal, as one group each."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     rows: dict[ShapeKey, ShapeRow] = {}
+    members: dict[ShapeKey, set[ShapeKey]] = {}
     for (shape, base, scope), row in segment.shapes.items():
-        key = (shapes.add(shape, row.requests), bases.add(base, row.requests), scope)
+        member = (shapes.add(shape, row.requests), bases.add(base, row.requests), scope)
+        key = grouped(member)
         rows.setdefault(key, ShapeRow(key)).merge_searches(row, segment.noted)
+        members.setdefault(key, set()).add(member)
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (kind, shape, client, account, err), counts in segment.attribution.items():
         if kind != SEARCH:
@@ -153,7 +192,7 @@ def search_groups(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | N
     total = sum(row.etime for row in rows.values())
     trends = None if axis is None else Trends(axis, rows.values(), whole=not segment.shapes.full)
     groups = (
-        _search_group(row, segment, total, trends, _names(key, shapes, bases), requesters.get(key[0], {}))
+        _search_group(row, segment, total, trends, _place(members[key], shapes, bases), requesters.get(key[0], {}))
         for key, row in rows.items()
     )
     return tuple(sorted(groups, key=lambda group: (-group.etime, -group.count, group.shape, group.base, group.scope)))
@@ -199,19 +238,28 @@ def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tupl
     return text(shapes.commonest(shape)), text(bases.commonest(base)), SCOPES.get(scope, UNKNOWN_NAME)
 
 
+def _place(members: set[ShapeKey], shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str, int]:
+    """Return shape, base, scope and number of bases of the searches that are one group."""
+    names = sorted(_names(member, shapes, bases) for member in members)
+    distinct = sorted({base for _, base, _ in names})
+    scopes = ", ".join(sorted({scope for _, _, scope in names}))
+    return names[0][0], distinct[0] if len(distinct) == 1 else "", scopes, len(distinct)
+
+
 def _search_group(
     row: ShapeRow,
     segment: Segment,
     total: int,
     trends: Trends | None,
-    names: tuple[str, str, str],
+    place: tuple[str, str, str, int],
     requesters: Mapping[tuple[str, str], list[int]],
 ) -> SearchGroup:
-    shape, base, scope = names
+    shape, base, scope, bases = place
     return SearchGroup(
         shape=shape,
         base=base,
         scope=scope,
+        bases=bases,
         count=row.requests,
         answered=row.answered,
         abandoned=row.abandoned,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.failed_binds import FailedBinds, failed_binds, unlisted_failures
 from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, operation_groups
 from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
-from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, search_groups, unindexed_notices
+from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, filter_totals, search_groups, unindexed_notices
 from ldapdiag.analysis.log.security import Security, security_of
 from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, ranked_by_text, text
 from ldapdiag.analysis.log.time_axis import TimeAxis, time_axis
@@ -106,6 +106,11 @@ class Workload:
     def searches(self) -> tuple[SearchGroup, ...]:
         """Searches by filter shape, base and scope; the most expensive first."""
         return search_groups(self.segment, self._accounts, self.time_axis)
+
+    @cached_property
+    def filter_totals(self) -> tuple[SearchGroup, ...]:
+        """Searches by filter shape alone, where a shape has several bases; the most expensive first."""
+        return filter_totals(self.segment, self._accounts, self.time_axis)
 
     @cached_property
     def time_axis(self) -> TimeAxis | None:

@@ -206,6 +206,10 @@ def _searches(work: Workload, sort: Sort) -> dict[str, Any]:
         "etime_seconds": seconds(work.search_etime),
         "noted": work.notes,
         "shapes": [_shape(one, work.segment.resolution) for one in in_order(work.searches, sort)],
+        "filters": [
+            _shape(one, work.segment.resolution) | {"base": None, "bases": one.bases}
+            for one in in_order(work.filter_totals, sort)
+        ],
     }
 
 

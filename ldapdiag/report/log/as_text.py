@@ -164,7 +164,8 @@ class LogScreen:
             top = self.top if self.by is By.SHAPE else FEW
             too_many = work.segment.attribution.full
             searches = in_order(work.searches, self.sort)
-            print_searches(self.page, searches, top, self.names, self.sort, too_many=too_many)
+            totals = work.filter_totals
+            print_searches(self.page, searches, totals, top, self.names, self.sort, too_many=too_many)
 
     def operations(self) -> None:
         """Print the operations by kind, and their results."""

@@ -25,15 +25,24 @@ if TYPE_CHECKING:
     from ldapdiag.report.page import Page
 
 MOST_CLOSES = 3
+LEAST_SHARE = 0.01
+MOST_TOTALS = 3
 WIDEST_NOTES = 9
 
 
 def print_searches(
-    page: Page, searches: Sequence[SearchGroup], top: int, names: AccountNames, sort: Sort, *, too_many: bool
+    page: Page,
+    searches: Sequence[SearchGroup],
+    totals: Sequence[SearchGroup],
+    top: int,
+    names: AccountNames,
+    sort: Sort,
+    *,
+    too_many: bool,
 ) -> None:
     """Print searches: a row of numbers each, and below it scope, base, account and client.
 
-    `too_many`: not all clients and accounts are listed.
+    `totals`: the searches of each filter below all its bases; `too_many`: not all clients and accounts are listed.
     """
     shown = searches[:top]
     often = Counter(one.shape for one in searches)
@@ -63,10 +72,23 @@ def print_searches(
         ]
         for line in packed(parts, page.room - table.deeper):
             page.indented(line, "dim", deeper=table.deeper)
+    _print_totals(page, totals, searches)
     rest = searches[top:]
     if rest:
         kinds = f"{counted(len(rest), 'more kind')} of search"
         page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in total")
+
+
+def _print_totals(page: Page, totals: Sequence[SearchGroup], searches: Sequence[SearchGroup]) -> None:
+    """Print filters that take much of the time below many bases, and no more than half of it below any one of them."""
+    most: Counter[str] = Counter()
+    for one in searches:
+        if one.scope != "base":
+            most[one.shape] = max(most[one.shape], one.etime)
+    spread = [one for one in totals if one.share >= LEAST_SHARE and 2 * most[one.shape] < one.etime]
+    for one in spread[:MOST_TOTALS]:
+        what = f"{counted(one.count, 'search')}, {duration(one.etime)}, {percent(one.share)}"
+        page.indented(f"{one.shape} below {counted(one.bases, 'base')} together: {what}")
 
 
 def _slowness(shown: Sequence[SearchGroup], sort: Sort) -> tuple[str, list[str]]:

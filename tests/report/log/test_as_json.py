@@ -140,3 +140,19 @@ def test_there_is_no_worst_where_nothing_was_answered():
     talk.scan.search(1, 1, talk.now, PEOPLE, 2, b"(uid=a)")
     (shape,) = report(talk)["searches"]["shapes"]
     assert (shape["count"], shape["answered"], shape["worst"]) == (1, 0, None)
+
+
+def test_the_total_of_a_filter_is_the_sum_of_its_bases():
+    talk = Conversations()
+    talk.open(1, b"10.0.0.1", b"cn=app")
+    for tenant in range(30):
+        talk.search(1, b"(description=x)", SECOND * tenant, base=b"ou=t%d,dc=example" % tenant)
+    talk.search(1, b"(uid=x)", SECOND)
+    searches = report(talk)["searches"]
+    (total,) = searches["filters"]
+    rows = [one for one in searches["shapes"] if one["shape"] == "(description=?)"]
+    assert (total["shape"], total["base"], total["bases"], len(rows)) == ("(description=?)", None, 30, 30)
+    for key in ("count", "answered", "etime_seconds"):
+        assert total[key] == sum(one[key] for one in rows)
+    assert total["worst"] == max((one["worst"] for one in rows), key=lambda worst: worst["etime_seconds"])
+    assert total["askers"] == rows[0]["askers"]

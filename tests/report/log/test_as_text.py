@@ -287,3 +287,22 @@ def test_nothing_a_client_sends_reaches_the_terminal_as_it_is(sent, width, by):
     lines = shown(read_log(talk.segment()), width=width, by=by)
     assert not any(character in line for line in lines for character in "\x1b\x07\u202e\r")
     assert [line for line in lines if cell_len(line) > width] == []
+
+
+class TestTheTotalOfAFilter:
+    def tenants(self, many=40, took=SECOND):
+        talk = Conversations()
+        talk.open(1, b"10.0.0.1", b"cn=app")
+        for tenant in range(many):
+            talk.search(1, b"(description=x)", took, b"A", base=b"ou=\x1b[31mt%d,dc=example" % tenant)
+        talk.search(1, b"(uid=x)", SECOND)
+        return read_log(talk.segment())
+
+    def test_is_below_the_rows_where_no_base_has_most_of_the_time(self):
+        said = text(self.tenants())
+        assert "(description=?) below 40 bases together: 40 searches, 40.0 s, 98 %" in said
+        assert "\x1b" not in said
+
+    def test_is_not_printed_where_one_row_has_most_of_it(self):
+        assert "together" not in text(self.tenants(1))
+        assert "together" not in text(story())
