@@ -37,5 +37,8 @@ def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]
     known = {one.id: one for one in checks}
     for wanted in ids:
         if wanted not in known:
-            raise UsageError(f"unknown check {wanted!r}; 'ldapdiag checks' lists the {len(known)} checks")
+            from ldapdiag.spelling import did_you_mean  # noqa: PLC0415  import late: only a misspelt ID needs it
+
+            listed = f"'ldapdiag checks' lists the {len(known)} checks"
+            raise UsageError(f"unknown check {wanted!r}; {listed}.{did_you_mean(wanted, known)}".removesuffix("."))
     return tuple(one for one in checks if not ids or one.id in ids)

@@ -10,13 +10,19 @@ from ldapdiag import __version__
 from ldapdiag.cli.checks import checks
 from ldapdiag.cli.client_settings import client_settings
 from ldapdiag.cli.collect import collect
+from ldapdiag.cli.commands import CommandGroup, SingleCommand
 from ldapdiag.cli.diagnose import diagnose
 from ldapdiag.cli.history import history
 from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
 
+WIDEST_HELP = 120
+"""Columns of --help on a wide terminal; longer lines are hard to read."""
+
 app = typer.Typer(
     name="ldapdiag",
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": WIDEST_HELP},
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -34,16 +40,16 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  typer passes the value of t
 def options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Diagnose the connections and the indexes of LDAP servers: ghost connections, timeouts, missing indexes."""
 
 
-app.command()(diagnose)
-app.command()(indexes)
-app.command()(log)
-app.command()(history)
-app.command()(collect)
-app.command()(checks)
-app.command()(client_settings)
+app.command(cls=SingleCommand)(diagnose)
+app.command(cls=SingleCommand)(indexes)
+app.command(cls=SingleCommand)(log)
+app.command(cls=SingleCommand)(history)
+app.command(cls=SingleCommand)(collect)
+app.command(cls=SingleCommand)(checks)
+app.command(cls=SingleCommand)(client_settings)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 
+from ldapdiag.cli.output import print_error
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,11 +62,11 @@ def bind_options(  # noqa: PLR0913  one parameter per option
 def _password(dn: str, file: Path | None) -> tuple[str, bool]:
     """Return the password, and whether it is all that a file contains."""
     if file is None:
-        prompt = f"Password for {dn}"
-        return str(typer.prompt(prompt, hide_input=True, err=True, default="", show_default=False)), False
+        return _prompted(dn), False
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_PASSWORD_BYTES + 1)
+            mode = os.fstat(stream.fileno()).st_mode
         text = content.decode()
     except OSError as error:
         raise UsageError(
@@ -74,5 +78,27 @@ def _password(dn: str, file: Path | None) -> tuple[str, bool]:
         raise UsageError(
             f"cannot read the password from {file}: longer than {MAX_PASSWORD_BYTES:,} bytes; check the name after -y"
         )
+    if stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+        who = "all users" if mode & stat.S_IROTH else "its group"
+        print_error(f"warning: {file} can be read by {who} (mode {stat.S_IMODE(mode):04o}); run chmod 600 {file}")
     password = text.removesuffix("\n").removesuffix("\r")
     return password, password == text
+
+
+def _prompted(dn: str) -> str:
+    """Return the password that the operator enters on the terminal. Raises UsageError without one."""
+    if not _has_terminal():
+        raise UsageError("-W: cannot prompt for the password: no terminal; use -y FILE")
+    try:
+        return str(typer.prompt(f"Password for {dn}", hide_input=True, err=True, default="", show_default=False))
+    except typer.Abort as error:
+        raise UsageError("-W: no password was entered; enter one, or use -y FILE") from error
+
+
+def _has_terminal() -> bool:
+    """Return whether getpass can turn off the echo: on the controlling terminal, or on standard input."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin is not None and sys.stdin.isatty()
+    return True

@@ -85,11 +85,14 @@ def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output:
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
+    from ldapdiag.sources.suggested_targets import suggested_targets  # noqa: PLC0415
     from ldapdiag.sources.targets import SshTarget, split_targets  # noqa: PLC0415
 
     targets, paths = split_targets(arguments)
     if paths:
-        raise UsageError(f"{paths[0]}: collect accepts only live targets; give files to diagnose")
+        meant = [] if Path(paths[0]).exists() else suggested_targets(paths[0])
+        how = f"name one, as in {' or '.join(meant)}" if meant else "give files to diagnose"
+        raise UsageError(f"{paths[0]}: collect accepts only live targets; {how}")
     if files := [target.label for target in targets if isinstance(target, SshTarget) and target.path]:
         raise UsageError(f"{files[0]}: collect accepts hosts, not single files; copy the file with scp")
     archive.ready(output, with_key=anonymised)

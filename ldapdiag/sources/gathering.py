@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from dataclasses import dataclass, field, replace
 from threading import Event
@@ -17,6 +18,7 @@ from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
 from ldapdiag.sources.recognition.row_limit import RunTables
+from ldapdiag.sources.suggested_targets import suggested_targets
 from ldapdiag.sources.targets import LdapTarget, split_targets
 
 if TYPE_CHECKING:
@@ -165,7 +167,7 @@ def gather(
         named = Named(path)
         basket.named.append(named)
         for found in find(path):
-            basket.sort(found, named)
+            basket.sort(_with_suggestion(found, path), named)
 
     def others() -> None:
         basket.take_waiting()
@@ -183,6 +185,13 @@ def gather(
         passed_over=tuple(basket.passed_over),
         ldap_ports=frozenset(ldap_ports) | named_ports(targets),
     )
+
+
+def _with_suggestion(found: Found, path: str) -> Found:
+    """Return a result of a walk; the gap of a path that does not exist names the targets that may be meant."""
+    if not isinstance(found, Gap) or os.path.lexists(path) or not (targets := suggested_targets(path)):
+        return found
+    return replace(found, how=f"check the spelling; if a target is meant: {' or '.join(targets)}")
 
 
 def named_ports(targets: Iterable[Target]) -> frozenset[int]:

@@ -1,0 +1,60 @@
+"""The command on a terminal of its own, as a person runs it: size, keys typed, the screen with both streams on it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import LDAPDIAG, LOGIN, PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_terminal(
+    *arguments: str | Path,
+    command: Sequence[str] = LDAPDIAG,
+    columns: int = 80,
+    lines: int = 24,
+    prompt: str = "",
+    typed: str = "",
+    **environment: str,
+) -> tuple[int, str]:
+    """Return the exit code and the screen. With `prompt`, `typed` is sent once that is on the screen."""
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no pseudo-terminals here: {error}")
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    with subprocess.Popen(
+        [*command, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=LOGIN | {"TERM": "xterm"} | environment,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  no threads here
+    ) as process:
+        os.close(theirs)
+        screen = b""
+        with contextlib.suppress(OSError):  # the terminal is closed by its last process
+            while part := os.read(ours, 1 << 16):
+                screen += part
+                if prompt and prompt.encode() in screen:
+                    os.write(ours, typed.encode())
+                    prompt = ""
+        os.close(ours)
+        code = process.wait(PATIENCE)
+    return code, CONTROL.sub("", screen.decode()).replace("\r\n", "\n")
