@@ -53,7 +53,9 @@ class DrainChoice:
     live_ages: int = 0
     """Live connections whose socket ages are known."""
     log_seconds: float | None = None
-    """The period of the access log; None: there is none."""
+    """The time that the access log shows, without its gaps; None: there is none."""
+    silent_seconds: float = 0.0
+    """The time of the access log's gaps: without a record for longer than any idle time."""
     rows: tuple[Replayed, ...] = ()
     """The replay of each candidate, ascending; empty without an access log."""
     most_cuts_per_day: float | None = None
@@ -112,7 +114,8 @@ def choose_drain(
             seconds_left=seconds_left,
             longest=longest,
             live_ages=len(live_ages),
-            log_seconds=profile.load.seconds if profile.load else None,
+            log_seconds=profile.log_seconds,
+            silent_seconds=profile.silent_seconds,
             rows=rows,
             most_cuts_per_day=profile.most_cuts_per_day(unhurried),
             gaps=tuple(gaps),

@@ -19,6 +19,7 @@ def drain_numbers(drain: DrainChoice) -> dict[str, Any]:
         "longest_idle_source": longest.source if longest else None,
         "live_ages": drain.live_ages,
         "log_seconds": drain.log_seconds,
+        "silent_seconds": drain.silent_seconds,
         "thin": drain.thin,
         "gaps": list(drain.gaps),
         "hidden_above_seconds": drain.hidden_above,

@@ -119,6 +119,11 @@ def _confidence(drain: DrainChoice) -> Iterator[str]:
             yield f"The access log of {period} is too short to show a connection that is used after {drain.seconds} s."
         elif drain.chosen is not None and not drain.chosen.by:
             yield f"The log excludes, at 95 %, more than {rounded(most)} cuts a day (rule of three: none in {period})."
+    if drain.silent_seconds and drain.log_seconds is not None:
+        yield (
+            f"The access log has no record in {long_time(drain.silent_seconds)} of its time, longer than any idle time "
+            f"of a connection: only the other {long_time(drain.log_seconds)} show who uses a connection again."
+        )
     if drain.gaps:
         yield f"The evidence is incomplete: {'; '.join(drain.gaps)}."
     if drain.hidden_above is not None:

@@ -14,6 +14,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.idle_row import IdleRow
@@ -80,17 +81,33 @@ class IdleProfile:
     missing: tuple[str, ...] = ()
     """What the profile lacks, as clauses: nothing is clear of what they name."""
 
+    @property
+    def longest_used(self) -> float:
+        """Return the longest idle time, in seconds, that a request ended; 0: none is known."""
+        return max((group.used.longest[0] / SECOND for group in self.groups), default=0.0)
+
+    @property
+    def silent_seconds(self) -> float:
+        """Return the time of the access log's gaps: without a record for longer than any idle time."""
+        return 0.0 if self.load is None else self.load.silent_seconds(self.longest_used)
+
+    @property
+    def log_seconds(self) -> float | None:
+        """Return the time of the access log without its gaps; None without an access log."""
+        return None if self.load is None else self.load.seconds - self.silent_seconds
+
     def most_cuts_per_day(self, timeout: int) -> float | None:
         """Return an upper bound, at 95 %, of the cuts a day at a timeout that no idle time in the log has reached.
 
         What a log of L seconds does not show once happens at less than 3 / (L - timeout) a second: an idle time is seen
-        whole where it began in the first L - timeout seconds. None: the log is not longer than the timeout, so it
-        cannot show such an idle time. It presumes that idle times do not depend on each other or on the hour: what
-        happens once a week, only a log of a week shows.
+        whole where it began in the first L - timeout seconds (of each stretch, where the log has gaps). None: no
+        stretch is longer than the timeout, so the log cannot show such an idle time. It presumes that idle times do
+        not depend on each other or on the hour: what happens once a week, only a log of a week shows.
         """
-        if self.load is None or self.load.seconds <= timeout:
+        if self.load is None:
             return None
-        return RULE_OF_THREE * DAY / (self.load.seconds - timeout)
+        shown = sum(max(0.0, seconds - timeout) for seconds in self.load.stretches(self.longest_used))
+        return RULE_OF_THREE * DAY / shown if shown else None
 
 
 def seconds_to_record(timeout: int, cuts_per_day: float = 1.0) -> float:

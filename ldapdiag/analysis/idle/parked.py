@@ -57,6 +57,8 @@ class LoggedLoad:
     """The time that its connections were open, at the resolution of the time axis."""
     quiet_seconds: float
     """No time without any record of the server was longer, at the resolution of the time axis."""
+    silences: tuple[tuple[float, float], ...]
+    """When the log has no record, in seconds since its first one: runs of whole intervals of the time axis."""
     step: int
     """Seconds of an interval of the time axis."""
     open: tuple[int, ...]
@@ -65,6 +67,21 @@ class LoggedLoad:
     """Connections opened in each interval."""
     parked: Mapping[int, Parked]
     """By timeout in seconds (evidence.log.idle_times.TIMEOUTS)."""
+
+    def stretches(self, longest_idle: float) -> tuple[float, ...]:
+        """Return the lengths, in seconds, of the parts of its time that it is sure to show, at least.
+
+        A silence that is longer than any idle time may be a part of the log that is not in the evidence (files that
+        were rotated away, logging that was off), or a server without work: it shows nobody who uses a connection again.
+        An interval beside it may have its only record at its far end.
+        """
+        gaps = [(begin - self.step, end + self.step) for begin, end in self.silences if end - begin > longest_idle]
+        begins, ends = [0.0, *(end for _, end in gaps)], [*(begin for begin, _ in gaps), self.seconds]
+        return tuple(max(0.0, end - begin) for begin, end in zip(begins, ends, strict=True))
+
+    def silent_seconds(self, longest_idle: float) -> float:
+        """Return the time of the silences that are longer than any idle time."""
+        return sum(end - begin for begin, end in self.silences if end - begin > longest_idle)
 
     def peak_under(self, timeout: int, late_seconds: float = 0.0, exempt: int = 0) -> int | None:
         """Return an upper bound of the most connections at once under a timeout; None: the log is not counted for it.
@@ -97,11 +114,23 @@ def logged_load(traffic: Traffic) -> LoggedLoad | None:
         peak=segment.peak,
         connection_seconds=middle * traffic.seconds / covered,
         quiet_seconds=_longest_quiet(axis),
+        silences=tuple(_silences(axis, traffic.seconds)),
         step=axis.step,
         open=opened,
         opened=tuple(interval.opened for interval in axis.intervals),
         parked={timeout: _parked(traffic, axis, timeout) for timeout in TIMEOUTS},
     )
+
+
+def _silences(axis: TimeAxis, seconds: float) -> Iterator[tuple[float, float]]:
+    """Yield the runs of intervals without a record, in seconds since the first record."""
+    place = 0
+    for recorded, run in groupby(interval.recorded for interval in axis.intervals):
+        end = place + len(list(run))
+        if not recorded:
+            since, until = ((axis.at(one) - axis.begin) / SECOND for one in (place, end))
+            yield max(0.0, since), min(seconds, until)
+        place = end
 
 
 def _longest_quiet(axis: TimeAxis) -> float:

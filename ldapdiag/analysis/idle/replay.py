@@ -96,16 +96,17 @@ def replay(profile: IdleProfile, timeouts: Sequence[int], enforcement: Enforceme
     if load is None:
         return ()
     exempt = frozenset(dn.casefold() for dn in enforcement.exempt)
-    return tuple(_replayed(profile.groups, load, timeout, enforcement, exempt) for timeout in timeouts)
+    return tuple(_replayed(profile, load, timeout, enforcement, exempt) for timeout in timeouts)
 
 
 def _replayed(
-    groups: Iterable[IdleGroup], load: LoggedLoad, timeout: int, enforcement: Enforcement, exempt: frozenset[str]
+    profile: IdleProfile, load: LoggedLoad, timeout: int, enforcement: Enforcement, exempt: frozenset[str]
 ) -> Replayed:
     earliest, latest = _window(load, timeout, enforcement)
-    reached = [group for group in groups if group.account.casefold() not in exempt]
-    untouched = [group for group in groups if group.account.casefold() in exempt]
-    by = tuple(sorted(_cuts(reached, load, earliest, latest), key=lambda one: (-one.cut, -one.undecided, one.client)))
+    reached = [group for group in profile.groups if group.account.casefold() not in exempt]
+    untouched = [group for group in profile.groups if group.account.casefold() in exempt]
+    days = (profile.log_seconds or 0.0) / DAY
+    by = tuple(sorted(_cuts(reached, days, earliest, latest), key=lambda one: (-one.cut, -one.undecided, one.client)))
     cut, undecided = sum(one.cut for one in by), sum(one.undecided for one in by)
     closed = [times for group in reached for times in group.unused]
     freed = _freed([*closed, *(group.used for group in reached)], latest)
@@ -117,8 +118,8 @@ def _replayed(
         cut=cut,
         undecided=undecided,
         exempt=sum(group.used.from_seconds(earliest) for group in untouched),
-        cut_per_day=_per_day(cut, load),
-        most_cut_per_day=_per_day(cut + undecided, load),
+        cut_per_day=_per_day(cut, days),
+        most_cut_per_day=_per_day(cut + undecided, days),
         by=by,
         unused=0 if latest is None else sum(times.from_seconds(latest) for times in closed),
         freed_seconds=freed,
@@ -139,17 +140,17 @@ def _window(load: LoggedLoad, timeout: int, enforcement: Enforcement) -> tuple[i
     )
 
 
-def _cuts(groups: Iterable[IdleGroup], load: LoggedLoad, earliest: int, latest: int | None) -> Iterator[Cut]:
+def _cuts(groups: Iterable[IdleGroup], days: float, earliest: int, latest: int | None) -> Iterator[Cut]:
     for group in groups:
         cut = 0 if latest is None else group.used.from_seconds(latest)
         undecided = group.used.from_seconds(earliest) - cut
         if cut or undecided:
-            per_day = _per_day(cut, load)
+            per_day = _per_day(cut, days)
             yield Cut(client=group.client, account=group.account, cut=cut, undecided=undecided, per_day=per_day)
 
 
-def _per_day(cut: int, load: LoggedLoad) -> float:
-    return cut * DAY / load.seconds if load.seconds else 0.0
+def _per_day(cut: int, days: float) -> float:
+    return cut / days if days else 0.0
 
 
 def _freed(idle_times: Iterable[IdleTimes], latest: int | None) -> float:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import facts
 from ldapdiag.analysis.idle.drain_choice import DrainChoice, choose_drain
@@ -123,3 +125,24 @@ class TestContradictions:
     def test_no_hurry_makes_it_shorter_than_a_minute(self, left: float) -> None:
         choice = choose_drain(IdleProfile(server="ldap"), (), punctual(), seconds_left=left)
         assert choice.seconds == 60
+
+
+class TestGapsOfTheLog:
+    @given(
+        hours=st.lists(st.integers(1, 60), min_size=2, max_size=3),
+        gaps=st.lists(st.integers(24, 24 * 60), min_size=3, max_size=3),
+    )
+    def test_time_without_records_excludes_no_cut(self, hours: list[int], gaps: list[int]) -> None:
+        log, begin = Log(), 0.0
+        for number, (length, gap) in enumerate(zip(hours, gaps, strict=False), 1):
+            log.scan.opened(number, at(begin), b"app1")
+            for op in range(1, length * 12 + 1):
+                log.now = begin + 300 * op
+                log.searches(number, op, took=0)
+            log.closes(number)
+            begin += 3600 * (length + gap)
+        choice = choose_drain(idle_profile(facts.server(), None, log.traffic()), (), punctual())
+        shown = sum(max(0, 3600 * length - choice.seconds) for length in hours)
+        bound = choice.most_cuts_per_day
+        assert bound is None or bound >= 0.999 * 3 * DAY / shown
+        assert choice.thin or shown >= 3 * DAY

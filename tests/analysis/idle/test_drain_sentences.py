@@ -91,3 +91,21 @@ def test_prices_name_their_source() -> None:
 )
 def test_periods_have_a_fitting_unit(seconds: float, text: str) -> None:
     assert long_time(seconds) == text
+
+
+def test_a_gap_of_the_log_is_named_and_excludes_nothing() -> None:
+    log = used()
+    log.now = 30 * DAY
+    log.searches(log.opens(), 1, took=0)
+    text, advice = read(log)
+    assert advice.drain.silent_seconds == pytest.approx(30 * DAY - USES * GAP, rel=0.02)
+    assert "The access log has no record in 25.5 days of its time, longer than any idle time of a connection" in text
+
+
+def test_a_connection_that_is_used_after_the_gap_shows_it_whole() -> None:
+    log = used()
+    log.now = 30 * DAY
+    log.searches(1, USES + 1, took=0)
+    text, advice = read(log)
+    assert (advice.drain.silent_seconds, advice.drain.log_seconds) == (0, 30 * DAY)
+    assert "no record" not in text
