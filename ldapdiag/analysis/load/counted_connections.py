@@ -9,9 +9,10 @@ from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.analysis.log.time_axis import time_axis
 from ldapdiag.evidence.history import readings as recorded
 from ldapdiag.evidence.log.stamps import when
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.log.traffic import Traffic
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SOCKET_TABLE = "socket table"
 """What a recorded run names as the source of connections that its snapshots show."""
+MOST_NAMES = 3
 SNAPSHOTS = "the snapshots of its sockets"
 LOG = "its access log"
 
@@ -56,3 +58,14 @@ def recorded_readings(history: History, server: str, now: Reading | None) -> Ite
             yield Reading(one.taken, one.connections or 0, source)
     if now is not None and way == SOCKET_TABLE:
         yield Reading(now.time, now.open, source)
+
+
+def other_servers(histories: Iterable[History], server: str) -> Iterator[str]:
+    """Yield which histories have no run of a server, with the names that they have: it may have another name there."""
+    for history in histories:
+        if history.servers and server not in history.servers:
+            more = len(history.servers) - MOST_NAMES
+            names = ", ".join(history.servers[:MOST_NAMES]) + (
+                f" and {counted(more, 'more server')}" if more > 0 else ""
+            )
+            yield f"not used: {history.origin.path} (it has runs of {names}, and none of {server})"

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import not_accepted
-from ldapdiag.analysis.load.counted_connections import logged_readings, recorded_readings, snapshot_readings
-from ldapdiag.analysis.load.forecast import DescriptorForecast, forecast
+from ldapdiag.analysis.load.counted_connections import (
+    logged_readings,
+    other_servers,
+    recorded_readings,
+    snapshot_readings,
+)
+from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
 from ldapdiag.analysis.load.past_exhaustion import LimitReached, limit_reached, logged_peak
 from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.analysis.log.traffic import Traffic
@@ -114,6 +120,8 @@ def count_descriptors(
     served = _served(server, limit)
     readings = tuple(_readings(server, host, traffic, histories))
     first_limit, first_used = _first_limit((limit, used), (served, accepted))
+    in_use = None if first_used is None else InUse(count=first_used, at=_moment(server, host))
+    growth = forecast(readings, first_limit, in_use)
     return Descriptors(
         server=server.name,
         used=used,
@@ -124,7 +132,7 @@ def count_descriptors(
         limit_source=limit_source,
         connections=accepted,
         served=served,
-        forecast=forecast(readings, first_limit, first_used),
+        forecast=replace(growth, remarks=(*growth.remarks, *other_servers(histories, server.name))),
         free=None if first_limit is None or first_used is None else max(0, first_limit - first_used),
         readings=readings,
         reached=limit_reached(server.logs, traffic, served, limit),
@@ -224,6 +232,18 @@ def _readings(
 def _first_limit(*limits: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
     """Return the limit that is reached first, with what is in use of it."""
     return min(limits, key=lambda one: math.inf if one[0] is None or one[1] is None else one[0] - one[1])
+
+
+def _moment(server: Instance, host: Host) -> datetime | None:
+    """Return when the descriptors or connections in use were counted; None: by the log, or it is not known."""
+    sockets = host.latest.taken if host.latest and server.established is not None else None
+    spans = [
+        sockets,
+        server.descriptors.origin.taken if server.descriptors else None,
+        server.monitor.origin.taken if server.monitor else None,
+    ]
+    known = [span.start for span in spans if span is not None]
+    return known[0] if known else server.monitor and server.monitor.taken_at
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:

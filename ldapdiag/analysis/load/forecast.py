@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FEWEST_READINGS = 5
 SHORTEST_HOURS = 1 / 60
+LATEST_HOURS = 1
+"""A series may end so long before the present count, or as long as it lasts."""
 LEAST_GAIN = 30
 """Connections; fewer may be chance, or clients that come in the morning."""
 FAST_HOURS = 7 * DAY_HOURS
@@ -83,11 +85,19 @@ class _Series:
     forecast: DescriptorForecast
 
 
-def forecast(readings: Sequence[Reading], limit: int | None, used: int | None = None) -> DescriptorForecast:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InUse:
+    """What is in use of a limit, which may be more than the connections that are counted over time."""
+
+    count: int
+    at: datetime | None = None
+    """None: at the last reading."""
+
+
+def forecast(readings: Sequence[Reading], limit: int | None, used: InUse | None = None) -> DescriptorForecast:
     """DescriptorForecast from the longest series; where a later one forecasts an earlier end, from that one.
 
-    `limit` counts what `used` counts: what is open at the last reading, which may be more than the readings count.
-    None: the same.
+    `limit` counts what `used` counts. None: what the readings count.
     """
     by_source = groupby(sorted(readings, key=lambda one: one.source), lambda one: one.source)
     series = []
@@ -114,22 +124,27 @@ def _is_sooner(one: DescriptorForecast, other: DescriptorForecast) -> bool:
 
 
 def _unused(one: DescriptorForecast, chosen: _Series) -> str:
-    reason = one.not_because
+    reason = one.not_because.removeprefix(f"{one.source}: ")
     if not reason:
         reason = "it is shorter" if one.hours <= chosen.forecast.hours else "a later series grows faster"
     return f"not used: {one.source} ({reason})"
 
 
-def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: int | None) -> DescriptorForecast:
+def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: InUse | None) -> DescriptorForecast:
     """Return the forecast from the readings of one source."""
     trend = growth_series(readings)
     if trend is None:
-        return DescriptorForecast(source=source, readings=len(readings), not_because=f"{source}: they are of one time")
+        return DescriptorForecast(
+            source=source, readings=len(readings), not_because=f"{source}: all are of the same time"
+        )
     known = DescriptorForecast(
         source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
     )
+    others = 0 if used is None else _others(readings, trend, used)
     if why := _too_little(trend, source):
-        return replace(known, not_because=why, problem=_steady(trend, limit, used))
+        return replace(known, not_because=why, problem=_steady(trend, limit, others))
+    if used is not None and (why := _too_old(trend, source, used)):
+        return replace(known, not_because=why)
     if trend.filling:
         why = f"{source}: its growth slows down, as when pools refill after a restart"
         return replace(known, not_because=why, problem=Problem.FILLING)
@@ -140,10 +155,10 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
         why = (
             f"{source}: its growth does not exceed its fluctuation ({rounded(rates[0])} to {rounded(rates[2])} an hour)"
         )
-        return replace(known, not_because=why, problem=_steady(trend, limit, used))
+        return replace(known, not_because=why, problem=_steady(trend, limit, others))
     if limit is None:
         return replace(known, not_because="the limit is unknown")
-    room = trend.last + limit - (trend.last if used is None else used)
+    room = limit - others
     step = trend.hours / (trend.readings - 1)
     earliest, median, latest = _quantiles(hours_until(room, draws, trend.noise, step), WITHIN)
     fills_any = (room + limit - trend.last) / rates[1] <= FAST_HOURS
@@ -170,10 +185,30 @@ def _too_little(trend: GrowthSeries, source: str) -> str:
     return ""
 
 
-def _steady(trend: GrowthSeries, limit: int | None, used: int | None) -> Problem | None:
+def _others(readings: Sequence[Reading], trend: GrowthSeries, used: InUse) -> int:
+    """Return what is in use beside the connections of a series: by its reading at the time of the other count.
+
+    Fewer are in use than its last reading has if connections were closed since; before the last one, they cannot be.
+    """
+    if used.at is None or used.at >= trend.end:
+        return used.count - trend.last
+    earlier = [one for one in readings if one.time <= used.at]
+    nearest = max(earlier, key=lambda one: one.time) if earlier else min(readings, key=lambda one: one.time)
+    return max(0, used.count - nearest.open)
+
+
+def _too_old(trend: GrowthSeries, source: str, used: InUse) -> str:
+    """Return why a trend ended too long ago to be extended to the time of the other count; empty: it did not."""
+    age = 0.0 if used.at is None else (used.at - trend.end).total_seconds() / 3600
+    if age <= max(trend.hours, LATEST_HOURS):
+        return ""
+    return f"{source}: the last is {in_words(age)} older than the present count, and they last {in_words(trend.hours)}"
+
+
+def _steady(trend: GrowthSeries, limit: int | None, others: int) -> Problem | None:
     """Return what it means that the count does not grow, as far as the readings show that."""
     enough = trend.readings >= FEWEST_READINGS and trend.hours >= SHORTEST_HOURS
-    near = limit is not None and (trend.last if used is None else used) >= NEAR * limit
+    near = limit is not None and trend.last + others >= NEAR * limit
     return Problem.LIMIT if enough and near else None
 
 

@@ -62,11 +62,12 @@ def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
 
 
 def forecast_clause(forecast: DescriptorForecast) -> str:
-    """Return the forecast for a line about a server with enough room; empty where there is no series at all."""
-    if forecast.readings < 2:
+    """Return the forecast for a line about a server with enough room; empty where nothing shows two times."""
+    if forecast.readings < 2 and not forecast.remarks:
         return ""
     if forecast.not_because:
-        return f"; not forecast when they run out: {forecast.not_because}"
+        remarks = "".join(f"; {remark}" for remark in forecast.remarks if forecast.readings < 2)
+        return f"; not forecast when they run out: {forecast.not_because}{remarks}"
     return f"; they run out in {hours_between(forecast)} (90 % interval; {forecast.source}{_until(forecast)})"
 
 

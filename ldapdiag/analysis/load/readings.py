@@ -99,7 +99,9 @@ def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
 
 
 def _before(hours: float, reason: str) -> str:
-    return f"what was more than {rounded(-hours)} h before its end ({reason})"
+    if not hours:
+        return f"only the last reading is used ({reason})"
+    return f"readings of more than {rounded(-hours)} h before the last one are not used ({reason})"
 
 
 def _refilled(points: Points) -> int:

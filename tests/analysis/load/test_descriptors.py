@@ -218,6 +218,10 @@ class TestRecordedRuns:
         assert found.earliest_hours_left <= 95 <= found.forecast.latest
         assert found.hours_left == pytest.approx(95, rel=0.1)
 
+    def test_of_another_server_only_are_named(self) -> None:
+        found = count_descriptors(facts.server("ldap:389"), facts.host(), histories=(self.growing(),))
+        assert found.forecast.remarks == ("not used: history.db (it has runs of ldap, and none of ldap:389)",)
+
     def test_that_counted_in_another_way_are_left_out(self) -> None:
         one, other = self.growing(), self.growing("cn=monitor", hours=20)
         mixed = replace(one, runs=tuple(sorted((*one.runs, *other.runs), key=lambda run: run.taken)))

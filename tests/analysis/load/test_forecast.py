@@ -12,9 +12,11 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import facts
-from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem, forecast
+from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, Problem, forecast
 from ldapdiag.analysis.load.readings import Reading
 from leaks.drawn_rates import drawn_leaks
 from leaks.event_driven import event_driven_leaks
@@ -95,7 +97,7 @@ class TestWhyThereIsNone:
         ("counts", "reason"),
         [
             ([], "no evidence"),
-            ([(0, 100)], "of one time"),
+            ([(0, 100)], "of the same time"),
             ([(hour, 100 + 50 * hour) for hour in range(4)], "4 readings, and it takes 5"),
             ([(part / 1000, 100 + 50 * part) for part in range(10)], "it lasts 32 s, and it takes 60 s"),
             (
@@ -193,6 +195,24 @@ class TestSources:
         assert told_of.earliest < 0.75
 
     def test_what_is_used_may_be_more_than_what_is_counted(self) -> None:
-        counted, used = (forecast(series(steady(rate=10)), 2000, used) for used in (None, 1500))
+        counted, used = (forecast(series(steady(rate=10)), 2000, used) for used in (None, InUse(count=1500)))
         assert used.median == pytest.approx(50, rel=0.15)
         assert counted.median == pytest.approx(102, rel=0.15)
+
+    @given(others=st.integers(0, 500), hours=st.integers(1, 40))
+    def test_what_else_is_in_use_is_compared_with_the_reading_of_the_same_time(self, others: int, hours: int) -> None:
+        counts = steady(rate=10, noise=0)
+        time, count = counts[hours]
+        then = InUse(count=round(count) + others, at=facts.START + timedelta(hours=time))
+        now = InUse(count=round(counts[-1][1]) + others, at=facts.START + timedelta(hours=counts[-1][0]))
+        earlier, later = (forecast(series(counts), 3000, used) for used in (then, now))
+        assert earlier.median == pytest.approx(later.median, rel=0.02)
+        assert later.median == pytest.approx((3000 - round(counts[-1][1]) - others) / 10, rel=0.1)
+
+    @given(hours=st.floats(47, 1000))
+    def test_growth_that_ended_longer_ago_than_it_lasted_is_not_extended(self, hours: float) -> None:
+        counts = steady(rate=10)
+        end = counts[-1][0]
+        told_of = forecast(series(counts), 2000, InUse(count=300, at=facts.START + timedelta(hours=end + hours)))
+        assert bool(told_of.not_because) == (hours > end)
+        assert not told_of.not_because or "older than the present count" in told_of.not_because
