@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from ldapdiag.analysis.hosts.host import Host
@@ -15,6 +16,7 @@ from ldapdiag.analysis.load.forecast_sentences import (
     forecast_clause,
     forecast_sentences,
     hours_between,
+    hours_to_gain,
     reached_sentences,
 )
 from ldapdiag.check import check
@@ -66,7 +68,8 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
     ## What to do
     Find the owners before you raise the limit: connection-share names account and client, ghost-connections the
     dead connections. Growth that would also fill twice the limit within a week is a leak: a higher limit only
-    postpones the end. A count that is near the limit and does not grow needs a higher limit.
+    postpones the end, so its commands are printed only while 95 % or more are used. A count that is near the limit and
+    does not grow needs a higher limit.
 
     ## When it is harmless
     A server with a fixed number of clients may run at 60 % for years; one that grows may not.
@@ -182,6 +185,8 @@ def _title(descriptors: Descriptors) -> str:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
     earliest = descriptors.earliest_hours_left
+    if descriptors.forecast.is_over:
+        return f"{host} has no descriptor left: {numbers}"
     if left is not None and earliest is not None and earliest < HOURS_LEFT:
         return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
     return f"{host} uses {numbers} descriptors"
@@ -216,9 +221,13 @@ def _advice(descriptors: Descriptors) -> str:
 
 
 def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
-    """Return how to raise the limit, unless it is the highest the server can take."""
+    """Return how to raise the limit, unless it is the highest the server can take.
+
+    Against a leak it only gains time: it is printed where the server cannot wait for the cure.
+    """
     product, limit = server.product, descriptors.limit or 0
-    if product is None:
+    is_leak = descriptors.forecast.problem is Problem.LEAK
+    if product is None or (is_leak and not descriptors.accepts_few):
         return ()
     wanted, cap = max(LEAST_LIMIT, 2 * limit), product.defaults.descriptor_cap.at(server.version)
     if cap is not None and limit >= cap:
@@ -227,4 +236,7 @@ def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
     raised = product.remedies.raise_descriptor_limit(
         server.address, current, min(wanted, cap or wanted), server.version
     )
+    if is_leak:
+        gained = hours_to_gain(descriptors.forecast, min(wanted, cap or wanted) - limit)
+        raised = replace(raised, risk=f"The leak fills the new limit as well, in {gained} more. {raised.risk}")
     return (server.address.adapt(raised),)

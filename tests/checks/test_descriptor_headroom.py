@@ -184,6 +184,14 @@ class TestTheRemedy:
         assert judged(63000, 64000).remedies == ()
         assert judged(960, server=facts.server(identity=None)).remedies == ()
 
+    @pytest.mark.parametrize(("used", "printed"), [(900, False), (949, False), (950, True), (1000, True)])
+    def test_of_a_leak_only_where_the_server_cannot_wait(self, used: int, *, printed: bool) -> None:
+        growth = facts.forecast(4.0, problem=Problem.LEAK, rates=(90.0, 100.0, 110.0))
+        remedies = judged(used, forecast=growth).remedies
+        assert len(remedies) == printed
+        assert all("fills the new limit as well, in 2.7 to 3.3 days more" in remedy.risk for remedy in remedies)
+        assert judged(used, forecast=facts.forecast(4.0)).remedies
+
     def test_is_openldaps_own(self) -> None:
         (remedy,) = judged(960, server=facts.server(identity=facts.OPENLDAP)).remedies
         assert "slapd.service" in remedy.text

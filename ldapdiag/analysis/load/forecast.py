@@ -76,6 +76,11 @@ class DescriptorForecast:
     """What was left out and why, and what widens the interval."""
     problem: Problem | None = None
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether the limit is reached already."""
+        return self.latest == 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Series:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.load.forecast import Problem, in_words
+from ldapdiag.analysis.load.growth import DAY_HOURS, KNOWN_DAYS
 from ldapdiag.evidence.log.stamps import EPOCH
 from ldapdiag.wording import counted, rounded
 
@@ -20,6 +21,10 @@ PROBLEMS = {
     Problem.FILLING: "This growth ends by itself: it is neither a leak nor a limit that is too low.",
 }
 
+SHORT_LEAK = (
+    "If it continues at this rate, any limit fills: it is a leak, unless clients that come at this hour and go later "
+    "explain it. A higher limit postpones the end of a leak only."
+)
 
 UNITS = (("days", 24.0, 72.0), ("h", 1.0, 2.0), ("minutes", 1 / 60, 0.05))
 """Each with its length in hours, and the hours from which it is used."""
@@ -42,6 +47,15 @@ def _unit(hours: float) -> tuple[str, float]:
     return "s", 1 / 3600
 
 
+def hours_to_gain(forecast: DescriptorForecast, more: int) -> str:
+    """Return in which time so many connections come at the forecast's rate, as in `3.1 to 7.4 h`."""
+    low, _, high = forecast.rates or (0.0, 0.0, 0.0)
+    if low <= 0:
+        return "an unknown time"
+    unit, hours = _unit(more / low)
+    return f"{rounded(more / high / hours)} to {rounded(more / low / hours)} {unit}"
+
+
 def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
     """Yield when the limit is reached, from what that is known, and what it means; or why it is not forecast."""
     if forecast.not_because:
@@ -50,15 +64,16 @@ def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
         low, rate, high = forecast.rates
         unit, hours = _unit(forecast.median)
         series = f"{counted(forecast.readings, 'reading')} of {forecast.source}, {in_words(forecast.hours)}"
+        left = f"which leaves {hours_between(forecast)}, median {rounded(forecast.median / hours)} {unit}"
         yield (
-            f"It gains {rounded(rate)} connections an hour ({rounded(low)} to {rounded(high)}), which leaves "
-            f"{hours_between(forecast)}, median {rounded(forecast.median / hours)} {unit} "
-            f"(90 % intervals; {series}{_until(forecast)})."
+            f"It gains {rounded(rate)} connections an hour ({rounded(low)} to {rounded(high)}), "
+            f"{'and is at the limit' if forecast.is_over else left} (90 % intervals; {series}{_until(forecast)})."
         )
     for remark in forecast.remarks:
         yield f"Forecast: {remark}."
     if forecast.problem is not None:
-        yield PROBLEMS[forecast.problem]
+        is_short = forecast.problem is Problem.LEAK and forecast.hours < KNOWN_DAYS * DAY_HOURS
+        yield SHORT_LEAK if is_short else PROBLEMS[forecast.problem]
 
 
 def forecast_clause(forecast: DescriptorForecast) -> str:

@@ -26,6 +26,8 @@ RESTART = 0.6
 EMPTY = 0.25
 """A series that begins with less than this share of its last count may begin with clients that fill their pools."""
 FASTER, SLOWER = 1.5, 2 / 3
+GAP_HOURS, REST = 48, 5
+"""So long without a reading, and longer than all readings last: only what follows is used, if it has so many."""
 REFILL_PARTS = 10
 """A refill is looked for at the tenths of a series, up to its half."""
 PARTS = 24
@@ -72,10 +74,15 @@ def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
     if len(times) < 2:
         return None
     points = [((time - times[-1]).total_seconds() / 3600, float(ordered[time].open)) for time in times]
-    restarts = [place for place in range(1, len(points)) if points[place][1] < RESTART * points[place - 1][1]]
     left_out = []
+    if begin := _after_gap(points):
+        left_out.append(
+            _before(points[begin][0], f"none for {(points[begin][0] - points[begin - 1][0]) / 24:,.1f} days")
+        )
+        points = points[begin:]
+    restarts = [place for place in range(1, len(points)) if points[place][1] < RESTART * points[place - 1][1]]
     if restarts:
-        left_out.append(_before(points[restarts[-1]][0], "connections fell by half at once: a restart"))
+        left_out.append(_before(points[restarts[-1]][0], "connections fell by half at once, as at a restart"))
         points = points[restarts[-1] :]
     filling = False
     if len(points) > 2 and (restarts or points[0][1] < EMPTY * points[-1][1]):
@@ -96,6 +103,15 @@ def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
         left_out=tuple(left_out),
         filling=filling,
     )
+
+
+def _after_gap(points: Points) -> int:
+    """Return where a series begins again after a gap of days that is longer than all the rest; 0: there is none."""
+    gaps = [two - one for (one, _), (two, _) in pairwise(points)]
+    longest = max(gaps)
+    begin = gaps.index(longest) + 1
+    is_gap = longest >= GAP_HOURS and 2 * longest > points[-1][0] - points[0][0]
+    return begin if is_gap and len(points) - begin >= REST else 0
 
 
 def _before(hours: float, reason: str) -> str:
@@ -137,7 +153,7 @@ def _line(points: Points) -> tuple[float, float]:
 
 
 def _averaged(points: Points) -> Points:
-    """Return the averages of equally long parts; a part without a reading has none."""
+    """Return the averages of equally long parts; of parts with equally many readings where most would have none."""
     begin, hours = points[0][0], points[-1][0] - points[0][0]
     most = max(PARTS, min(MOST_PARTS, round(hours / 24 * PARTS_A_DAY)))
     if len(points) <= most:
@@ -145,6 +161,9 @@ def _averaged(points: Points) -> Points:
     parts: dict[int, Points] = {}
     for time, count in points:
         parts.setdefault(min(most - 1, int((time - begin) / hours * most)), []).append((time, count))
+    if len(parts) < PARTS // 2:
+        size = -(-len(points) // PARTS)
+        parts = {place: points[place : place + size] for place in range(0, len(points), size)}
     return [
         (sum(time for time, _ in part) / len(part), sum(one for _, one in part) / len(part)) for part in parts.values()
     ]

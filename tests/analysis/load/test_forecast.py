@@ -6,7 +6,7 @@ import math
 import re
 import time
 from datetime import timedelta
-from itertools import islice
+from itertools import accumulate, islice
 from random import Random
 from statistics import median
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import facts
 from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, Problem, forecast
+from ldapdiag.analysis.load.forecast_sentences import forecast_sentences
 from ldapdiag.analysis.load.readings import Reading
 from leaks.drawn_rates import drawn_leaks
 from leaks.event_driven import event_driven_leaks
@@ -216,3 +217,38 @@ class TestSources:
         told_of = forecast(series(counts), 2000, InUse(count=300, at=facts.START + timedelta(hours=end + hours)))
         assert bool(told_of.not_because) == (hours > end)
         assert not told_of.not_because or "older than the present count" in told_of.not_because
+
+
+@given(
+    counts=st.lists(st.integers(0, 100_000), min_size=5, max_size=80),
+    gaps=st.lists(st.sampled_from([1e-6, 0.01, 1.0, 24.0, 24.0 * 300]), min_size=80, max_size=80),
+    limit=st.integers(1, 100_000),
+)
+def test_any_series_has_an_interval_in_order_or_a_reason(counts: list[int], gaps: list[float], limit: int) -> None:
+    told_of = forecast(series(zip(accumulate(gaps), counts, strict=False)), limit)
+    if told_of.not_because:
+        assert told_of.median is None
+    else:
+        latest = math.inf if told_of.latest is None else told_of.latest
+        assert 0 <= told_of.earliest <= told_of.median <= latest
+        assert told_of.is_over == (told_of.latest == 0)
+    assert all("nan" not in sentence and "-0 " not in sentence for sentence in forecast_sentences(told_of))
+
+
+def test_a_leak_after_months_without_a_reading_is_found() -> None:
+    counts = [(hour + 24 * 300 * (hour >= 50), 500 + 10 * hour) for hour in range(100)]
+    told_of = forecast(series(counts), 5000)
+    assert told_of.earliest <= 351 <= told_of.latest
+    assert told_of.latest < 400
+    assert any("none for 300.0 days" in remark for remark in told_of.remarks)
+
+
+def test_a_leak_of_hours_may_be_clients_of_the_morning() -> None:
+    said = [list(forecast_sentences(forecast(series(steady(rate=100, hours=hours)), 8000)))[-1] for hours in (12, 60)]
+    assert "unless clients that come at this hour" in said[0]
+    assert "it is a leak, and" in said[1]
+
+
+def test_a_limit_that_is_reached_is_not_left() -> None:
+    (sentence, *_) = forecast_sentences(forecast(series(steady(rate=10)), 900))
+    assert "and is at the limit (90 % intervals" in sentence
