@@ -243,7 +243,8 @@ def _moment(server: Instance, host: Host) -> datetime | None:
         server.monitor.origin.taken if server.monitor else None,
     ]
     known = [span.start for span in spans if span is not None]
-    return known[0] if known else server.monitor and server.monitor.taken_at
+    taken_at = server.monitor.taken_at if server.monitor else None
+    return known[0] if known else taken_at
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
