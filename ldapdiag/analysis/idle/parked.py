@@ -72,7 +72,7 @@ class LoggedLoad:
         """Return the lengths, in seconds, of the parts of its time that it is sure to show, at least.
 
         A silence that is longer than any idle time may be a part of the log that is not in the evidence (files that
-        were rotated away, logging that was off), or a server without work: it does not show which idle times end in use.
+        were rotated away, logging that was off), or a server without work: it does not show what is used again.
         An interval beside it may have its only record at its far end.
         """
         gaps = [(begin - self.step, end + self.step) for begin, end in self.silences if end - begin > longest_idle]
