@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.log.failed_binds import Failures, grouped_failures
+from ldapdiag.analysis.log.failed_binds import GUESSED_ACCOUNTS, GUESSES, Failures, grouped_failures
 from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
@@ -28,6 +28,12 @@ NOT_SO = {48}
 """If an account got no other result, its password is not wrong."""
 NO_WAY_IN = "A bind that is not allowed: anonymous, or as an entry without a password."
 
+GUESSED = {
+    True: ": password guessing, or an old password on all of them",
+    False: ": an old password on all of them, or password guessing",
+}
+"""By whether others succeed as this account."""
+
 NAMELESS = "without a DN (anonymous, or SASL)"
 
 MANY, SOME = 100, 10
@@ -46,10 +52,25 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     locked account (19, 53), by account and by client. A step of a SASL BIND (14) is no failure; BINDs that failed
     for other reasons (the server was busy, or requires TLS) are counted, and not judged.
 
+    Guesses differ from typing errors by who is never accepted. People who mistype succeed later, and most users of a
+    front end do not mistype at all: its accounts that were refused and never accepted are few beside those that were
+    accepted. A service with an old or expired password fails often on each of its hosts, and mostly was accepted there
+    before. So these count, whatever the number of failures:
+
+    - one client, 10 or more accounts that were never accepted from there, at least as many as were accepted;
+    - one account, 10 or more clients that it was never accepted from, with fewer than 10 failures each on average.
+
+    Were one user in five refused and never accepted, a front end would look like the first in fewer than one log of
+    300.
+
     ## Severity
-    - high: one client failed 100 times or more, with 20 accounts or more: password guessing, or a broken front end.
+    - high: one client failed 100 times or more, with 20 accounts or more, and at least as many accounts were never
+      accepted from there as were: password guessing, or a broken front end.
+    - medium: one client failed as 10 accounts as above; or one account failed from 10 clients as above, while others
+      succeed with it.
     - medium: one account failed 100 times or more, and 10 times an hour.
-    - low: one account failed 10 times or more.
+    - low: one account failed 10 times or more; or one client 100 times with 20 accounts, while more accounts succeed
+      from there.
 
     ## Why it matters
     A service with an old password retries for ever: it locks the account for all its users, and each attempt costs
@@ -60,7 +81,8 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     operator, and check whether it is a log-in page that is open to the public.
 
     ## When it is harmless
-    Typing errors. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address.
+    Typing errors. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address. A
+    migration of accounts whose passwords were not taken along looks like guesses.
     """
     failed = [one for one in traffic.workload.failed_binds if one.err in REFUSED]
     binds = traffic.workload.operations["bind"]
@@ -70,11 +92,11 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
             subject=server.name, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
         )
         return
-    groups = [one for one in grouped_failures(failed) if one.name != OTHER_NAME]
+    groups = [one for one in grouped_failures(failed, traffic.workload.accepted_binds) if one.name != OTHER_NAME]
     judged = [(severity, one) for one in groups if (severity := severity_of(one, traffic)) is not None]
     judged.sort(key=lambda each: (-each[0], -each[1].count, each[1].name))
     findings = [
-        _guessed(server, traffic, one) if one.of_client else _stale(server, traffic, one, severity)
+        _of_client(server, traffic, one, severity) if one.of_client else _of_account(server, traffic, one, severity)
         for severity, one in judged
     ]
     yield from findings[:MOST]
@@ -115,10 +137,13 @@ def _errors(errors: Counter[int]) -> str:
 
 def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None for typing errors."""
-    if failures.of_client:
-        return Severity.HIGH
     count = failures.count
-    if count >= MANY and per_hour(count, traffic) >= HOURLY:
+    if failures.of_client and not failures.are_guesses:
+        return Severity.LOW
+    if failures.of_client:
+        often = count >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
+        return Severity.HIGH if often else Severity.MEDIUM
+    if (failures.are_guesses and failures.accepted) or (count >= MANY and per_hour(count, traffic) >= HOURLY):
         return Severity.MEDIUM
     return Severity.LOW if count >= SOME else None
 
@@ -134,16 +159,21 @@ def _words(failures: Failures) -> str:
     )
 
 
-def _guessed(server: Instance, traffic: Traffic, failures: Failures) -> Finding:
+def _of_client(server: Instance, traffic: Traffic, failures: Failures, severity: Severity) -> Finding:
     client, count, accounts = failures.name, failures.count, len(failures.accounts)
     most = ", ".join(f"{dn} ({times:,})" for dn, times in failures.accounts.most_common(3))
+    why = "password guessing, or a broken front end"
+    if not failures.are_guesses:
+        why = "typing errors of a front end's users, or guesses among them"
+    accepted = counted(len(failures.accepted), "account")
     return Finding(
         subject=f"{client} -> {server.name}",
-        severity=Severity.HIGH,
+        severity=severity,
         confidence=Confidence.LIKELY,
-        title=f"{client} failed to bind {count:,} times as {accounts:,} accounts: password guessing, or a broken "
-        "front end",
-        detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy, this is the middlebox's address.",
+        title=f"{client} failed to bind {count:,} times as {accounts:,} accounts: {why}",
+        detail=f"{_words(failures)}.\nMost often as {most}.\n{failures.never_accepted:,} of these accounts were never "
+        f"accepted from there in this log, and {accepted} in all were.\nBehind a NAT or a proxy, this is the "
+        "middlebox's address.",
         observed=_observed(server, traffic, failures) | {"client": client},
         server=server.name,
         hosts=(server.host,),
@@ -151,25 +181,41 @@ def _guessed(server: Instance, traffic: Traffic, failures: Failures) -> Finding:
     )
 
 
-def _stale(server: Instance, traffic: Traffic, failures: Failures, severity: Severity) -> Finding:
+def _of_account(server: Instance, traffic: Traffic, failures: Failures, severity: Severity) -> Finding:
     dn, where = failures.name, list(failures.clients)
     clients = where[0] if len(where) == 1 else f"{len(where):,} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
     most = ", ".join(f"{client} ({times:,})" for client, times in failures.clients.most_common(3))
-    stale = failures.errors.keys() != NOT_SO
-    likely = "Regular failures of one account are a job with an old password." if stale else NO_WAY_IN
+    guessed = GUESSED[bool(failures.accepted)] if failures.are_guesses else ""
+    is_stale = failures.errors.keys() != NOT_SO and not (failures.are_guesses and failures.accepted)
+    renewal = renew_password(where[0] if len(where) == 1 else "the clients", server.name)
     return Finding(
         subject=f"{dn} at {server.name}",
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"BINDs {who} were refused {failures.count:,} times, from {clients}",
-        detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
+        title=f"BINDs {who} were refused {failures.count:,} times, from {clients}{guessed}",
+        detail=f"{_words(failures)}.\nMost often from {most}.\n{_explained(failures)}",
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.name,
         hosts=(server.host,),
-        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.name),) if stale else (),
+        remedies=(renewal,) if is_stale else (),
         origins=traffic.origins,
     )
+
+
+def _explained(failures: Failures) -> str:
+    """Return what the failures of one account probably are, as a sentence."""
+    if failures.errors.keys() == NOT_SO:
+        return NO_WAY_IN
+    if failures.are_guesses:
+        others = counted(len(failures.accepted), "other client") if failures.accepted else "no other client"
+        return f"None of these clients was accepted with this account in the log; {others} succeeded with it."
+    if both := len(failures.accepted & failures.clients.keys()):
+        return (
+            f"{both:,} of these clients also succeeded with it in this log: between, its password was changed or "
+            "expired, or the account was locked."
+        )
+    return "Regular failures of one account are a job with an old password."
 
 
 def _observed(server: Instance, traffic: Traffic, failures: Failures) -> dict[str, object]:
@@ -182,5 +228,7 @@ def _observed(server: Instance, traffic: Traffic, failures: Failures) -> dict[st
         "clients": [client for client, _ in failures.clients.most_common(MOST)],
         "failures": count,
         "per_hour": round(per_hour(count, traffic), 3),
+        "accepted": len(failures.accepted),
+        "never_accepted": failures.never_accepted,
         "errors": {str(err): times for err, times in sorted(failures.errors.items())},
     }

@@ -37,6 +37,8 @@ def test_tells_its_numbers() -> None:
         "failures": 122,
         "per_hour": 122.0,
         "errors": {"19": 2, "49": 120},
+        "accepted": 1,
+        "never_accepted": 2,
     }
     assert (found.severity, found.title) == (
         Severity.MEDIUM,
@@ -64,19 +66,104 @@ def test_severity_of_one_account_by_number(count, every, severity) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accounts", "each", "guessing"), [(20, 5, True), (19, 6, False), (20, 4, False), (200, 1, True)]
+    ("accounts", "each", "severity"),
+    [
+        (20, 5, Severity.HIGH),
+        (200, 1, Severity.HIGH),
+        (19, 6, Severity.MEDIUM),
+        (20, 4, Severity.MEDIUM),
+        (10, 1, Severity.MEDIUM),
+        (9, 9, None),
+    ],
 )
-def test_many_accounts_of_one_client_are_guesses(accounts, each, *, guessing) -> None:
+def test_many_accounts_of_one_client_that_are_never_accepted_are_guesses(accounts, each, severity) -> None:
     log = Log()
     for number in range(accounts):
         log.refuses(each, f"uid=user{number},dc=example".encode())
     verdicts = judged(log)
-    assert len(verdicts) == 1 + guessing
-    if guessing:
+    assert len(verdicts) == 1 + (severity is not None)
+    if severity is not None:
         (found, _) = verdicts
-        assert (found.severity, found.subject) == (Severity.HIGH, "10.77.2.2 -> ldap")
+        assert (found.severity, found.subject) == (severity, "10.77.2.2 -> ldap")
         assert (found.observed["client"], found.observed["account"]) == (facts.APP1, None)
         assert (found.observed["accounts"], found.observed["failures"]) == (accounts, accounts * each)
+
+
+def users(log: Log, first: int, count: int) -> None:
+    """Let users bind with success from the client of a front end."""
+    number = log.opens()
+    for op, user in enumerate(range(first, first + count)):
+        log.binds(number, f"uid=user{user},dc=example".encode(), op=op)
+    log.closes(number)
+
+
+def test_users_of_a_front_end_who_mistype_and_succeed_later_are_none() -> None:
+    log = Log()
+    for number in range(50):
+        log.refuses(1, f"uid=user{number},dc=example".encode())
+    users(log, 0, 50)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, Clear)
+
+
+@pytest.mark.parametrize(("succeed", "found"), [(10, True), (11, False)])
+def test_accounts_that_are_never_accepted_are_compared_with_those_that_are(succeed, *, found) -> None:
+    log = Log()
+    for number in range(10):
+        log.refuses(1, f"uid=user{number},dc=example".encode())
+    users(log, 100, succeed)
+    assert isinstance(judged(log)[0], Finding) is found
+
+
+def test_a_large_front_end_with_many_typing_errors_is_a_low_finding() -> None:
+    log = Log()
+    for number in range(100):
+        log.refuses(1, f"uid=user{number},dc=example".encode())
+    users(log, 1000, 2000)
+    (found, _) = judged(log)
+    assert found.severity is Severity.LOW
+    assert found.title.endswith("typing errors of a front end's users, or guesses among them")
+    assert "100 of these accounts were never accepted from there in this log, and 2,000 accounts in all were." in (
+        found.detail
+    )
+
+
+def from_hosts(log: Log, hosts: int, each: int) -> None:
+    """Refuse BINDs of one account from many clients."""
+    for host in range(hosts):
+        log.refuses(each, FOO, f"10.0.0.{host}")
+
+
+def test_one_account_from_many_clients_while_its_owner_succeeds_is_guessed() -> None:
+    log = Log()
+    from_hosts(log, 12, 2)
+    log.binds(log.opens(facts.APP2))
+    (found, _) = judged(log)
+    assert (found.severity, found.remedies) == (Severity.MEDIUM, ())
+    assert found.title.endswith("24 times, from 12 clients: password guessing, or an old password on all of them")
+    assert "None of these clients was accepted with this account in the log; 1 other client succeeded" in found.detail
+
+
+def test_a_service_whose_password_expired_on_all_its_hosts_is_not_guessed() -> None:
+    """It was accepted before, or retries; or at least is called what it may be."""
+    before = Log()
+    for host in range(12):
+        before.binds(before.opens(f"10.0.0.{host}"))
+    from_hosts(before, 12, 2)
+    (found, _) = judged(before)
+    assert found.severity is Severity.LOW
+    assert "guessing" not in found.title
+    assert "12 of these clients also succeeded with it in this log: between, its password was changed" in found.detail
+    retrying = Log()
+    from_hosts(retrying, 12, 10)
+    (found, _) = judged(retrying)
+    assert "guessing" not in found.title
+    short = Log()
+    from_hosts(short, 12, 2)
+    (found, _) = judged(short)
+    assert found.severity is Severity.LOW
+    assert found.title.endswith("an old password on all of them, or password guessing")
+    assert found.remedies
 
 
 def test_what_a_guesser_tried_is_not_told_of_each_account_again() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME, display_name
+from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME, UNKNOWN_NAME, display_name
 from ldapdiag.evidence.log.connection import IN_PROGRESS
 from ldapdiag.evidence.log.operation_kinds import BIND
 from ldapdiag.evidence.log.tables import OTHER_RESULT
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 GUESSED_ACCOUNTS, GUESSES = 20, 100
-"""A client that fails so often, as so many accounts, guesses passwords; or it is a broken front end."""
+"""A client that fails so often, as so many accounts, is a subject of its own, even if others succeed from there."""
+MANY = 10
+"""Accounts of one client, or clients of one account, that are never accepted together: guesses, unless most others are.
+
+Were one user in five of a front end refused and never accepted, this many, and half of all or more, would be so in
+fewer than one log of 300 (binomial: 10 or more of 20 users); with fewer or more users it is rarer.
+"""
+CREDENTIALS = frozenset({19, 32, 49, 53})
+"""Wrong password, unknown account, locked account: the answers to guesses."""
 ANSWERS = frozenset({0, IN_PROGRESS})
 
 
@@ -45,6 +53,15 @@ def failed_binds(segment: Segment, account: Callable[[bytes], str]) -> tuple[Fai
     return tuple(sorted(failed, key=lambda binds: (-binds.count, binds.dn, binds.client, binds.err)))
 
 
+def accepted_binds(segment: Segment, account: Callable[[bytes], str]) -> frozenset[tuple[str, str]]:
+    """Return the DNs and clients of BINDs that succeeded, those without a DN left out."""
+    return frozenset(
+        (account(dn), display_name(client))
+        for (kind, _, client, dn, err) in segment.attribution
+        if kind == BIND and err == 0 and dn
+    )
+
+
 def unlisted_failures(segment: Segment, listed: Iterable[FailedBinds]) -> int:
     """Return how many failed BINDs are not listed by their account, because the table was full."""
     rows = (row for (kind, _), row in segment.targets.items() if kind == BIND)
@@ -61,6 +78,8 @@ class Failures:
     accounts: Counter[str] = field(default_factory=Counter)
     clients: Counter[str] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
+    accepted: set[str] = field(default_factory=set)
+    """Of a client: all accounts as which it bound with success; of an account: all clients that did."""
 
     def take(self, failed: FailedBinds) -> None:
         """Count some more."""
@@ -74,24 +93,57 @@ class Failures:
         return self.errors.total()
 
     @property
-    def guesses(self) -> bool:
-        """Whether these are too many accounts for one client."""
-        known = self.of_client and self.name not in {UNKNOWN_NAME, OTHER_NAME}
-        return known and self.count >= GUESSES and len(self.accounts) >= GUESSED_ACCOUNTS
+    def never_accepted(self) -> int:
+        """The number of accounts of a client, or clients of an account, that failed and never succeeded together."""
+        return len((self.accounts if self.of_client else self.clients).keys() - self.accepted)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether these are one client's or one account's, and some of them were refused for their credentials."""
+        return self.name not in {UNKNOWN_NAME, OTHER_NAME, ANONYMOUS} and not CREDENTIALS.isdisjoint(self.errors)
+
+    @property
+    def are_guesses(self) -> bool:
+        """Whether these are too many accounts or clients for users who mistype, or a service with an old password.
+
+        Such a service fails again and again on each of its hosts, and mostly was accepted there before.
+        """
+        if not self.is_known or self.never_accepted < MANY:
+            return False
+        if self.of_client:
+            return self.never_accepted >= len(self.accepted)
+        return self.never_accepted == len(self.clients) and self.count < MANY * len(self.clients)
+
+    @property
+    def tries_many(self) -> bool:
+        """Whether these are many accounts of one client."""
+        often = self.count >= GUESSES and len(self.accounts) >= GUESSED_ACCOUNTS
+        return self.of_client and (self.are_guesses or (self.is_known and often))
 
 
-def grouped_failures(failed: Iterable[FailedBinds]) -> tuple[Failures, ...]:
-    """Return the clients that tried many accounts, and all other failed BINDs by account; the most frequent first."""
+def grouped_failures(
+    failed: Iterable[FailedBinds], accepted: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[Failures, ...]:
+    """Return the clients that tried many accounts, and all other failed BINDs by account; the most frequent first.
+
+    `accepted`: as accepted_binds has them.
+    """
     failed = tuple(failed)
-    by_client = {client: one for client, one in _grouped(failed, of_client=True).items() if one.guesses}
-    by_account = _grouped((one for one in failed if one.client not in by_client), of_client=False)
+    by_client = {client: one for client, one in _grouped(failed, accepted, of_client=True).items() if one.tries_many}
+    by_account = _grouped((one for one in failed if one.client not in by_client), accepted, of_client=False)
     groups = (*by_client.values(), *by_account.values())
     return tuple(sorted(groups, key=lambda one: (-one.count, not one.of_client, one.name)))
 
 
-def _grouped(failed: Iterable[FailedBinds], *, of_client: bool) -> dict[str, Failures]:
+def _grouped(
+    failed: Iterable[FailedBinds], accepted: frozenset[tuple[str, str]], *, of_client: bool
+) -> dict[str, Failures]:
     groups: dict[str, Failures] = {}
     for one in failed:
         name = one.client if of_client else one.dn
         groups.setdefault(name, Failures(name=name, of_client=of_client)).take(one)
+    for dn, client in accepted:
+        name, other = (client, dn) if of_client else (dn, client)
+        if name in groups:
+            groups[name].accepted.add(other)
     return groups

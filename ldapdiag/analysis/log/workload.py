@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.failed_binds import FailedBinds, failed_binds, unlisted_failures
+from ldapdiag.analysis.log.failed_binds import FailedBinds, accepted_binds, failed_binds, unlisted_failures
 from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, operation_groups
 from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, filter_totals, search_groups, unindexed_notices
@@ -251,6 +251,11 @@ class Workload:
     def failed_binds(self) -> tuple[FailedBinds, ...]:
         """Failed BINDs by DN, client and result code, the most frequent first."""
         return failed_binds(self.segment, self._account)
+
+    @cached_property
+    def accepted_binds(self) -> frozenset[tuple[str, str]]:
+        """DNs and clients of BINDs that succeeded."""
+        return accepted_binds(self.segment, self._account)
 
     @cached_property
     def security(self) -> Security:

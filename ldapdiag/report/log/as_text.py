@@ -223,7 +223,8 @@ class LogScreen:
         items: list[str] = []
         if failed:
             count = sum(one.count for one in failed)
-            first, *others = _first([self.failures(one) for one in grouped_failures(failed)], 1)
+            groups = grouped_failures(failed, self.work.accepted_binds)
+            first, *others = _first([self.failures(one) for one in groups], 1)
             items = [f"{number(count)} failed: {first}", *others]
         if items or clear:
             self.page.packed("binds", [*items, *clear], "bold")
