@@ -55,10 +55,14 @@ class Diagnosis:
         """Return the findings, most severe first."""
         return tuple(finding for _, finding in self.found)
 
+    @property
+    def pairings(self) -> tuple[Pairing, ...]:
+        """Return the connections of every server, joined at both ends."""
+        return self.facts.every(_pairing()) if self.facts.every(SocketTable) else ()
+
     def roles(self) -> dict[str, tuple[str, ...]]:
         """Return the roles of each host: server, client, box (a middlebox); of sockets, so it may have several."""
-        pairings = self.facts.every(_pairing()) if self.facts.every(SocketTable) else ()
-        directions = [one for pairing in pairings for one in pairing.directions]
+        directions = [one for pairing in self.pairings for one in pairing.directions]
         instances = self.facts.every(Instance)
         hosts = {
             "server": {one.host for one in instances if not one.proxy},

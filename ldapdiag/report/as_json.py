@@ -11,6 +11,7 @@ from ldapdiag import __version__
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
+from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "shortfall": _shortfall(diagnosis),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
+        "directions": directions(diagnosis.pairings),
         "series": series(diagnosis.facts, of_indexes=diagnosis.of_indexes),
     }
 

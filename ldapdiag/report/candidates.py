@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.charts import plot, shortened
+from ldapdiag.report.charts.terminal import plot, shortened
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import number, rounded
 

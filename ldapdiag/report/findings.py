@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.finding import Finding, Severity
 from ldapdiag.report.candidates import candidates
-from ldapdiag.report.charts import bars
+from ldapdiag.report.charts.terminal import bars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

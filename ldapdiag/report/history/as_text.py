@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.history import SEVERITIES, RecordedFinding
-from ldapdiag.report.charts import plot
+from ldapdiag.report.charts.terminal import plot
 from ldapdiag.report.color import Color
 from ldapdiag.report.history.course import course
 from ldapdiag.report.history.lasting import lasting

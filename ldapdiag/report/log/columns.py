@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from ldapdiag.report.charts import bar, shortened
+from ldapdiag.report.charts.terminal import bar, shortened
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
-from ldapdiag.report.charts import shortened
+from ldapdiag.report.charts.terminal import shortened
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.quantities import duration, percent
 from ldapdiag.report.log.sort import Sort

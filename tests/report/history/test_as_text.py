@@ -18,7 +18,7 @@ from histories import found, run, server
 from ldapdiag.evidence.history import History, RecordedRun
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.report import page
-from ldapdiag.report.charts import LEVELS
+from ldapdiag.report.charts.terminal import LEVELS
 from ldapdiag.report.history.as_text import print_history
 from ldapdiag.report.neutral import neutral
 

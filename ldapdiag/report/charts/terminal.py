@@ -1,4 +1,4 @@
-"""Charts for a terminal. Every bar starts at zero, so that lengths are proportional to values; no row wraps."""
+"""Marks for a terminal. Every bar starts at zero, so that lengths are proportional to values; no row wraps."""
 
 from __future__ import annotations
 

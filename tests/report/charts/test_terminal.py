@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ldapdiag.report.charts import FULL, HALF, LEVELS, bar, bars, plot, shortened
+from ldapdiag.report.charts.terminal import FULL, HALF, LEVELS, bar, bars, plot, shortened
 
 ROWS = st.lists(st.tuples(st.text(max_size=100), st.integers(0, 10**6)), min_size=1, max_size=5)
 

@@ -1,0 +1,142 @@
+"""A number over time from the series of a report or the timeline of a log, with its limit and forecast."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.charts.axis import axis_for, time_axis_for
+from ldapdiag.report.charts.chart import Line, Point, Table, TimeChart
+from ldapdiag.wording import number, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+FEWEST = 3
+"""Values; fewer are no picture."""
+FAR = 5
+"""A limit that is more than so many times the largest value is a note."""
+LONGEST_FORECAST = 2
+"""Times the observed time."""
+TITLES = {
+    "connections": ("Connections open", "connections", ""),
+    "operations": ("Operations", "operations", " in each {step}"),
+    "search_seconds": ("Search time", "s", " in each {step}"),
+}
+UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def over_time(series: Sequence[Mapping[str, Any]]) -> tuple[TimeChart, ...]:
+    """Return the charts of series of a report; without those of too few values, or of zeros."""
+    charts = (chart_of(one) for one in series if one["name"] in TITLES)
+    return tuple(chart for chart in charts if chart is not None)
+
+
+def of_timeline(timeline: Mapping[str, Any] | None) -> tuple[TimeChart, ...]:
+    """Return the charts of the timeline of `ldapdiag log`."""
+    if timeline is None:
+        return ()
+    keys = {"search_seconds": "search_seconds", "operations": "operations", "connections": "open"}
+    place = {"server": "", "source": "", "step_seconds": timeline["step_seconds"], "from": timeline["from"]}
+    nothing = {"limit": None, "forecast": None}
+    return over_time([place | nothing | {"name": name, "values": timeline[key]} for name, key in keys.items()])
+
+
+def forecast_chart(server: str | None, series: Sequence[Mapping[str, Any]]) -> TimeChart | None:
+    """Return the chart of the connections of a server from which its descriptors are forecast."""
+    rows = (one for one in series if one["server"] == server and one["name"] == "connections")
+    charts = [chart_of(one) for one in rows if one["limit"] is not None or one["forecast"] is not None]
+    return next((chart for chart in charts if chart is not None), None)
+
+
+def chart_of(one: Mapping[str, Any]) -> TimeChart | None:
+    """Return the chart of one series (a row of `series`); None if it has too few values, or zeros alone."""
+    known = [(place, value) for place, value in enumerate(one["values"]) if value is not None]
+    largest = max((value for _, value in known), default=0)
+    if len(known) < FEWEST or not largest:
+        return None
+    begin, step = datetime.fromisoformat(one["from"]), one["step_seconds"]
+    now = Point((known[-1][0] + 1) * step, known[-1][1])
+    line, limit = _forecast(one, now), one["limit"]
+    end = line.end if line is not None else now
+    shown = limit if limit is not None and limit <= FAR * max(largest, end.value) else None
+    noun, unit, per = TITLES[one["name"]]
+    where = f" at {one['server']}" if one["server"] else ""
+    source = f" ({one['source']})" if one["source"] else ""
+    return TimeChart(
+        title=f"{noun}{where}{per.format(step=length(step))}{source}",
+        unit=unit,
+        sentence=_sentence(one, known, begin),
+        notes=tuple(_notes(one, shown=shown, line=line)),
+        axis=axis_for(max(largest, end.value, shown or 0), whole=unit != "s"),
+        times=time_axis_for(begin, end.seconds),
+        step_seconds=step,
+        values=tuple(one["values"]),
+        now=now,
+        limit=shown,
+        forecast=line,
+        table=Table(
+            ("time (UTC)", unit), tuple((_time(begin, place, step), value) for place, value in enumerate(one["values"]))
+        ),
+    )
+
+
+def length(seconds: int) -> str:
+    """Return the length of an interval: `1 s`, `5 min`, `6 h`."""
+    size, unit = next((size, unit) for size, unit in UNITS if seconds % size == 0)
+    return f"{seconds // size} {unit}"
+
+
+def _forecast(one: Mapping[str, Any], now: Point) -> Line | None:
+    """Return the line from now on: to the limit if that is reached soon enough, else as far as it may be drawn."""
+    forecast, limit = one["forecast"], one["limit"]
+    if forecast is None:
+        return None
+    left, longest = forecast["hours_left"], LONGEST_FORECAST * now.seconds
+    if left is not None and limit is not None:
+        seconds = left * 3600
+        if seconds <= 0 or limit <= now.value:
+            return None
+        part = min(1.0, longest / seconds)
+        return Line(begin=now, end=Point(now.seconds + part * seconds, now.value + part * (limit - now.value)))
+    grown = now.value + forecast["rate_per_hour"] * longest / 3600
+    return Line(begin=now, end=Point(now.seconds + longest, grown if limit is None else min(grown, limit)))
+
+
+def _notes(one: Mapping[str, Any], *, shown: float | None, line: Line | None) -> Iterator[str]:
+    limit = one["limit"]
+    if limit is not None and shown is None:
+        yield f"The limit of {number(limit)} is far above and not drawn."
+    if line is not None and (limit is None or line.end.value < limit):
+        yield f"The forecast is drawn for {LONGEST_FORECAST} times the observed time."
+
+
+def _sentence(one: Mapping[str, Any], known: Sequence[tuple[int, float]], begin: datetime) -> str:
+    step = one["step_seconds"]
+    (first, first_value), (last, last_value) = known[0], known[-1]
+    most = max(value for _, value in known)
+    text = (
+        f"{_number(first_value)} at {_time(begin, first, step)} UTC, {_number(last_value)} at "
+        f"{_time(begin, last, step)} UTC, at most {_number(most)}."
+    )
+    if one["limit"] is not None:
+        text += f" The limit is {number(one['limit'])}."
+    forecast = one["forecast"]
+    if forecast is not None:
+        text += f" It grows by about {rounded(forecast['rate_per_hour'])} an hour"
+        left, earliest, latest = (forecast[f"hours_left{end}"] for end in ("", "_earliest", "_latest"))
+        if left is not None:
+            until = "or more" if latest is None else f"to {rounded(latest)} h"
+            text += f": the limit is reached in about {rounded(left)} h ({rounded(earliest)} h {until})"
+        text += "."
+    return text
+
+
+def _number(value: float) -> str:
+    return number(value) if isinstance(value, int) else rounded(value)
+
+
+def _time(begin: datetime, place: int, step: int) -> str:
+    """Return the beginning of a step, with seconds only where steps are shorter than a minute."""
+    at = begin + timedelta(seconds=place * step)
+    return f"{at:%Y-%m-%d %H:%M}" if step % 60 == 0 else f"{at:%Y-%m-%d %H:%M:%S}"
