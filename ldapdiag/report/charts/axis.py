@@ -76,7 +76,7 @@ class TimeTick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeAxis:
+class TimeScale:
     """An axis of times, in seconds from its beginning."""
 
     begin: datetime
@@ -90,7 +90,7 @@ class TimeAxis:
         return min(1.0, max(0.0, seconds / self.seconds))
 
 
-def time_axis_for(begin: datetime, seconds: float) -> TimeAxis:
+def time_scale(begin: datetime, seconds: float) -> TimeScale:
     """Return the axis of so many seconds, with ticks at multiples of a round step since 1970 (UTC)."""
     start = (begin - EPOCH).total_seconds()
     place = bisect_left(TIME_STEPS, seconds / (MOST_TICKS - 1))
@@ -104,7 +104,7 @@ def time_axis_for(begin: datetime, seconds: float) -> TimeAxis:
         TimeTick(time - start, _label(time, step, day=bool(several_days), zone=not number))
         for number, time in enumerate(times)
     )
-    return TimeAxis(begin=begin, seconds=seconds, ticks=ticks)
+    return TimeScale(begin=begin, seconds=seconds, ticks=ticks)
 
 
 def _label(time: int, step: int, *, day: bool, zone: bool) -> str:

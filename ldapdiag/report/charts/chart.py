@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ldapdiag.report.charts.axis import Axis, TimeAxis
+    from ldapdiag.report.charts.axis import Axis, TimeScale
 
 Cell = str | int | float | None
 """Of a table: a name, a number without unit, or nothing known."""
@@ -182,7 +182,7 @@ class TimeChart:
     sentence: str
     notes: tuple[str, ...] = ()
     axis: Axis
-    times: TimeAxis
+    times: TimeScale
     """From the first value to the last, or to the end of the forecast."""
     step_seconds: int
     values: tuple[float | None, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.charts.axis import axis_for, time_axis_for
+from ldapdiag.report.charts.axis import axis_for, time_scale
 from ldapdiag.report.charts.chart import Line, Point, Table, TimeChart
 from ldapdiag.wording import number, rounded
 
@@ -69,7 +69,7 @@ def chart_of(one: Mapping[str, Any]) -> TimeChart | None:
         sentence=_sentence(one, known, begin),
         notes=tuple(_notes(one, shown=shown, line=line)),
         axis=axis_for(max(largest, end.value, shown or 0), whole=unit != "s"),
-        times=time_axis_for(begin, end.seconds),
+        times=time_scale(begin, end.seconds),
         step_seconds=step,
         values=tuple(one["values"]),
         now=now,

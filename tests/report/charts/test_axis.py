@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.report.charts.axis import EPOCH, MOST_TICKS, axis_for, time_axis_for
+from ldapdiag.report.charts.axis import EPOCH, MOST_TICKS, axis_for, time_scale
 
 LARGEST = st.one_of(st.integers(0, 10**15), st.floats(0, 1e15), st.floats(1e-9, 1))
 BEGINS = st.floats(0, 7e9).map(lambda seconds: EPOCH + timedelta(seconds=seconds))
@@ -48,7 +48,7 @@ def test_the_ticks_of_270_connections() -> None:
 
 @given(BEGINS, st.floats(1, 1e9))
 def test_times_are_on_the_axis_in_order_and_round(begin: datetime, seconds: float) -> None:
-    axis = time_axis_for(begin, seconds)
+    axis = time_scale(begin, seconds)
     assert len(axis.ticks) <= MOST_TICKS
     places = [tick.seconds for tick in axis.ticks]
     assert places == sorted(set(places))
@@ -60,9 +60,9 @@ def test_times_are_on_the_axis_in_order_and_round(begin: datetime, seconds: floa
 
 
 def test_labels_have_what_tells_them_apart() -> None:
-    hour = time_axis_for(datetime(2026, 11, 20, 9, 0, tzinfo=UTC), 3600)
+    hour = time_scale(datetime(2026, 11, 20, 9, 0, tzinfo=UTC), 3600)
     assert [tick.label for tick in hour.ticks] == ["09:00 UTC", "09:15", "09:30", "09:45", "10:00"]
-    night = time_axis_for(datetime(2026, 11, 20, 23, 0, tzinfo=UTC), 7200)
+    night = time_scale(datetime(2026, 11, 20, 23, 0, tzinfo=UTC), 7200)
     assert [tick.label for tick in night.ticks][1:3] == ["20 Nov 23:30", "21 Nov 00:00"]
-    week = time_axis_for(datetime(2026, 11, 20, tzinfo=UTC), 6 * 86_400)
+    week = time_scale(datetime(2026, 11, 20, tzinfo=UTC), 6 * 86_400)
     assert [tick.label for tick in week.ticks] == ["21 Nov UTC", "23 Nov", "25 Nov"]
