@@ -22,7 +22,9 @@ def main() -> None:
     atexit.register(gc.freeze)  # no collection at exit: the memory ends with the process
     try:
         from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
+        from ldapdiag.cli.completion import answer_shell  # noqa: PLC0415  import late
 
+        answer_shell()
         app()
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.output import print_error, standard_output
 from ldapdiag.errors import LdapdiagError
 
@@ -19,7 +20,10 @@ NARROWEST = 20
 
 
 def checks(
-    one: Annotated[str | None, typer.Argument(metavar="ID", help="The check to explain.", show_default=False)] = None,
+    one: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="The check to explain.", show_default=False, autocompletion=check_ids),
+    ] = None,
 ) -> None:
     """List the checks, or explain one."""
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
@@ -56,7 +57,13 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     fail_on: FailOnOption = FailOn.HIGH,
     check: Annotated[
         list[str] | None,
-        typer.Option("--check", metavar="ID", help="Run only this check; repeatable.", show_default=False),
+        typer.Option(
+            "--check",
+            metavar="ID",
+            help="Run only this check; repeatable.",
+            show_default=False,
+            autocompletion=check_ids,
+        ),
     ] = None,
     ldap_port: Annotated[
         list[int] | None,

@@ -1,0 +1,69 @@
+"""ldapdiag completion: print the script with which a shell completes the command line, by Typer's protocol.
+
+With each Tab, the script runs `ldapdiag` with the variable _LDAPDIAG_COMPLETE and the words so far. Nothing is read
+over the network, and no check is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ldapdiag.cli.output import standard_output
+
+VARIABLE = "_LDAPDIAG_COMPLETE"
+AUTOLOADED = """
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _ldapdiag_completion "$@"
+fi
+"""
+"""zsh reads a file in $fpath at the first Tab, as the body of the function that completes: call it then, too."""
+
+
+class Shell(StrEnum):
+    """Shells that the command line can be completed in."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell that reads the script.", show_default=False)],
+) -> None:
+    """Print the completion script of a shell.
+
+    Commands, options, their values and the IDs of checks are completed, and file names. Write the script to the place
+    from which the shell loads it:
+
+        ldapdiag completion bash > ~/.local/share/bash-completion/completions/ldapdiag
+
+        ldapdiag completion zsh > ~/.zfunc/_ldapdiag
+
+        ldapdiag completion fish > ~/.config/fish/completions/ldapdiag.fish
+
+    zsh needs these lines in ~/.zshrc, the folder first: fpath+=~/.zfunc; autoload -Uz compinit; compinit
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415  import late: --help must be quick
+
+    script = get_completion_script(prog_name="ldapdiag", complete_var=VARIABLE, shell=shell)
+    with standard_output() as stream:
+        stream.write(f"{script.rstrip()}\n{AUTOLOADED if shell is Shell.ZSH else ''}")
+
+
+def answer_shell() -> None:
+    """Let Typer answer the script, if that runs this process; Typer offers to install scripts only with all of it."""
+    if VARIABLE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415  import late
+
+        completion_init()
+
+
+def check_ids(incomplete: str) -> list[str]:
+    """Return the IDs of installed checks that begin so."""
+    from ldapdiag.check_names import check_names  # noqa: PLC0415  import late
+
+    return [one for one in check_names() if one.startswith(incomplete)]
