@@ -16,6 +16,7 @@ from ldapdiag.cli.diagnose import diagnose
 from ldapdiag.cli.history import history
 from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
+from ldapdiag.cli.man import man
 
 WIDEST_HELP = 120
 """Columns of --help on a wide terminal; longer lines are hard to read."""
@@ -55,3 +56,4 @@ app.command(cls=SingleCommand)(collect)
 app.command(cls=SingleCommand)(checks)
 app.command(cls=SingleCommand)(client_settings)
 app.command(cls=SingleCommand)(completion)
+app.command(cls=SingleCommand)(man)

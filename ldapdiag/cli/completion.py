@@ -15,12 +15,6 @@ import typer
 from ldapdiag.cli.output import standard_output
 
 VARIABLE = "_LDAPDIAG_COMPLETE"
-AUTOLOADED = """
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-  _ldapdiag_completion "$@"
-fi
-"""
-"""zsh reads a file in $fpath at the first Tab, as the body of the function that completes: call it then, too."""
 
 
 class Shell(StrEnum):
@@ -31,8 +25,22 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
+END = {
+    Shell.BASH: "",
+    Shell.FISH: "",
+    Shell.ZSH: """
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _ldapdiag_completion "$@"
+fi
+""",
+}
+"""zsh reads a file in $fpath at the first Tab, as the body of the function that completes: call it then, too."""
+
+
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell that reads the script.", show_default=False)],
+    shell: Annotated[
+        Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell that reads the script.", show_default=False)
+    ],
 ) -> None:
     """Print the completion script of a shell.
 
@@ -51,7 +59,7 @@ def completion(
 
     script = get_completion_script(prog_name="ldapdiag", complete_var=VARIABLE, shell=shell)
     with standard_output() as stream:
-        stream.write(f"{script.rstrip()}\n{AUTOLOADED if shell is Shell.ZSH else ''}")
+        stream.write(f"{script.rstrip()}\n{END[shell]}")
 
 
 def answer_shell() -> None:
