@@ -12,7 +12,7 @@ def test_the_settings_of_one_client_can_be_pasted_with_their_undo() -> None:
     ran = ldapdiag("client-settings", "--idle-timeout", "300", "--firewall", "100", "NSLCD")
     assert ran.code == 0
     lines = ran.text.splitlines()
-    assert "echo 'idle_timelimit 50' >> /etc/nslcd.conf" in lines
+    assert r"printf '\nidle_timelimit 50\n' >> /etc/nslcd.conf" in lines
     assert "mv /etc/nslcd.conf.before-ldapdiag /etc/nslcd.conf" in lines
     assert ran.text.count("Set the idle time of connections in") == 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,30 +28,6 @@ NEVER, *TIMEOUTS = 0, 3, 5, 8, 12
 SECONDS, COUNT, SEED = 36, 60, 18
 ACCESS = "/var/log/dirsrv/slapd-live/access"
 MANAGER = "cn=Directory Manager"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a server enforces its timeout."""
-
-    early: float
-    late_share: float | None
-    needs_activity: bool
-    exempt: tuple[str, ...] = ()
-
-    def earliest(self, timeout: float) -> float:
-        return timeout - self.early
-
-    def latest(self, timeout: float) -> float | None:
-        return None if self.late_share is None else timeout * (1 + self.late_share) + 2
-
-
-RULES = {
-    # 389-ds 2.3.1 is older than 389ds#6004; both times are whole seconds
-    Family.DS389: Rules(early=1, late_share=None, needs_activity=True, exempt=(MANAGER,)),
-    # slapd looks for idle connections after more than a quarter of the timeout, at the latest after half of it
-    Family.OPENLDAP: Rules(early=0, late_share=0.5, needs_activity=False),
-}
 
 
 def server_with(laboratory: Laboratory, family: Family, host: Host, timeout: int) -> Server:
@@ -88,7 +63,8 @@ def test_the_same_schedule_loses_the_connections_that_the_replay_counts(laborato
         }
         found: dict[int, list[Use]] = {timeout: one.result() for timeout, one in running.items()}
         profile = profile_of(servers[NEVER], family)
-    rules = RULES[family]
+    server = facts.server(identity=facts.DS389 if family is Family.DS389 else facts.OPENLDAP)
+    rules = server.idle_enforcement
     assert not any(use.cut for use in found[NEVER])
     assert sum(group.used.count for group in profile.groups) == len(found[NEVER])
     late = max(use.idle - use.planned for each in found.values() for use in each)

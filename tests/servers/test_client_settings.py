@@ -115,3 +115,24 @@ def test_the_options_of_java_are_words_of_a_command_line() -> None:
         "-Dcom.sun.jndi.ldap.connect.pool.timeout=37000",
         "-Dcom.sun.jndi.ldap.connect.pool.protocol=plain ssl",
     ]
+
+
+@pytest.mark.parametrize(("name", "file"), [("nslcd", "/etc/nslcd.conf"), ("libldap", "/etc/ldap/ldap.conf")])
+@pytest.mark.parametrize("before", ["uri ldap://ds1\nTLS_CACERT /ca.pem", "uri ldap://ds1\n", ""])
+@pytest.mark.parametrize("times", [1, 2])
+def test_pasted_lines_join_no_line_of_the_file_and_the_undo_removes_them(tmp_path, name, file, before, times) -> None:
+    (software,) = (one for one in EVERY_SOFTWARE if one.name == name)
+    remedy = remedy_of(software, values(300, 75))
+    (tmp_path / "file.conf").write_text(before)
+
+    def paste(text: str) -> list[str]:
+        commands = text.replace(file, "file.conf").replace("/etc/openldap/ldap.conf", "absent.conf")
+        stubs = "systemctl() { :; }; ldapsearch() { :; }\n"
+        subprocess.run(["sh", "-c", stubs + commands], cwd=tmp_path, check=True)
+        return [line for line in (tmp_path / "file.conf").read_text().splitlines() if line]
+
+    for _ in range(times):
+        pasted = paste(remedy.text)
+    assert pasted[: len(before.splitlines())] == before.splitlines()
+    assert any(line.split()[0] in {"idle_timelimit", "KEEPALIVE_IDLE"} for line in pasted)
+    assert paste(remedy.undo) == before.splitlines()

@@ -80,11 +80,6 @@ class Replayed:
     """At most so many connections at once, at the resolution of the time axis and never above the log's own peak; None
     for a timeout that is not one of evidence.log.idle_times.TIMEOUTS."""
 
-    @property
-    def reconnects(self) -> int:
-        """Return how many reconnects it causes: one for each connection cut."""
-        return self.cut
-
 
 def replay(profile: IdleProfile, timeouts: Sequence[int], enforcement: Enforcement) -> tuple[Replayed, ...]:
     """Return what each candidate timeout, in seconds, would have done; empty without an access log.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Points = list[tuple[float, float]]
 
-RESTART = 0.6
-"""A count that falls below this share of the one before: the server was restarted, or its clients were."""
+RESTART, LEAST_FALL = 0.6, 10
+"""A count that falls below this share of the one before, by so many: the server was restarted, or its clients were."""
 EMPTY = 0.25
 """A series that begins with less than this share of its last count may begin with clients that fill their pools."""
 FASTER, SLOWER = 1.5, 2 / 3
@@ -80,7 +80,7 @@ def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
             _before(points[begin][0], f"none for {(points[begin][0] - points[begin - 1][0]) / 24:,.1f} days")
         )
         points = points[begin:]
-    restarts = [place for place in range(1, len(points)) if points[place][1] < RESTART * points[place - 1][1]]
+    restarts = [place for place, ((_, one), (_, two)) in enumerate(pairwise(points), 1) if _is_restart(one, two)]
     if restarts:
         left_out.append(_before(points[restarts[-1]][0], "connections fell by half at once, as at a restart"))
         points = points[restarts[-1] :]
@@ -103,6 +103,10 @@ def growth_series(readings: Sequence[Reading]) -> GrowthSeries | None:
         left_out=tuple(left_out),
         filling=filling,
     )
+
+
+def _is_restart(before: float, after: float) -> bool:
+    return after < RESTART * before and before - after >= LEAST_FALL
 
 
 def _after_gap(points: Points) -> int:

@@ -56,6 +56,7 @@ def set_libldap(values: ClientValues) -> Remedy:
             [
                 FIND_FILE,
                 f"if LDAPKEEPALIVE_IDLE={seconds} ldapsearch -VV >/dev/null 2>&1; then cat >> $file <<'CONF'",
+                "",  # the file may end without a newline
                 BEGIN,
                 f"KEEPALIVE_IDLE {seconds}",
                 f"KEEPALIVE_PROBES {KEEPALIVE_PROBES}",

@@ -42,9 +42,9 @@ def set_nslcd(values: ClientValues) -> Remedy:
     remedy = client_remedy(
         values,
         "nslcd",
-        text=f"cp -p {NSLCD_FILE} {FORMER_NSLCD_FILE}\n"
+        text=f"[ -e {FORMER_NSLCD_FILE} ] || cp -p {NSLCD_FILE} {FORMER_NSLCD_FILE}\n"
         f"sed -i '/^idle_timelimit/d' {NSLCD_FILE}\n"
-        f"echo 'idle_timelimit {seconds}' >> {NSLCD_FILE}\n"
+        f"printf '\\nidle_timelimit {seconds}\\n' >> {NSLCD_FILE}\n"  # it may end without a newline
         "systemctl restart nslcd",
         changes=f"nslcd (nss-pam-ldapd) closes a connection that was idle for {seconds:,} s; by default it never does. "
         "It does so in time since 0.8.0; before, at the next look-up.",
