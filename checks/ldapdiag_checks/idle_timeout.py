@@ -108,7 +108,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     current, lives = lifetime.idle_timeout_seconds, lifetime.seconds
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
-    drops_after = bounds.silent_drop_seconds if bounds else None
+    drops_after = bounds.dropped_by_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
@@ -174,7 +174,7 @@ def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:
 
 
 def _title(lifetime: GhostLifetime, bounds: IdleBounds | None) -> str:
-    current, drops_after = lifetime.idle_timeout_seconds, bounds.silent_drop_seconds if bounds else None
+    current, drops_after = lifetime.idle_timeout_seconds, bounds.dropped_by_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
         return f"The idle timeout of {current} s is above the firewall's {drops_after:g} s: clients never see the close"
     if current:

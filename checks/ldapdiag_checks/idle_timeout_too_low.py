@@ -60,14 +60,13 @@ def judge(
         yield NotJudged.lacking(doubt, subject=server.name)
         return
     every = list(idle_cuts(traffic, streams=sum(len(log.streams) for log in server.access_logs)))
-    drop = bounds.silent_drop_seconds if bounds else None
-    live = [cuts for cuts in every if drop is None or cuts.shortest < drop]
+    live = [cuts for cuts in every if not _is_dropped(cuts, bounds)]
     found = [(cuts, severity) for cuts in live if (severity := severity_of(cuts)) is not None]
     found.sort(key=lambda one: (-one[1], -one[0].cut, one[0].client))
     for number, (cuts, severity) in enumerate(found[:MOST]):
         yield _finding(server, traffic, cuts, severity, 0 if number else len(found) - MOST)
     if not found:
-        yield _without_finding(server, traffic, every, drop)
+        yield _without_finding(server, traffic, every, live)
 
 
 def severity_of(cuts: IdleCuts) -> Severity | None:
@@ -82,6 +81,12 @@ def is_used_late(cuts: IdleCuts) -> bool:
     return cuts.used_late >= FEW and cuts.used_share >= TENTH
 
 
+def _is_dropped(cuts: IdleCuts, bounds: IdleBounds | None) -> bool:
+    """Return whether a middlebox on the client's own path had dropped what the idle timeout closed."""
+    drop = bounds.dropped_by(cuts.client) if bounds else None
+    return drop is not None and cuts.shortest >= drop and not is_used_late(cuts)
+
+
 def is_replaced(cuts: IdleCuts) -> bool:
     """Return whether a short timeout ends nearly all connections of a client, and it opens others after that."""
     return cuts.shortest < SHORTEST and is_alternating(cuts)
@@ -92,7 +97,7 @@ def is_alternating(cuts: IdleCuts) -> bool:
     return cuts.cut >= NEARLY_ALL * cuts.closes and cuts.reopened >= SOME
 
 
-def _without_finding(server: Instance, traffic: Traffic, every: list[IdleCuts], drop: float | None) -> Verdict:
+def _without_finding(server: Instance, traffic: Traffic, every: list[IdleCuts], live: list[IdleCuts]) -> Verdict:
     segment = traffic.segment
     total = sum(cuts.cut for cuts in every)
     if not segment.closed:
@@ -107,18 +112,23 @@ def _without_finding(server: Instance, traffic: Traffic, every: list[IdleCuts], 
     if not total:
         return Clear(subject=server.name, reason="the idle timeout closed no connection in the access log")
     closed = f"the idle timeout closed {counted(total, 'connection')} in {traffic.seconds:,.0f} s"
-    if drop is not None and any(cuts.shortest >= drop for cuts in every):
-        return Clear(subject=server.name, reason=f"{closed}, after the {drop:g} s at which a firewall had dropped them")
-    most = max(every, key=lambda cuts: (cuts.cut, cuts.client))
-    if most.cut < SOME:
-        return Clear(subject=server.name, reason=f"{closed}, of no client 10 or more")
-    late = f"{most.client} used {most.used_late:,} again in the last fifth of the timeout, beside {most.cut:,} closed"
-    if is_alternating(most):
+    doubtful = [cuts for cuts in live if cuts.cut >= SOME and is_alternating(cuts)]
+    if doubtful:
+        most = max(doubtful, key=lambda cuts: (cuts.cut, cuts.client))
         reason = f"{closed}, nearly all of those of {most.client}, which opened others: the log does not show whether "
         reason += "it replaced them or left them unused"
         how = f"on {most.client}: the log of the application, for errors after {most.shortest} s without a request"
         return NotJudged(subject=server.name, reason=reason, missing=("application-log",), how=how)
-    return Clear(subject=server.name, reason=f"{closed}; {late}")
+    dropped = sum(cuts.cut for cuts in every) - sum(cuts.cut for cuts in live)
+    after = f", {dropped:,} of them after a firewall had dropped their state" if dropped else ""
+    first = max(live, key=lambda cuts: (cuts.cut, cuts.client), default=None)
+    if first is None or first.cut < SOME:
+        few = "" if first is None else ", of no other client 10 or more" if dropped else ", of no client 10 or more"
+        return Clear(subject=server.name, reason=f"{closed}{after}{few}")
+    late = (
+        f"{first.client} used {first.used_late:,} again in the last fifth of the timeout, beside {first.cut:,} closed"
+    )
+    return Clear(subject=server.name, reason=f"{closed}{after}; {late}")
 
 
 def _finding(server: Instance, traffic: Traffic, cuts: IdleCuts, severity: Severity, more: int) -> Finding:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import facts
 from incidents import INCIDENTS, TIMEOUT, diagnosed, judged
@@ -136,12 +138,38 @@ def test_a_client_that_closes_most_itself_lets_the_rest_go() -> None:
 
 
 def test_what_a_firewall_had_dropped_is_dead() -> None:
+    (verdict,) = of(cut(20), drop=30)
+    assert isinstance(verdict, Clear)
+    assert "20 of them after a firewall had dropped their state" in verdict.reason
+    assert isinstance(of(cut(20), drop=600)[0], NotJudged)
+
+
+def test_what_is_used_after_that_time_is_not_dropped() -> None:
+    """A client with keepalive probes, behind the same firewall."""
     log = cut(20)
     used(log, 30, 85)
-    (verdict,) = of(log, drop=30)
-    assert isinstance(verdict, Clear)
-    assert "30 s at which a firewall had dropped them" in verdict.reason
-    assert isinstance(of(log, drop=600)[0], Finding)
+    assert isinstance(of(log, drop=30)[0], Finding)
+
+
+@pytest.mark.parametrize("idle", [3.0, 100.0])
+def test_a_firewall_on_another_path_explains_nothing(idle: float) -> None:
+    log = Log()
+    log.visits(20, facts.APP2, every=idle, code=b"T1", lives=idle)
+    log.visits(20, facts.APP1, every=200, code=b"T1", lives=200)
+    (verdict,) = of(log, drop=2)
+    assert isinstance(verdict, Finding if idle < 60 else NotJudged)
+    assert facts.APP2 in (verdict.subject if idle < 60 else verdict.reason)
+
+
+@given(unused=st.integers(10, 40), replaced=st.integers(12, 40))
+def test_a_client_that_may_need_more_is_not_hidden_by_one_with_more_closes(unused: int, replaced: int) -> None:
+    log = Log()
+    log.visits(unused, facts.APP1, every=100, code=b"T1", lives=100)
+    log.visits(unused, facts.APP1, every=1)
+    log.visits(replaced, facts.APP2, every=100, code=b"T1", lives=100)
+    (verdict,) = of(log)
+    assert isinstance(verdict, NotJudged)
+    assert facts.APP2 in verdict.reason
 
 
 def test_slapds_reason_counts_as_well() -> None:

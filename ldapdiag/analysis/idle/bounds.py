@@ -59,6 +59,8 @@ class PathBounds:
     source: str
     middlebox: str | None = None
     """The middlebox whose own setting this is."""
+    shortest_setting: float | None = None
+    """The shortest of its settings that may apply; `upper_seconds` is the longest."""
     closes_both_ends: bool = False
     """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
     suspects: tuple[str, ...] = ()
@@ -155,8 +157,19 @@ class IdleBounds:
         if path is None:
             return None
         if path.middlebox is not None and not path.drop_seen:
-            return path.upper_seconds
+            return path.shortest_setting or path.upper_seconds
         return path.lower_seconds if path.lower_seconds is not None or path.loose else path.upper_seconds
+
+    @property
+    def dropped_by_seconds(self) -> float | None:
+        """Return the shortest idle time by which a middlebox has dropped its state silently; None: not known."""
+        path = self.soonest_cause
+        return None if path is None or path.loose else path.upper_seconds
+
+    def dropped_by(self, client: str) -> float | None:
+        """Return the same of the path from a client's address."""
+        path = self.for_client(client)
+        return None if path is None else replace(self, paths=(path,)).dropped_by_seconds
 
     @property
     def lower_seconds(self) -> float | None:
@@ -299,6 +312,7 @@ def _configured_path(
         upper_seconds=setting.upper_seconds,
         source=setting.source,
         middlebox=setting.middlebox,
+        shortest_setting=setting.lower_seconds,
         closes_both_ends=setting.closes_both_ends,
         drop_seen=drop_seen,
         explains_ghosts=not_caused is None,

@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import facts
 from facts import APP1, APP2, at_server, direction, table
@@ -326,6 +328,22 @@ class TestTheWholeServer:
     def test_without_an_upper_bound_the_highest_lower_one_is_given(self) -> None:
         bounds = bound(direction(), host=looks(24_000, 3_000))
         assert (bounds.tightest, bounds.silent_drop_seconds, bounds.lower_seconds) == (None, None, 24.0)
+
+    @given(settings=st.lists(st.integers(1, 80_000), min_size=1, max_size=4), seen=st.booleans())
+    def test_of_several_settings_the_shortest_may_drop_and_the_longest_has_dropped(self, settings, seen) -> None:
+        shortest, longest = float(min(settings)), float(max(settings))
+        path = PathBounds(
+            client_network="10.77.2.0/24",
+            lower_seconds=shortest if seen else None,
+            upper_seconds=longest,
+            source="profile of f5",
+            middlebox="f5",
+            shortest_setting=shortest,
+            drop_seen=seen,
+        )
+        bounds = IdleBounds(server="ldap", paths=(path,))
+        assert (bounds.silent_drop_seconds, bounds.dropped_by_seconds) == (shortest, longest)
+        assert (bounds.dropped_by("10.77.2.9"), bounds.dropped_by("10.77.9.2")) == (longest, None)
 
     def test_a_client_that_is_not_on_any_path_has_no_bounds(self) -> None:
         assert bound(direction()).for_client("192.0.2.1") is None
