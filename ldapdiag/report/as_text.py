@@ -13,12 +13,19 @@ from ldapdiag.finding import Clear, Severity
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, CommonParts
 from ldapdiag.report.findings import print_finding
-from ldapdiag.report.page import Page, page_for
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.headline import first_step, headline
+from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.report.headline import FirstStep, Headline
 
+CLEAR_ROWS = 3
+"""Lines that name the checks which are clear, without -v."""
+SERVERS = 2
+"""Servers described without -v."""
 GRAVE = 50
 """Findings of one check at high or critical shown without -v."""
 
@@ -47,12 +54,15 @@ class Screen:
     def show(self) -> None:
         """Print every part: a shortfall, servers, findings, clear subjects, subjects not judged, gaps, the footer."""
         common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
+        first = headline(self.diagnosis, self.at_least)
+        step = first_step(self.diagnosis, first)
         common.shortfall()
-        for server in (servers := self.diagnosis.facts.every(Instance)):
-            self.page.packed(server.name, self.summary(server), "bold", "bold")
-        if servers:
-            self.page.blank()
-        self.findings()
+        self.servers()
+        print_outcomes(self.page, self.diagnosis)
+        self.page.blank()
+        if first is not None:
+            print_head(self.page, first, step, verbose=self.verbose)
+        self.findings(first, step)
         common.hidden(self.at_least)
         common.crashed()
         self.clear()
@@ -61,6 +71,16 @@ class Screen:
         if self.verbose:
             common.evidence()
         common.footer()
+        print_reprise(self.page, self.diagnosis, first, step)
+
+    def servers(self) -> None:
+        """Print a line on each server; without -v on the first few."""
+        servers = self.diagnosis.facts.every(Instance)
+        shown = servers if self.verbose else servers[:SERVERS]
+        for server in shown:
+            self.page.packed(server.name, self.summary(server), "bold", "bold", most=None if self.verbose else 2)
+        if len(servers) > len(shown):
+            self.page.indented(f"and {counted(len(servers) - len(shown), 'more server')} (-v lists them)")
 
     def summary(self, server: Instance) -> list[str]:
         """Return the first line on a server: product, connections, descriptors, idle timeout."""
@@ -77,16 +97,18 @@ class Screen:
             parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")
         return parts
 
-    def findings(self) -> None:
-        """Print every finding; of the lesser ones of a check only the first few, and of many grave ones the first."""
+    def findings(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the other findings; of the lesser ones of a check only the first few, and of many grave ones."""
         counts: Counter[tuple[str, bool]] = Counter()
+        printed = step.remedy if step else None
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least:
                 continue
             grave = finding.severity >= Severity.HIGH
             counts[check, grave] += 1
-            if self.verbose or counts[check, grave] <= (GRAVE if grave else ROWS):
-                print_finding(self.page, finding, check, verbose=self.verbose)
+            within = counts[check, grave] <= (GRAVE if grave else ROWS)
+            if (self.verbose or within) and (first is None or finding is not first.finding):
+                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed)
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:
@@ -113,4 +135,12 @@ class Screen:
             if check not in found and not self.verbose
         ]
         if whole:
-            self.page.packed("" if shown else "clear", whole, "green")
+            self.page.packed("" if shown else "clear", whole if self.verbose else self.few(whole), "green")
+
+    def few(self, names: list[str]) -> list[str]:
+        """Return the names of a few lines, and the number of the others."""
+        for number in range(len(names), 0, -1):
+            more = [f"{len(names) - number} more (-v names them)"] if number < len(names) else []
+            if len(list(packed([*names[:number], *more], self.page.room))) <= CLEAR_ROWS:
+                return [*names[:number], *more]
+        return names

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.finding import Crashed, Severity
+from ldapdiag.report.findings import TITLE
+from ldapdiag.report.headline import NOT_READ
 from ldapdiag.report.hints import hint_for
 from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.wording import counted
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10
 """Lines on what was not judged without -v."""
 MOST_OF_ONE = 2
-"""Lines of one reason without -v."""
+"""Lines of one reason without -v, together with how to collect what it lacks."""
 NAMES = 50
 """Subjects named for one reason with -v."""
 
@@ -42,8 +44,9 @@ class CommonParts:
     def shortfall(self) -> None:
         """Print that the main evidence is missing, or that most of it was passed over."""
         if missing := self.diagnosis.shortfall:
-            self.page.labelled("NOT READ", missing.reason, "bold red", "bold")
-            self.page.indented(f"how: {missing.how}", "dim")
+            most = None if self.verbose else TITLE
+            self.page.labelled(NOT_READ, missing.reason, "bold red", "bold", most=most)
+            self.page.indented(f"how: {missing.how}", "dim", most=most)
             self.page.blank()
 
     def hidden(self, at_least: Severity, *, but: Collection[str] = ()) -> None:
@@ -80,11 +83,12 @@ class CommonParts:
         digits, left = len(str(len(lacks[0].checks))), MOST_ROWS - 1
         for number, lack in enumerate(lacks):
             parts = self.lack(lack)
-            rows = len(self.page.numbered_lines(parts, digits=digits, most=MOST_OF_ONE))
+            most = MOST_OF_ONE // len(parts)
+            rows = len(self.page.numbered_lines(parts, digits=digits, most=most))
             if rows > left - (number < len(lacks) - 1):
-                self.page.indented(f"and {len(lacks) - number:,} more reasons (-v shows them)")
+                self.page.indented(f"and {counted(len(lacks) - number, 'more reason')} (-v shows them)")
                 return
-            self.page.numbered(len(lack.checks), parts, digits=digits, most=MOST_OF_ONE)
+            self.page.numbered(len(lack.checks), parts, digits=digits, most=most)
             left -= rows
 
     def lack(self, lack: Lack) -> list[str]:
@@ -134,12 +138,8 @@ class CommonParts:
         """Print the totals, and where to read on."""
         bundle, findings = self.diagnosis.bundle, self.diagnosis.findings
         files = {fact.origin.path: fact.origin.not_understood for fact in bundle.facts}
-        counts = Counter(finding.severity for finding in findings)
-        noted = (Severity.CRITICAL, Severity.INFO)
         hidden = bundle.passed_over and not self.verbose
         parts = [
-            counted(len(findings), "finding"),
-            *(f"{counts[severity]:,} {severity}" for severity in noted if counts[severity]),
             f"evidence: {counted(len(self.diagnosis.hosts), 'host')}",
             counted(len(files), "file"),
             f"{counted(sum(files.values()), 'line')} not understood",
@@ -147,6 +147,6 @@ class CommonParts:
         ]
         self.page.blank()
         self.page.line(parts, "dim")
-        if len(findings) > counts[Severity.INFO]:
+        if findings and findings[0].severity > Severity.INFO:
             more = [] if self.verbose else ["-v shows every command"]
             self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.finding import Finding, Severity
+from ldapdiag.remedy import Needs
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.charts.terminal import bars
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.remedy import Remedy
+    from ldapdiag.report.headline import FirstStep
     from ldapdiag.report.page import Page
+
+FIRST = "    first"
+"""The label of what to do first."""
 
 SHARES = 5
 """Rows of a share shown without -v."""
 
-LONG = 40
-"""Lines of commands that are shown without -v."""
+LINES = 6
+"""Lines of an explanation without -v: whole sentences, in the order of the check, which begins with what decides."""
+
+LONG = 16
+"""Rows of commands that are shown without -v."""
+
+TITLE = 2
+"""Lines of a title without -v."""
+
+SENTENCE_END = re.compile(r"(?<=[\w)])\. (?=[A-Z])")
 
 STYLES = {
     Severity.CRITICAL: "bold red",
@@ -30,21 +45,79 @@ STYLES = {
 """Colours that are readable on light and dark terminals; the severity is also a word."""
 
 
-def print_finding(page: Page, finding: Finding, check: str, *, verbose: bool) -> None:
-    """Print one finding: title, chart, sentences, remedies."""
+def print_finding(
+    page: Page,
+    finding: Finding,
+    check: str,
+    *,
+    verbose: bool,
+    step: FirstStep | None = None,
+    left: int | None = None,
+    printed: Remedy | None = None,
+) -> None:
+    """Print one finding: title, chart, sentences, remedies.
+
+    `step`: what to do first, printed with it. `left`: the rows that are left for chart and sentences, so that the
+    step is on the first screen. `printed`: the remedy that stands above.
+    """
     grave = finding.severity >= Severity.HIGH
     label = str(finding.severity).upper() if grave else str(finding.severity)
-    page.labelled(label, finding.title, STYLES[finding.severity], "bold" if grave else "")
-    for row in chart(finding, page.room, verbose=verbose):
+    style, text_style = STYLES[finding.severity], "bold" if grave else ""
+    page.labelled(label, finding.title, style, text_style, most=None if verbose else TITLE)
+    rows = list(chart(finding, page.room, verbose=verbose))
+    early = left is None or len(rows) < left
+    for row in rows if early else ():
         page.row(row)
-    for sentence in finding.detail.splitlines() if verbose or grave else ():
-        page.indented(sentence)
-    page.indented(f"{check} · {finding.confidence}", "dim")
+    most = LINES if left is None else max(1, min(LINES, left - len(rows) * early))
+    hidden = print_explanation(page, finding, verbose=verbose, most=most if grave or step else 0)
+    more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
+    page.indented(" · ".join([check, str(finding.confidence), *more]), "dim")
     if verbose:
         page.indented(f"from {', '.join(finding.origins)}", "dim")
+    if step is not None:
+        print_step(page, step, verbose=verbose)
+        printed = step.remedy
+    for row in () if early else rows:
+        page.row(row)
     for number, remedy in enumerate(finding.remedies, 1):
-        print_remedy(page, number, remedy, verbose=verbose)
+        if remedy is not printed or number > 1:
+            print_remedy(page, number, remedy, verbose=verbose)
+        elif step is None:
+            page.numbered(number, [remedy.title, "see above"], "bold")
     page.blank()
+
+
+def print_explanation(page: Page, finding: Finding, *, verbose: bool, most: int) -> int:
+    """Print the sentences of a finding, without -v as many whole ones as `most` lines show; return the lines left."""
+    sentences = finding.detail.splitlines()
+    lines = [page.lines_of(sentence) for sentence in sentences]
+    shown = 0
+    for sentence, length in zip(sentences, lines, strict=True):
+        if not verbose and shown + length > most and (shown or not most):
+            break
+        page.indented(sentence, most=None if verbose else most)
+        shown += length if verbose else min(length, most)
+    return sum(lines) - shown
+
+
+def print_step(page: Page, step: FirstStep, *, verbose: bool, label: str = FIRST) -> None:
+    """Print what to do first, with the risk above its commands."""
+    page.packed(label, step_parts(step), "bold", "bold", most=None if verbose else TITLE)
+    if step.remedy is not None:
+        print_body(page, step.remedy, verbose=verbose, deeper=0)
+
+
+def step_parts(step: FirstStep) -> list[str]:
+    """Return the parts of the line about the first step."""
+    return [step.text, *([place_of(step.remedy)] if step.remedy else [])]
+
+
+def rows_of_step(page: Page, step: FirstStep) -> int:
+    """Return how many rows the first step needs, without its commands."""
+    texts = [" · ".join(step_parts(step))]
+    if step.remedy is not None:
+        texts += [first_sentence(step.remedy.changes), f"risk: {step.remedy.risk}"]
+    return sum(map(page.lines_of, texts))
 
 
 def chart(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
@@ -72,30 +145,44 @@ def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator
 
 def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
     """Print a remedy; the first one with its commands, the others with -v."""
-    needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
-    page.numbered(number, [remedy.title, f"at {remedy.target}{needs}"], "bold")
+    page.numbered(number, [remedy.title, place_of(remedy)], "bold")
+    if number == 1 or verbose:
+        print_body(page, remedy, verbose=verbose, deeper=3)
+
+
+def place_of(remedy: Remedy) -> str:
+    """Return where a remedy is carried out, and what it needs to take effect."""
+    return f"at {remedy.target}{'' if remedy.needs == 'none' else f', needs a {remedy.needs}'}"
+
+
+def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> None:
+    """Print what a remedy changes, its risk, and its commands, if they are few or with -v; verify and undo with -v."""
     if remedy.kind == "advice":
-        page.indented(remedy.text, deeper=3)
+        page.indented(remedy.text, deeper=deeper)
         return
-    if number > 1 and not verbose:
+    page.indented(remedy.changes if verbose else first_sentence(remedy.changes), deeper=deeper)
+    if page.rows_of(remedy.text) > LONG and not verbose:
+        lines = counted(remedy.text.count("\n") + 1, "line")
+        script = "; ldapdiag indexes --script writes a plan" if remedy.needs is Needs.REINDEX else ""
+        page.indented(f"commands: {lines} (-v shows them with their risk{script})", deeper=deeper)
         return
-    page.indented(remedy.changes, deeper=3)
-    lines = remedy.text.count("\n") + 1
-    if lines > LONG and not verbose:
-        page.indented(f"risk: {remedy.risk}", deeper=3)
-        page.indented(f"commands: {lines} lines (-v shows them; ldapdiag indexes --script writes a plan)", deeper=3)
-        return
-    print_commands(page, "", remedy.text)
+    page.indented(f"risk: {remedy.risk}", deeper=deeper)
+    print_commands(page, remedy.text)
     if verbose:
-        page.indented(f"risk: {remedy.risk}", deeper=3)
-        print_commands(page, "verify:", remedy.verify)
-        print_commands(page, "undo:", remedy.undo)
+        page.indented("verify:", deeper=deeper)
+        print_commands(page, remedy.verify)
+        page.indented("undo:", deeper=deeper)
+        print_commands(page, remedy.undo)
 
 
-def print_commands(page: Page, title: str, text: str) -> None:
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text."""
+    found = SENTENCE_END.search(text)
+    return text[: found.start() + 1] if found else text
+
+
+def print_commands(page: Page, text: str) -> None:
     """Print commands at the left edge, so that they can be pasted."""
-    if title:
-        page.indented(title, deeper=3)
     page.blank()
     page.verbatim(text)
     page.blank()

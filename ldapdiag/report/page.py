@@ -38,6 +38,12 @@ class Page:
     """A console to print a report on. All text is neutralised first."""
 
     console: Console
+    height: int | None = None
+    """Rows of the terminal; None: no terminal shows it."""
+    rows: int = 0
+    """Rows printed so far; a line that is wider than the terminal has several."""
+    is_blank: bool = False
+    """The last line is empty."""
 
     @property
     def room(self) -> int:
@@ -45,8 +51,9 @@ class Page:
         return max(NARROWEST, self.console.width - MARGIN)
 
     def blank(self) -> None:
-        """Print an empty line."""
-        self.console.print()
+        """Print an empty line, unless the last one is empty."""
+        if not self.is_blank:
+            self._print(Text(), 0)
 
     def line(self, parts: Iterable[str], style: str = "") -> None:
         """Print parts at the left edge, with dots between; no part is broken that fits on a line."""
@@ -54,9 +61,18 @@ class Page:
             for line in self._wrapped(one, style, self.room + MARGIN):
                 self._print(line, 0)
 
-    def packed(self, label: str, parts: Iterable[str], style: str, text_style: str = "") -> None:
-        """Print parts with a label in the margin and dots between; no part is broken that fits on a line."""
-        self.listed(label, packed(parts, self.room), style, text_style)
+    def packed(
+        self, label: str, parts: Iterable[str], style: str, text_style: str = "", *, most: int | None = None
+    ) -> None:
+        """Print parts with a label in the margin and dots between; no part is broken that fits on a line.
+
+        More than `most` lines are cut.
+        """
+        whole = list(packed(parts, self.room))
+        lines = whole if most is None or len(whole) <= most else [*whole[: most - 1], " · ".join(whole[most - 1 :])]
+        for number, line in enumerate(lines):
+            left = None if most is None else max(1, most - number)
+            self.labelled("" if number else label, line, style, text_style, most=left)
 
     def labelled(self, label: str, text: str, style: str, text_style: str = "", *, most: int | None = None) -> None:
         """Print a text with its label in the margin; a label that does not fit there gets its own line.
@@ -79,17 +95,25 @@ class Page:
         for number, text in enumerate(texts):
             self.labelled("" if number else label, text, style, text_style)
 
-    def indented(self, text: str, style: str = "", *, deeper: int = 0) -> None:
-        """Print a text behind the margin, and `deeper` columns more, wrapped there."""
-        for one in self._wrapped(text, style, self.room - deeper):
+    def indented(self, text: str, style: str = "", *, deeper: int = 0, most: int | None = None) -> None:
+        """Print a text behind the margin, and `deeper` columns more, wrapped there; more than `most` lines are cut."""
+        for one in self._cut(self._wrapped(text, style, self.room - deeper), most, self.room - deeper):
             self._print(one, MARGIN + deeper)
+
+    def lines_of(self, text: str, *, deeper: int = 0) -> int:
+        """Return how many lines a text has behind the margin."""
+        return sum(1 for _ in self._wrapped(text, "", self.room - deeper))
+
+    def rows_of(self, text: str) -> int:
+        """Return how many rows of the terminal commands take up."""
+        return sum(self._rows(neutral(line, longest=1 << 20)) for line in text.splitlines())
 
     def numbered(
         self, number: int, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
     ) -> None:
         """Print parts behind the margin with their number in front; no part is broken that fits on a line.
 
-        Parts of more than `most` lines are cut.
+        Of parts that share no line with another, `most` lines are printed of each.
         """
         lines = iter(self.numbered_lines(parts, style, digits=digits, most=most))
         self._print(Text(f"{number:>{digits}}  ", style=style).append_text(next(lines)), MARGIN)
@@ -101,8 +125,8 @@ class Page:
     ) -> list[Text]:
         """Return the lines that parts with a number in front have."""
         room = self.room - digits - 2
-        lines = (line for part in packed(parts, room) for line in self._wrapped(part, style, room))
-        return self._cut(lines, most, room)
+        wrapped = (self._wrapped(part, style, room) for part in packed(parts, room))
+        return [line for lines in wrapped for line in self._cut(lines, most, room)]
 
     def row(self, text: str) -> None:
         """Print a row of a picture behind the margin; it is never wrapped."""
@@ -126,7 +150,12 @@ class Page:
             line.rstrip()
             yield line
 
+    def _rows(self, line: str) -> int:
+        return max(1, -(-cell_len(line) // self.console.width))
+
     def _print(self, line: Text, indent: int) -> None:
+        self.is_blank = not line.plain
+        self.rows += self._rows(" " * indent + line.plain)
         self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
 
 
@@ -157,7 +186,7 @@ def page_for(stream: TextIO, color: Color = Color.AUTO) -> Page:
         color = Color.NEVER
     console = _Console(file=stream, highlight=False, markup=False, emoji=False, **console_settings(color))
     console.width = min(console.width if stream.isatty() else _columns(), WIDEST)
-    return Page(console)
+    return Page(console, console.height if stream.isatty() else None)
 
 
 def _columns() -> int:

@@ -132,7 +132,7 @@ class Site:
 
     def advise(self, *options: str) -> Advice:
         """Run ldapdiag on the log of what was asked last, and on the configuration as it is now."""
-        return Advice(self.run(*options), self.run("--format", "json").report)
+        return Advice(self.run("-v", *options), self.run("--format", "json").report)
 
     def run(self, *options: str) -> Ran:
         """Run ldapdiag indexes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ class TestIncident:
 
     def test_says_first_what_one_would_say_on_the_phone(self, incident: Diagnosis) -> None:
         lines = shown(incident)
-        assert lines[3] == "CRITICAL    268 of the 270 connections from app1 no longer exist on app1"
+        assert lines[4] == "CRITICAL    268 of the 270 connections from app1 no longer exist on app1"
 
     @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
     @pytest.mark.parametrize("verbose", [False, True])
@@ -102,11 +103,24 @@ class TestFindings:
         text = told(diagnoses.check("wrong", diagnoses.finding(severity=severity)))
         assert re.search(rf"^{word} +something is wrong", text, re.MULTILINE)
 
-    def test_what_it_means_is_told_of_grave_ones_and_when_asked(self) -> None:
-        lesser = diagnoses.check("wrong", diagnoses.finding(severity=Severity.LOW))
-        assert "What it means." not in told(lesser)
-        assert "What it means." in told(lesser, verbose=True)
-        assert "What it means." in told(diagnoses.check("wrong", diagnoses.finding()))
+    def test_what_it_means_is_told_of_grave_ones_of_the_worst_and_when_asked(self) -> None:
+        one, two = (
+            diagnoses.check(name, diagnoses.finding(severity=Severity.LOW, detail=f"It means {name}."))
+            for name in ("one", "two")
+        )
+        assert "It means one." in told(one)
+        assert "It means two." not in told(one, two)
+        assert "It means two." in told(one, two, verbose=True)
+        grave = diagnoses.check("wrong", diagnoses.finding(), diagnoses.finding(detail="It means this as well."))
+        assert "It means this as well." in told(grave)
+
+    def test_of_a_long_explanation_whole_sentences_are_shown_and_the_rest_is_counted(self) -> None:
+        detail = "\n".join(f"Sentence {number} {'has many words ' * 10}end." for number in range(9))
+        long = diagnoses.check("wrong", diagnoses.finding(detail=detail))
+        assert told(long).count("end.") == 3
+        assert "wrong · likely · -v shows 12 more lines" in told(long)
+        assert told(long, verbose=True).count("end.") == 9
+        assert "more lines" not in told(long, verbose=True)
 
     def test_many_lesser_ones_of_a_check_are_counted(self) -> None:
         many = diagnoses.check("wrong", *(diagnoses.finding(f"host{n}", severity=Severity.INFO) for n in range(9)))
@@ -138,6 +152,26 @@ class TestFindings:
         two = diagnoses.check("wrong", diagnoses.finding(remedies=(diagnoses.REMEDY, diagnoses.REMEDY)))
         assert told(two).count("\nreplace: nsslapd-idletimeout\n") == 1
         assert told(two, verbose=True).count("\nreplace: nsslapd-idletimeout\n") == 2
+
+    def test_a_long_block_of_commands_is_counted(self) -> None:
+        long = replace(diagnoses.REMEDY, text="\n".join(f"command {number}" for number in range(99)))
+        check = diagnoses.check("wrong", diagnoses.finding(remedies=(long,)))
+        assert "commands: 99 lines (-v shows them with their risk)" in told(check)
+        assert "command 98" not in told(check)
+        assert "command 98" in told(check, verbose=True)
+
+    def test_a_first_step_of_another_check_is_printed_once(self) -> None:
+        cured = diagnoses.check("ghost-connections", diagnoses.finding(server="ldap"))
+        cure = diagnoses.check("idle-timeout", diagnoses.finding(server="ldap", remedies=(diagnoses.REMEDY,)))
+        text = told(cured, cure)
+        assert text.count("\nreplace: nsslapd-idletimeout\n") == 1
+        assert text.index("    first   drain: set the idle timeout · at ldap") < text.index("idle-timeout · likely")
+        assert "1  drain: set the idle timeout · see above" in text
+
+    def test_without_a_remedy_the_first_step_is_to_read_what_to_do(self) -> None:
+        assert "    first   read what to do: ldapdiag checks wrong\n" in told(
+            diagnoses.check("wrong", diagnoses.finding())
+        )
 
     def test_how_to_verify_and_undo_is_told_when_asked(self) -> None:
         text = told(diagnoses.check("wrong", diagnoses.finding(remedies=(diagnoses.REMEDY,))), verbose=True)

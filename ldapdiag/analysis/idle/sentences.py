@@ -176,9 +176,9 @@ def severed_sentences(severed: Severed) -> Iterator[str]:
 
 
 def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
-    """Yield what each path allows, how long live connections are idle, and what the server's timeout exempts."""
-    yield from path_sentences(bounds)
+    """Yield why the value is what it is, what each path allows, and what the server's timeout exempts."""
     yield from drain_sentences(advice)
+    yield from path_sentences(bounds)
     if server.product is not None:
         yield server.product.idle_enforcement.exemption
         if reason := server.product.idle_enforcement.at(server.version).ignored:

@@ -24,7 +24,10 @@ from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import CommonParts
-from ldapdiag.report.findings import print_commands, print_finding
+from ldapdiag.report.findings import FIRST, LONG, print_commands, print_finding, print_step
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.headline import Headline, first_step, headline
+from ldapdiag.report.indexes.plan_headline import PLAN, saving, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.finding import Finding
+    from ldapdiag.remedy import Remedy
+    from ldapdiag.report.headline import FirstStep
 
 IN_THE_PLAN = frozenset(
     {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
 )
 """Checks whose findings are in the plan and the lines below it."""
+THEN = "    then"
 FEW = 4
 """Filters named in a line."""
 MONTH = 30 * 24 * 3600
@@ -73,12 +79,19 @@ class IndexScreen:
     def show(self) -> None:
         """Print every part."""
         common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
+        plans = sorted(self.diagnosis.facts.every(IndexPlan), key=lambda plan: -plan.saved)
+        coverages = [self.diagnosis.facts.of(IndexCoverage, plan.server) for plan in plans]
+        planned = [(plan, one) for plan, one in zip(plans, coverages, strict=True) if one is not None]
+        first = self.first(planned)
+        step = first_step(self.diagnosis, first) or (step_of_plan(*planned[0]) if planned else None)
         common.shortfall()
-        for plan in self.diagnosis.facts.every(IndexPlan):
-            coverage = self.diagnosis.facts.of(IndexCoverage, plan.server)
-            if coverage is not None:
-                self.server(plan, coverage)
-        self.findings()
+        print_outcomes(self.page, self.diagnosis)
+        self.page.blank()
+        if first is not None and first.label != PLAN:
+            print_head(self.page, first, step, verbose=self.verbose)
+        for place, (plan, coverage) in enumerate(planned):
+            self.server(plan, coverage, is_first=place == 0 and first is not None and first.label == PLAN)
+        self.findings(first, step)
         common.hidden(self.at_least, but=IN_THE_PLAN)
         common.crashed()
         common.not_judged()
@@ -86,8 +99,18 @@ class IndexScreen:
         if self.verbose:
             common.evidence()
         common.footer()
+        print_reprise(self.page, self.diagnosis, first, step)
 
-    def server(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
+    def first(self, planned: Sequence[tuple[IndexPlan, IndexCoverage]]) -> Headline | None:
+        """Return the first sentence: the plan with the largest saving, or what is worse than that or all there is."""
+        in_plan = [one.severity for check, one in self.diagnosis.found if check in IN_THE_PLAN]
+        first = headline(self.diagnosis, self.at_least)
+        worst = first.finding if first is not None and first.check not in IN_THE_PLAN else None
+        if planned and (worst is None or worst.severity <= max(in_plan, default=Severity.INFO)):
+            return Headline(PLAN, saving(*planned[0]))
+        return first
+
+    def server(self, plan: IndexPlan, coverage: IndexCoverage, *, is_first: bool) -> None:
         """Print the search time of one server, and its plan."""
         scanned = sum(row.etime for row in coverage.scans)
         total = coverage.etime
@@ -102,45 +125,50 @@ class IndexScreen:
             "bold",
         )  # fmt: skip
         self.page.blank()
-        self.plan(plan, coverage, scanned)
+        self.plan(plan, coverage, is_first=is_first)
         self.other_searches(plan, coverage)
         self.page.blank()
 
-    def plan(self, plan: IndexPlan, coverage: IndexCoverage, scanned: int) -> None:
+    def plan(self, plan: IndexPlan, coverage: IndexCoverage, *, is_first: bool) -> None:
         """Print the indexes to add, the saving, and the commands."""
-        if not plan.indexes:
-            self.page.labelled("PLAN", "no index to add", "bold green", "bold")
+        self.page.labelled(PLAN, saving(plan, coverage), "bold red" if plan.indexes else "bold green", "bold")
+        step = step_of_plan(plan, coverage)
+        if step is None:
             return
-        changes = counted(len(plan.indexes), "index change")
-        share = f"{percent(plan.saved / scanned if scanned else 0)} of the unindexed search time"
-        saves = f"{changes} remove{'s' * (len(plan.indexes) == 1)} {share}"
-        if coverage.indexes is None:
-            saves = f"possible: {saves}"
-        self.page.labelled("PLAN", f"{saves}; {_how_good(plan)}", "bold red", "bold")
+        print_step(self.page, step, verbose=self.verbose, label=FIRST if is_first else THEN)
         self.table(plan.indexes, coverage)
         if coverage.indexes is None:
             self.page.indented(
                 "The index configuration is not in the evidence, so the cause is open: no index, not built yet, or "
-                "more entries than the server's limit. Add the configuration (see ldapdiag indexes --help)."
+                "more entries than the server's limit."
             )
             self.page.blank()
             return
         for remedy in of_plans(self.diagnosis):
             if remedy.target == plan.server and remedy.kind is not RemedyKind.LDIF:
                 self.page.blank()
-                self.page.indented(remedy.changes)
-                self.page.indented(f"risk: {remedy.risk}")
-                print_commands(self.page, "", remedy.text)
-                if remedy.verify:
-                    self.page.indented("show the new setting, and the progress of the build:")
-                    print_commands(self.page, "", remedy.verify)
-        found = (one for one in self.found("missing-index") if one.server == plan.server)
+                self.commands(remedy, coverage)
+
+    def commands(self, remedy: Remedy, coverage: IndexCoverage) -> None:
+        """Print what a remedy of the plan changes, its risk, and its commands, if they are few or with -v."""
+        self.page.indented(remedy.changes)
+        if self.page.rows_of(remedy.text) > LONG and not self.verbose:
+            lines = counted(remedy.text.count("\n") + 1, "line")
+            self.page.indented(f"commands: {lines} (--script writes them alone, -v shows them with their risk)")
+            self.page.blank()
+            return
+        self.page.indented(f"risk: {remedy.risk}")
+        print_commands(self.page, remedy.text)
+        if not self.verbose:
+            return
+        if remedy.verify:
+            self.page.indented("show the new setting, and the progress of the build:")
+            print_commands(self.page, remedy.verify)
+        found = (one for one in self.found("missing-index") if one.server == coverage.server)
         verify = next((one.verify for finding in found for one in finding.remedies), "")
         if verify:
             self.page.indented(f"verify: {expected_in_log(coverage.family)}")
-            self.page.blank()
-            self.page.verbatim(verify)
-            self.page.blank()
+            print_commands(self.page, verify)
 
     def found(self, check: str) -> list[Finding]:
         """Return the findings of a check."""
@@ -221,26 +249,20 @@ class IndexScreen:
             took = duration(sum(row.etime for row in more))
             self.page.indented(f"and {number(len(more))} more, {took} (-v shows them)")
 
-    def findings(self) -> None:
+    def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
+        printed = step.remedy if step else None
         for check, finding in self.diagnosis.found:
-            if finding.severity < self.at_least:
+            if finding.severity < self.at_least or (first is not None and finding is first.finding):
                 continue
             if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
-                print_finding(self.page, finding, check, verbose=self.verbose)
+                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed)
 
 
 def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
     """Return the database that a line is about, of a server with several."""
     several = coverage.indexes is not None and len(coverage.indexes.configuration.backends) > 1
     return f" of {backend.name}" if backend is not None and several else ""
-
-
-def _how_good(plan: IndexPlan) -> str:
-    """Return how the plan compares with all sets of indexes that have the same effect."""
-    if plan.exact:
-        return "no cheaper set does"
-    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the cheapest set"
 
 
 def _then(row: PlannedIndexes) -> str:

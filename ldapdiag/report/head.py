@@ -1,0 +1,54 @@
+"""The head of a report, and what repeats it at the end of one that is longer than the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, rows_of_step, step_parts
+from ldapdiag.report.headline import CLEAR, NOT_READ, outcomes
+from ldapdiag.report.page import packed
+
+if TYPE_CHECKING:
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.report.headline import FirstStep, Headline
+    from ldapdiag.report.page import Page
+
+FIRST_SCREEN = 24
+"""Rows in which a report answers what is wrong, how certain that is, and what to do first."""
+REPRISE = 5
+"""Lines that repeat the head."""
+
+
+def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
+    """Print how many verdicts of each outcome there are."""
+    page.packed("verdicts", outcomes(diagnosis), "bold")
+
+
+def print_head(page: Page, first: Headline, step: FirstStep | None, *, verbose: bool) -> None:
+    """Print the worst finding with the first step, so that the step begins on the first screen; or that none is."""
+    if first.finding is not None and step is not None:
+        left = FIRST_SCREEN - page.rows - page.lines_of(first.text) - 1 - rows_of_step(page, step)
+        print_finding(page, first.finding, first.check, verbose=verbose, step=step, left=None if verbose else left)
+    elif first.label != NOT_READ:
+        page.labelled(first.label, first.text, "bold green" if first.label == CLEAR else "bold", "bold")
+        if first.detail:
+            page.indented(first.detail)
+        if step is not None:
+            print_step(page, step, verbose=verbose)
+        page.blank()
+
+
+def print_reprise(page: Page, diagnosis: Diagnosis, first: Headline | None, step: FirstStep | None) -> None:
+    """Repeat the head on a terminal from which the report has moved it."""
+    if page.height is None or page.rows < page.height:
+        return
+    page.blank()
+    left = REPRISE - len(list(packed(outcomes(diagnosis), page.room)))
+    if first is not None:
+        style = STYLES[first.finding.severity] if first.finding else "bold"
+        page.labelled(first.label, first.text, style, most=TITLE)
+        left -= min(TITLE, page.lines_of(first.text))
+    if step is not None:
+        above = ["see above"] if step.remedy else []
+        page.packed(FIRST, [*step_parts(step), *above], "bold", most=max(1, min(TITLE, left)))
+    print_outcomes(page, diagnosis)

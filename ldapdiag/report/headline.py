@@ -1,0 +1,113 @@
+"""What a report states first: the worst finding or that nothing is wrong, the first step, and how many of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, Severity
+from ldapdiag.report.not_judged import lacks_of
+from ldapdiag.report.unknowns import UNKNOWNS
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.remedy import Remedy
+
+MOST = 0.75
+"""Share of the checks that must judge, so that no finding is an all-clear."""
+CLEAR, UNKNOWN, NOT_READ = "clear", "unknown", "NOT READ"
+CURED_BY = {
+    "ghost-connections": "idle-timeout",
+    "keepalive-too-slow": "idle-timeout",
+    "stranded-connections": "idle-timeout",
+    "costly-search": "missing-index",
+}
+"""Checks without remedies of their own, and the check that prints them: each manual page refers to it."""
+
+SCRIPT = "All of a host but its logs: ldapdiag collect --print-script > collect.sh, to be run there."
+FEW = 3
+"""Kinds of evidence named where most of it is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The first sentence of a report; `finding` and `check` where it is a finding's title."""
+
+    label: str
+    text: str
+    detail: str = ""
+    finding: Finding | None = None
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """What to do first: a remedy by its title, or a text alone."""
+
+    text: str
+    remedy: Remedy | None = None
+
+
+def outcomes(diagnosis: Diagnosis) -> list[str]:
+    """Return how many findings of each severity there are, and verdicts of the other outcomes."""
+    verdicts = [one.verdict for one in diagnosis.judged]
+    severities = Counter(one.severity for one in verdicts if isinstance(one, Finding))
+    counts = {str(severity): severities[severity] for severity in sorted(severities, reverse=True)}
+    for name, kind in {"crashed": Crashed, "clear": Clear, "not judged": NotJudged}.items():
+        counts[name] = sum(isinstance(one, kind) for one in verdicts)
+    found = [] if severities else ["no finding"]
+    return [*found, *(f"{number:,} {name}" for name, number in counts.items() if number)]
+
+
+def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headline | None:
+    """Return the first sentence; None if the worst finding is below a severity, and so is not printed."""
+    if worst := next(((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO), None):
+        check, finding = worst
+        label = str(finding.severity)
+        label = label.upper() if finding.severity >= Severity.HIGH else label
+        return Headline(label, finding.title, finding=finding, check=check) if finding.severity >= at_least else None
+    if missing := diagnosis.shortfall:
+        return Headline(NOT_READ, missing.reason)
+    checks = {one.check for one in diagnosis.judged}
+    judged = {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)}
+    if len(judged) >= MOST * len(checks):
+        lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
+        return Headline(CLEAR, f"Nothing wrong found by {counted(len(judged), 'check')}{lacking}")
+    lacking = f"{len(checks - judged):,} of {counted(len(checks), 'check')} lack evidence"
+    return Headline(UNKNOWN, f"Nothing wrong found, but {lacking}: not an all-clear", _unknown(diagnosis))
+
+
+def _unknown(diagnosis: Diagnosis) -> str:
+    """Return in plain words what the evidence does not show, that of the most checks first."""
+    kinds = dict.fromkeys(kind for lack in lacks_of(diagnosis.judged) for kind in lack.missing[:1])
+    shows = [UNKNOWNS[kind].shows for kind in kinds if kind in UNKNOWNS][:FEW]
+    return f"The evidence does not show {'; '.join(shows)}. {SCRIPT}" if shows else ""
+
+
+def first_step(diagnosis: Diagnosis, first: Headline | None) -> FirstStep | None:
+    """Return what to do first: the remedy of the worst finding, or what to collect where most checks lack evidence."""
+    if first is None:
+        return None
+    if first.finding is not None:
+        cure = CURED_BY.get(first.check)
+        cures = [one for one in diagnosis.found if one[0] == cure and one[1].server == first.finding.server]
+        for finding in (first.finding, *(one for _, one in cures)):
+            if finding.remedies:
+                return FirstStep(finding.remedies[0].title, finding.remedies[0])
+        return FirstStep(f"read what to do: ldapdiag checks {first.check}")
+    if first.label == NOT_READ and diagnosis.shortfall:
+        return FirstStep(diagnosis.shortfall.how or "")
+    return FirstStep(_collect(diagnosis)) if first.label == UNKNOWN else None
+
+
+def _collect(diagnosis: Diagnosis) -> str:
+    """Return what to collect, that of the most checks first."""
+    most: dict[str, int] = {}
+    for lack in lacks_of(diagnosis.judged):
+        for kind in lack.missing[:1]:
+            if kind in UNKNOWNS:
+                most.setdefault(UNKNOWNS[kind].name, len(lack.checks))
+    each = [f"{name} ({counted(number, 'check')})" for name, number in list(most.items())[:FEW]]
+    return f"add {', then '.join(each)}" if each else "see what is lacking below"

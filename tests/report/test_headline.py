@@ -1,0 +1,60 @@
+"""What a report states first: counts, the worst finding or that nothing is wrong, and what to do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import diagnoses
+from ldapdiag.catalogue import installed_checks
+from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
+from ldapdiag.report.headline import CLEAR, CURED_BY, UNKNOWN, first_step, headline, outcomes
+from report.screens import situation
+
+
+class TestHeadline:
+    def test_counts_are_of_all_verdicts(self) -> None:
+        diagnosis = situation("incident")
+        severities = [str(one.severity) for one in diagnosis.findings]
+        kinds = {"clear": Clear, "not judged": NotJudged, "crashed": Crashed}
+        for part in outcomes(diagnosis):
+            number, _, name = part.partition(" ")
+            counted = sum(isinstance(one.verdict, kinds[name]) for one in diagnosis.judged) if name in kinds else 0
+            assert int(number) == (counted if name in kinds else severities.count(name))
+
+    def test_thin_evidence_is_no_all_clear(self) -> None:
+        first = headline(situation("thin-evidence"))
+        assert first is not None
+        assert (first.label, "not an all-clear" in first.text) == (UNKNOWN, True)
+        assert "whether the connections exist at both ends" in first.detail
+
+    def test_what_to_collect_is_in_the_order_of_the_checks_that_it_closes(self) -> None:
+        step = first_step(situation("thin-evidence"), headline(situation("thin-evidence")))
+        assert step is not None
+        numbers = [int(number) for number in re.findall(r"\((\d+) checks?\)", step.text)]
+        assert len(numbers) == 3
+        assert numbers == sorted(numbers, reverse=True)
+
+    def test_a_healthy_site_is_clear(self) -> None:
+        first = headline(situation("all-clear"))
+        assert first is not None
+        assert first.label == CLEAR
+
+    @pytest.mark.parametrize("count", range(9))
+    def test_removing_checks_that_judge_never_makes_it_clear(self, count: int) -> None:
+        checks = [diagnoses.check(f"well{number}", diagnoses.clear()) for number in range(count)]
+        checks += [diagnoses.check(f"open{number}", diagnoses.not_judged()) for number in range(2)]
+        first = headline(diagnoses.diagnosis(*checks))
+        assert first is not None
+        assert (first.label == CLEAR) == (count >= 6)
+
+    def test_the_cure_of_another_check_is_what_its_manual_page_refers_to(self) -> None:
+        pages = {check.id: check.manual for check in installed_checks()}
+        assert [
+            check for check, cure in CURED_BY.items() if cure not in pages[check].partition("## What to do")[2]
+        ] == []
+
+    def test_a_finding_below_severity_is_no_headline_and_no_all_clear(self) -> None:
+        low = diagnoses.diagnosis(diagnoses.check("wrong", diagnoses.finding(severity=Severity.LOW)))
+        assert headline(low, Severity.HIGH) is None
