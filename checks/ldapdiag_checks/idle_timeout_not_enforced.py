@@ -78,7 +78,7 @@ def judge(
     elif seconds == 0:
         yield Clear(subject=server.name, reason=f"no idle timeout is set ({source}), so there is none to enforce")
     else:
-        enforcement = product.idle_enforcement.at(server.version)
+        enforcement = server.idle_enforcement
         limit = limit_of(server, seconds, enforcement)
         opened = open_beyond(server, host, limit)
         logged = logged_beyond(traffic, limit) if traffic else None

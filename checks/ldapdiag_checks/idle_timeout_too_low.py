@@ -53,8 +53,8 @@ def judge(
     timeout, as idle-timeout recommends.
 
     ## When it is harmless
-    Where the application reconnects by itself, and the few that it needs cost nothing. Where a firewall drops idle
-    connections before the timeout, what it closes is dead: such clients are not listed.
+    Where the application reconnects by itself, and the few that it needs cost nothing. Where a firewall on the
+    client's path drops idle connections before the timeout, what it closes is dead: such clients are not listed.
     """
     if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
         yield NotJudged.lacking(doubt, subject=server.name)

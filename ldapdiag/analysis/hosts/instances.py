@@ -127,8 +127,10 @@ class Instance(ServerProcess):
 
     @property
     def idle_enforcement(self) -> IdleEnforcement:
-        """Return how this version enforces an idle timeout."""
-        return self.product.idle_enforcement.at(self.version) if self.product else UNKNOWN_PRODUCT
+        """Return how this version enforces an idle timeout: the exempt account by its configured name, too."""
+        known = self.product.idle_enforcement.at(self.version) if self.product else UNKNOWN_PRODUCT
+        manager = self.configuration.manager if self.configuration and known.exempt else None
+        return replace(known, exempt=(*known.exempt, manager)) if manager else known
 
     def origins_of(self, *facts: Any) -> tuple[str, ...]:  # noqa: ANN401  facts of all kinds, or None
         """Return where these facts were read."""

@@ -89,8 +89,6 @@ def limit_of(server: Instance, seconds: int, enforcement: IdleEnforcement) -> Id
     latest = enforcement.latest(seconds)
     own = server.configuration.idle_exemptions if server.configuration else ()
     exempt = {dn for dn, own_seconds in own if own_seconds <= 0 or own_seconds > seconds} | set(enforcement.exempt)
-    if enforcement.exempt and server.configuration and server.configuration.manager:
-        exempt.add(server.configuration.manager)
     return IdleLimit(
         seconds=seconds,
         closes_by=latest if latest is not None else seconds * (1 + UNKNOWN_SHARE) + UNKNOWN_SECONDS,

@@ -131,7 +131,8 @@ def _confidence(drain: DrainChoice) -> Iterator[str]:
             f"Of clients behind the middlebox the evidence lacks idle times above {drain.hidden_above:g} s: it drops "
             "such connections before they are used again. Keepalive probes will allow them."
         )
-    if drain.most_cuts_per_day is None or drain.most_cuts_per_day > MOST_CUTS:
+    is_cut = drain.chosen is not None and drain.chosen.by
+    if not is_cut and (drain.most_cuts_per_day is None or drain.most_cuts_per_day > MOST_CUTS):
         wanted = long_time(seconds_to_record(drain.unhurried, MOST_CUTS))
         later = " (recorded after the cure)" if drain.hidden_above is not None else ""
         yield (

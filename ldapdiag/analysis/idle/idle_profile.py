@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.parked import LoggedLoad, logged_load
-from ldapdiag.analysis.log.spellings import text
+from ldapdiag.analysis.log.spellings import folded_dn, text
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
@@ -44,6 +44,10 @@ class IdleGroup:
     def quantile(self, percent: int) -> tuple[int, int | None] | None:
         """Return the edges, in seconds, between which the quantile of `used` lies; see IdleTimes.quantile."""
         return self.used.quantile(percent)
+
+    def belongs_to(self, accounts: Iterable[str]) -> bool:
+        """Return whether its account is one of these bind DNs, however they are spelt."""
+        return folded_dn(self.account.encode()) in {folded_dn(dn.encode()) for dn in accounts}
 
     @property
     def unused(self) -> Iterator[IdleTimes]:

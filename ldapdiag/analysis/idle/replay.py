@@ -90,21 +90,30 @@ def replay(profile: IdleProfile, timeouts: Sequence[int], enforcement: Enforceme
     load = profile.load
     if load is None:
         return ()
-    exempt = frozenset(dn.casefold() for dn in enforcement.exempt)
-    return tuple(_replayed(profile, load, timeout, enforcement, exempt) for timeout in timeouts)
+    groups: dict[bool, list[IdleGroup]] = {True: [], False: []}
+    for group in profile.groups:
+        groups[group.belongs_to(enforcement.exempt)].append(group)
+    days = (profile.log_seconds or 0.0) / DAY
+    return tuple(
+        _replayed(groups[False], groups[True], load, days, timeout, _window(load, timeout, enforcement))
+        for timeout in timeouts
+    )
 
 
 def _replayed(
-    profile: IdleProfile, load: LoggedLoad, timeout: int, enforcement: Enforcement, exempt: frozenset[str]
+    reached: Sequence[IdleGroup],
+    untouched: Sequence[IdleGroup],
+    load: LoggedLoad,
+    days: float,
+    timeout: int,
+    window: tuple[int, int | None],
 ) -> Replayed:
-    earliest, latest = _window(load, timeout, enforcement)
-    reached = [group for group in profile.groups if group.account.casefold() not in exempt]
-    untouched = [group for group in profile.groups if group.account.casefold() in exempt]
-    days = (profile.log_seconds or 0.0) / DAY
+    earliest, latest = window
     by = tuple(sorted(_cuts(reached, days, earliest, latest), key=lambda one: (-one.cut, -one.undecided, one.client)))
     cut, undecided = sum(one.cut for one in by), sum(one.undecided for one in by)
     closed = [times for group in reached for times in group.unused]
-    freed = _freed([*closed, *(group.used for group in reached)], latest)
+    # A record with a wild time stamp, which the axis leaves out, may make an idle time longer than the whole log.
+    freed = min(load.connection_seconds, _freed([*closed, *(group.used for group in reached)], latest))
     beyond = sum(times.from_seconds(timeout) for group in untouched for times in (group.used, *group.unused))
     return Replayed(
         timeout=timeout,
@@ -118,7 +127,7 @@ def _replayed(
         by=by,
         unused=0 if latest is None else sum(times.from_seconds(latest) for times in closed),
         freed_seconds=freed,
-        held_seconds=max(0.0, load.connection_seconds - freed),
+        held_seconds=load.connection_seconds - freed,
         peak=None if latest is None else load.peak_under(timeout, latest - timeout, beyond),
     )
 

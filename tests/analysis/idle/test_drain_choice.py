@@ -88,6 +88,12 @@ class TestByAccessLog:
         assert choose_drain(profile, (), punctual(0.0, "cn=Directory Manager")).seconds == 60
         assert choose_drain(profile, (), punctual()).seconds == 5400
 
+    @given(dn=st.sampled_from(["cn=Directory Manager", "CN=directory manager", "cn = Directory Manager"]))
+    def test_in_any_spelling(self, dn: str) -> None:
+        profile = Gaps(4, {"app1": 3600.0}, dn.encode()).profile()
+        choice = choose_drain(profile, (), punctual(0.0, "cn=Directory Manager"))
+        assert (choice.seconds, choice.chosen.cut, choice.chosen.exempt) == (60, 0, 96)
+
     def test_what_shorter_values_cut_is_known_by_client(self) -> None:
         choice = chosen(4, app1=30.0, app2=900.0)
         row = choice.row(300)

@@ -109,3 +109,25 @@ def test_a_connection_that_is_used_after_the_gap_shows_it_whole() -> None:
     text, advice = read(log)
     assert (advice.drain.silent_seconds, advice.drain.log_seconds) == (0, 30 * DAY)
     assert "no record" not in text
+
+
+def test_nobody_waits_for_a_longer_log_where_this_one_shows_a_cut() -> None:
+    log = Log()
+    number = log.opens()
+    log.binds(number, took=0)
+    for use in (1, 2):
+        log.now = use * 2.1 * DAY
+        log.searches(number, use, took=0)
+    text, advice = read(log)
+    assert advice.recommended_seconds == DAY
+    assert "86,400 s is the longest candidate" in text
+    assert "To exclude" not in text
+
+
+def test_a_forged_time_frees_no_more_than_the_connections_of_the_log() -> None:
+    log = used()
+    log.now = 1e9
+    log.searches(1, USES + 1, took=0)
+    _, advice = read(log)
+    assert all(0 <= row.freed_seconds <= USES * GAP * 1.01 for row in advice.drain.rows)
+    assert all(row.held_seconds >= 0 for row in advice.drain.rows)
