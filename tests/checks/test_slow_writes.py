@@ -44,7 +44,7 @@ def test_six_hundred_modifications_of_20_s() -> None:
     assert (seen["p50_seconds"], seen["p99_seconds"]) == (20, 20)
     assert seen["causes"] == ["other-writes"]
     assert "On average 9.9 were in progress at once" in found.detail
-    assert "99 % at most 20 s; the worst 20 s" in found.detail
+    assert "99th percentile 20 s (within 4 %); the worst 20 s" in found.detail
 
 
 def test_other_writes_are_clear_where_there_are_any() -> None:

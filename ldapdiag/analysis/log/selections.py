@@ -8,14 +8,14 @@ from functools import cache
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.spellings import ANONYMOUS, UNKNOWN_NAME, caseless, display_name, folded_dn
+from ldapdiag.analysis.log.spellings import ANONYMOUS, UNKNOWN_NAME, caseless, display_name, folded_dn, text
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.connection import ANONYMOUS as ANONYMOUS_DN
 from ldapdiag.evidence.log.connection import UNKNOWN
 from ldapdiag.evidence.log.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from ldapdiag.evidence.log.segment import Segment
@@ -104,7 +104,7 @@ def _is_account(names: Sequence[str]) -> Callable[[bytes], bool]:
 
 
 def _has_shape(texts: Sequence[str]) -> Callable[[bytes], bool]:
-    wanted = {caseless(shape(text.encode("utf-8", "surrogateescape"))) for text in texts}
+    wanted = {caseless(shape(one.encode("utf-8", "surrogateescape"))) for one in texts}
 
     @cache
     def has_shape(logged: bytes) -> bool:
@@ -116,7 +116,8 @@ def _has_shape(texts: Sequence[str]) -> Callable[[bytes], bool]:
 def not_found(wanted: Wanted, segment: Segment) -> tuple[str, ...]:
     """Return a sentence for each client and account that does not occur in the log, with the nearest that do.
 
-    Only connections are certain to be counted whatever was selected, so `segment` needs no result.
+    Only connections are certain to be counted whatever was selected, so `segment` needs no result. Of filters that no
+    selected search has, the nearest are not known.
     """
     clients = {display_name(client) for client in segment.clients}
     accounts = {display_name(account) for account in segment.accounts}
@@ -131,6 +132,7 @@ def not_found(wanted: Wanted, segment: Segment) -> tuple[str, ...]:
         for name in wanted.accounts
         if name not in accounts and folded_dn(name.encode("utf-8", "surrogateescape")) not in is_known
     ]
+    sentences += _filters_not_found(wanted.shapes, segment)
     return tuple(sentences)
 
 
@@ -138,3 +140,11 @@ def _sentence(what: str, name: str, known: set[str]) -> str:
     near = get_close_matches(name, sorted(known), n=MOST_NEAR, cutoff=0.5)
     similar = f"; similar: {', '.join(near)}" if near else ""
     return f"no connection of the log has the {what} {name}{similar}"
+
+
+def _filters_not_found(filters: Sequence[str], segment: Segment) -> Iterator[str]:
+    """Yield a sentence for each filter that no selected search has, with how to list those there are."""
+    for one in filters:
+        if not any(map(_has_shape((one,)), (logged for logged, _, _ in segment.shapes))):
+            wanted = text(shape(one.encode("utf-8", "surrogateescape")))
+            yield f"no search that is selected has the filter {wanted}; ldapdiag log --top 100 lists filters"

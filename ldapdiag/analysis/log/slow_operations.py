@@ -48,8 +48,9 @@ def sentences(group: OperationGroup, worst: SlowestOperation) -> Iterator[str]:
     """Yield how long the operations took, and who sent them."""
     where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
     yield (
-        f"On average {seconds(group.mean / SECOND)}, 99 % at most {seconds(group.p99 / SECOND)}; the worst "
-        f"{seconds(worst.etime / SECOND)}, at {moment(worst.time, MILLISECOND)}{where}: {worst.subject or 'no DN'}."
+        f"On average {seconds(group.mean / SECOND)}, 99th percentile {seconds(group.p99 / SECOND)} (within 4 %); "
+        f"the worst {seconds(worst.etime / SECOND)}, at {moment(worst.time, MILLISECOND)}{where}: "
+        f"{worst.subject or 'no DN'}."
     )
     for one in group.requesters[:3]:
         mean = one.etime / one.count / SECOND if one.count else 0

@@ -40,9 +40,10 @@ def growth(trend: Trend, of: str = "the search time") -> tuple[str, ...]:
         return ()
     first, last = trend.growth.first, trend.growth.last
     by, unit = (1, "hour") if trend.parts.end - trend.parts.begin >= LONG else (60, "minute")
+    shares = [f"{100 * each.share:.0f} %" for each in (first, last)]
     return (
         f"growing from {seconds(first.per_hour / by / SECOND)} to {seconds(last.per_hour / by / SECOND)} per {unit}",
-        f"from {100 * first.share:.0f} % to {100 * last.share:.0f} % of {of}",
+        f"from {' to '.join(shares)} of {of}" if shares[0] != shares[1] else f"{shares[0]} of {of} throughout",
     )
 
 

@@ -76,8 +76,9 @@ def caveats(read: ReadLog) -> Iterator[tuple[str, str]]:
 
 def _in_whole_seconds(work: Workload) -> bool:
     """Return whether all durations are whole seconds, as old servers log them."""
-    rows = work.segment.shapes.values()
-    return work.segment.resolution >= SECOND and bool(rows) and all(row.etime % SECOND == 0 for row in rows)
+    segment = work.segment
+    rows = (*segment.shapes.values(), *segment.targets.values())
+    return segment.resolution >= SECOND and bool(rows) and all(row.etime % SECOND == 0 for row in rows)
 
 
 def _of_streams(read: ReadLog) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,8 @@ def print_operations(page: Page, work: Workload, names: AccountNames) -> None:
     """Print the operations that take time or fail, and how connections were secured or refused."""
     shown = [one for one in work.targets if matters(one)]
     for place, one in enumerate(shown[:FEW]):
-        page.packed("" if place else "other time", [_line(one), *_who(one, names)], "bold")
+        who = _who(one, names, too_many=work.segment.attribution.full)
+        page.packed("" if place else "other time", [_line(one), *who], "bold")
     if len(shown) > FEW:
         page.packed("", [f"and {counted(len(shown) - FEW, 'more kind')} of operation: see --format json"], "bold")
     _print_security(page, work)
@@ -69,12 +70,14 @@ def _line(group: OperationGroup) -> str:
     return f"{group.described}: {took}, p99 {duration(group.p99)}{worst}{failed}{lost}"
 
 
-def _who(group: OperationGroup, names: AccountNames) -> list[str]:
+def _who(group: OperationGroup, names: AccountNames, *, too_many: bool) -> list[str]:
+    """Return the account and client with the most time, and the number of others; `too_many`: not all are listed."""
+    unlisted = too_many and sum(one.count for one in group.requesters) < group.answered
     if not group.requesters:
-        return []
+        return ["too many clients and accounts to list"] if unlisted else []
     first, *others = group.requesters
     more = f", {number(len(others))} more" if others else ""
-    return [f"{names(first.account)} ({first.client}){more}"]
+    return [f"{names(first.account)} ({first.client}){more}{', others not listed' if unlisted else ''}"]
 
 
 def _print_security(page: Page, work: Workload) -> None:

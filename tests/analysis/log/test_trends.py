@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import examples
 from ldapdiag.analysis.log.searches import SearchGroup
-from ldapdiag.analysis.log.trends import Trend
+from ldapdiag.analysis.log.trend_sentences import trend_sentences
+from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
@@ -109,3 +110,21 @@ def test_quantiles_are_within_4_percent_and_never_above_the_worst(milliseconds: 
         true = ranked[-(-len(ranked) * percent // 100) - 1]
         assert abs(found - true) <= 0.04 * true
         assert found <= ranked[-1]
+
+
+def test_a_share_that_stays_the_same_is_written_once() -> None:
+    parts = Parts(begin=0, end=4 * 3600 * SECOND, shift=10, first=0, count=15)
+    first = Share(begin=0, end=3600 * SECOND, etime=992 * SECOND, total=1000 * SECOND)
+    last = Share(begin=3 * 3600 * SECOND, end=parts.end, etime=2482 * SECOND, total=2500 * SECOND)
+    trend = Trend(
+        parts=parts,
+        first=0,
+        last=parts.end,
+        counts=(),
+        etimes=(),
+        since=None,
+        until=None,
+        growth=Growth(first=first, last=last),
+    )
+    (sentence,) = trend_sentences(trend)
+    assert sentence.endswith("per hour, 99 % of the search time throughout.")

@@ -247,7 +247,7 @@ class TestCaveats:
     def test_a_clock_of_seconds_is_told(self):
         talk = Conversations()
         talk.scan.resolution(SECOND)
-        talk.open(1)
+        talk.open(1, account=b"")
         talk.search(1, etime=0)
         assert "whole seconds" in text(read_log(talk.segment()))
         assert "whole seconds" not in text(story())

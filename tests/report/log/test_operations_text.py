@@ -11,6 +11,9 @@ import facts
 from conversations import read_log
 from ldapdiag.analysis.log.workers import BusiestWorkers
 from ldapdiag.evidence.log.operation_kinds import MODIFY
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log.as_text import LogScreen
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.operations_text import _busiest
@@ -79,3 +82,26 @@ def test_the_longest_queue_has_its_own_time() -> None:
         busy=16, threads=16, busy_since=0, queued=900, queued_since=7200, busy_meanwhile=3, intervals=2, seconds=1
     )
     assert _busiest(busiest) == ["at most 16 of 16 busy at 00:00:00", "at most 900 operations queued at 02:00:00"]
+
+
+def test_clients_and_accounts_that_are_not_listed_are_mentioned() -> None:
+    log = Log(Scan(caps=Caps(attribution=4)))
+    for number in range(40):
+        connection = log.opens(f"10.0.0.{number}")
+        log.binds(connection, b"uid=user%d,dc=example" % number)
+        log.operates(connection, 1, MODIFY, b"uid=joe,ou=people,dc=example", took=1.0 + number)
+    text = shown(log)
+    assert "others not listed" in text or "too many clients and accounts to list" in text
+
+
+def test_whole_seconds_are_those_of_other_operations_too() -> None:
+    def seconds(took: float) -> str:
+        log = Log()
+        log.scan.resolution(SECOND)
+        number = log.opens()
+        log.binds(number, took=0.0)
+        log.operates(number, 1, MODIFY, b"uid=joe,dc=example", took=took)
+        return shown(log)
+
+    assert "durations in this log are whole seconds" in seconds(2.0)
+    assert "durations in this log are whole seconds" not in seconds(2.5)

@@ -80,6 +80,17 @@ def test_what_does_not_occur_is_named_with_what_is_similar() -> None:
     assert "searches    none" in ran.text
 
 
+def test_a_filter_that_does_not_occur_is_named_with_how_to_list_those_that_do() -> None:
+    ran = ldapdiag("log", CORPUS / LOGS[0], "--shape", "(\x1b[31mno=such)")
+    said = " ".join(ran.text.split())
+    assert ran.code == 0
+    assert "no search that is selected has the filter (" in said
+    assert "=?); ldapdiag log --top 100 lists filters" in said
+    assert "\x1b" not in ran.text
+    shape = report(LOGS[0])["searches"]["shapes"][0]["shape"]
+    assert "no search that is selected" not in ldapdiag("log", CORPUS / LOGS[0], "--shape", shape).text
+
+
 def test_lines_with_control_characters_are_neutralised() -> None:
     ran = ldapdiag("log", CORPUS / "7-traps/389-nasty/access", "--show-lines", "200")
 
