@@ -152,7 +152,7 @@ def is_unindexed(notes: str) -> bool:
 
 def search_groups(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
     """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings."""
-    return _ranked_groups(segment, accounts, axis, lambda key: key)
+    return _ranked_groups(segment, accounts, axis, lambda key: key, lambda _: True)
 
 
 def filter_totals(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
@@ -160,7 +160,14 @@ def filter_totals(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | N
 
     As search_groups; without what a full table counts with all others.
     """
-    groups = _ranked_groups(segment, accounts, axis, _below_any_base)
+    bases: dict[bytes, set[bytes]] = {}
+    for shape, base, scope in segment.shapes:
+        if _below_any_base((shape, base, scope))[2] == ANY_SCOPE:
+            bases.setdefault(caseless(shape), set()).add(folded_dn(base))
+    several = {shape for shape, different in bases.items() if len(different) > 1}
+    if not several:
+        return ()
+    groups = _ranked_groups(segment, accounts, axis, _below_any_base, lambda shape: caseless(shape) in several)
     return tuple(group for group in groups if group.bases > 1)
 
 
@@ -170,27 +177,36 @@ def _below_any_base(key: ShapeKey) -> ShapeKey:
 
 
 def _ranked_groups(
-    segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None, grouped: Callable[[ShapeKey], ShapeKey]
+    segment: Segment,
+    accounts: SpellingCounts,
+    axis: TimeAxis | None,
+    grouped: Callable[[ShapeKey], ShapeKey],
+    is_wanted: Callable[[bytes], bool],
 ) -> tuple[SearchGroup, ...]:
-    """Return the searches whose `grouped` keys are equal, as one group each."""
+    """Return the searches of the wanted filter shapes whose `grouped` keys are equal, as one group each."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     rows: dict[ShapeKey, ShapeRow] = {}
     members: dict[ShapeKey, set[ShapeKey]] = {}
+    others: list[ShapeRow] = []
     for (shape, base, scope), row in segment.shapes.items():
+        if not is_wanted(shape):
+            others.append(row)
+            continue
         member = (shapes.add(shape, row.requests), bases.add(base, row.requests), scope)
         key = grouped(member)
         rows.setdefault(key, ShapeRow(key)).merge_searches(row, segment.noted)
         members.setdefault(key, set()).add(member)
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (kind, shape, client, account, err), counts in segment.attribution.items():
-        if kind != SEARCH:
+        if kind != SEARCH or not is_wanted(shape):
             continue
         names = (display_name(client), display_name(accounts.respelled(account)))
         requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0, 0])
         for column, count in enumerate((*counts, counts[0] if err in REFUSED else 0)):
             requester[column] += count
-    total = sum(row.etime for row in rows.values())
-    trends = None if axis is None else Trends(axis, rows.values(), whole=not segment.shapes.full)
+    counted_rows = [*rows.values(), *others]
+    total = sum(row.etime for row in counted_rows)
+    trends = None if axis is None else Trends(axis, counted_rows, whole=not segment.shapes.full)
     groups = (
         _search_group(row, segment, total, trends, _place(members[key], shapes, bases), requesters.get(key[0], {}))
         for key, row in rows.items()
