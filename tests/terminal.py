@@ -30,9 +30,10 @@ def on_terminal(
     lines: int = 24,
     prompt: str = "",
     typed: str = "",
+    raw: bool = False,
     **environment: str,
 ) -> tuple[int, str]:
-    """Return the exit code and the screen. With `prompt`, `typed` is sent once that is on the screen."""
+    """Return the exit code and the screen, `raw` with its control sequences. `typed` is sent once `prompt` is there."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
@@ -57,4 +58,5 @@ def on_terminal(
                     prompt = ""
         os.close(ours)
         code = process.wait(PATIENCE)
-    return code, CONTROL.sub("", screen.decode()).replace("\r\n", "\n")
+    text = screen.decode()
+    return code, (text if raw else CONTROL.sub("", text)).replace("\r\n", "\n")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ldapdiag.cli.output import print_error
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ldapdiag.cli.notices import Notices
     from ldapdiag.sources.collection_options import BindOptions
 
 MAX_PASSWORD_BYTES = 4096
@@ -30,6 +30,7 @@ def bind_options(  # noqa: PLR0913  one parameter per option
     start_tls: int,
     ca_file: Path | None,
     insecure: bool,
+    notices: Notices,
 ) -> BindOptions:
     """Return the bind that these options describe. Raises UsageError for options that exclude each other."""
     from ldapdiag.sources.collection_options import BindOptions, Mechanism, StartTls  # noqa: PLC0415  import late
@@ -47,7 +48,7 @@ def bind_options(  # noqa: PLR0913  one parameter per option
         raise UsageError("-W and -y exclude each other: omit one of them")
     if ca_file is not None and not ca_file.is_file():
         raise UsageError(f"cannot read --ca-file {ca_file}: no such file")
-    password, exact = _password(dn, password_file) if dn is not None else ("", False)
+    password, exact = _password(dn, password_file, notices) if dn is not None else ("", False)
     return BindOptions(
         dn=dn or "",
         password=password,
@@ -59,7 +60,7 @@ def bind_options(  # noqa: PLR0913  one parameter per option
     )
 
 
-def _password(dn: str, file: Path | None) -> tuple[str, bool]:
+def _password(dn: str, file: Path | None, notices: Notices) -> tuple[str, bool]:
     """Return the password, and whether it is all that a file contains."""
     if file is None:
         return _prompted(dn), False
@@ -80,7 +81,7 @@ def _password(dn: str, file: Path | None) -> tuple[str, bool]:
         )
     if stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
         who = "all users" if mode & stat.S_IROTH else "its group"
-        print_error(f"warning: {file} can be read by {who} (mode {stat.S_IMODE(mode):04o}); run chmod 600 {file}")
+        notices.write(f"warning: {file} can be read by {who} (mode {stat.S_IMODE(mode):04o}); run chmod 600 {file}")
     password = text.removesuffix("\n").removesuffix("\r")
     return password, password == text
 

@@ -9,6 +9,7 @@ import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output
 from ldapdiag.errors import LdapdiagError, UsageError
@@ -56,6 +57,7 @@ def collect(
             help="Print the collection as a sh script, for the administrators of a host; its output is evidence.",
         ),
     ] = False,
+    quiet: QuietOption = False,
     options: OptionsFactory,
 ) -> None:
     """Collect the evidence of servers and clients as a capture.
@@ -73,16 +75,17 @@ def collect(
         if output is None:
             raise UsageError("no capture named: use --output, as in --output incident.tar.gz")
         with interruptible(target or []) as stop:
-            _collect(target or [], options, stop, output, anonymised=anonymise)
+            _collect(target or [], options, stop, output, Notices(quiet=quiet), anonymised=anonymise)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output: Path, *, anonymised: bool) -> None:
-    from ldapdiag.report.progress import show_progress  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.sources.captures import archive  # noqa: PLC0415
+def _collect(
+    arguments: list[str], options: OptionsFactory, stop: Event, output: Path, notices: Notices, *, anonymised: bool
+) -> None:
+    from ldapdiag.sources.captures import archive  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
     from ldapdiag.sources.suggested_targets import suggested_targets  # noqa: PLC0415
@@ -97,21 +100,23 @@ def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output:
         raise UsageError(f"{files[0]}: collect accepts hosts, not single files; copy the file with scp")
     archive.ready(output, with_key=anonymised)
     collection = options()
-    with show_progress() as progress:
+    with notices.progress() as progress:
         gathered = ask(targets, collection, stop=stop, progress=progress or NO_PROGRESS)
-    if not outputs_share_terminal():
-        print_gaps(gathered.gaps)
     if not gathered.has_answers:
+        if notices.quiet or not outputs_share_terminal():  # the progress did not show them
+            print_gaps(gathered.gaps)
         print_error(f"cannot write {output}: no evidence was collected")
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
+    if not outputs_share_terminal():
+        notices.write_gaps(gathered.gaps)
     names: Mapping[str, str] = {}
     if anonymised:
         gathered, names = _anonymised(gathered)
     kept = archive.write(output, gathered.pieces, gaps=gathered.gaps, offsets=gathered.clock_offsets)
     hosts = len({entry.folder for entry in kept.entries})
-    print_error(f"{output}: {_count(len(kept.entries), 'file')} of {_count(hosts, 'host')}")
+    notices.write(f"{output}: {_count(len(kept.entries), 'file')} of {_count(hosts, 'host')}")
     if anonymised:
-        print_error(f"{archive.write_key(output, names)}: key to the pseudonyms; keep it private")
+        notices.write(f"{archive.write_key(output, names)}: key to the pseudonyms; keep it private")
 
 
 def _count(number: int, noun: str) -> str:

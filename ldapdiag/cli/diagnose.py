@@ -22,6 +22,7 @@ from ldapdiag.cli.judging import (
     print_unread,
     run_diagnosis,
 )
+from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
@@ -83,6 +84,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all findings in full, with origins and skipped files.")
     ] = False,
+    quiet: QuietOption = False,
     record: RecordOption = None,
     record_days: DaysOption = 400,
     record_size: SizeOption = 64,
@@ -123,10 +125,17 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             if check:
                 checks()  # report an unknown ID before collecting
             diagnosis = run_diagnosis(
-                evidence or [], checks, collection, stop, period=period, verbose=verbose, earlier=earlier
+                evidence or [],
+                checks,
+                collection,
+                stop,
+                period=period,
+                notices=Notices(quiet=quiet, color=color),
+                verbose=verbose,
+                earlier=earlier,
             )
         if not text_on_terminal(written):
-            print_unread(diagnosis)
+            print_unread(diagnosis, quiet=quiet)
         deliver(_writer(diagnosis, verbose=verbose, color=color, severity=severity), written)
     except LdapdiagError as error:
         print_error(error)

@@ -21,6 +21,7 @@ from ldapdiag.cli.judging import (
     print_unread,
     run_diagnosis,
 )
+from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
@@ -63,6 +64,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all filters, and all findings in full.")
     ] = False,
+    quiet: QuietOption = False,
     options: OptionsFactory,
 ) -> None:
     """Find missing indexes, and the smallest set to add.
@@ -92,10 +94,17 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
             period = times.asked_period(since)
             collection = partial(_collection_options, options)
             diagnosis = run_diagnosis(
-                evidence or [], cache(_checks), collection, stop, period=period, verbose=verbose, of_indexes=True
+                evidence or [],
+                cache(_checks),
+                collection,
+                stop,
+                period=period,
+                notices=Notices(quiet=quiet, color=color),
+                verbose=verbose,
+                of_indexes=True,
             )
         if ldif or script or not text_on_terminal(written):
-            print_unread(diagnosis)
+            print_unread(diagnosis, quiet=quiet and not (ldif or script))
         write = _writer(diagnosis, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
         deliver(write, written)
     except LdapdiagError as error:

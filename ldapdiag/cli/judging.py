@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.cli.output import print_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
     from ldapdiag.sources.collection_options import CollectionOptions
@@ -60,6 +61,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     stop: Event,
     *,
     period: AskedPeriod | None,
+    notices: Notices,
     verbose: bool,
     of_indexes: bool = False,
     earlier: History | None = None,
@@ -68,14 +70,13 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
-    from ldapdiag.report.progress import show_progress  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
     collection = options()
-    with show_progress() as progress:
+    with notices.progress() as progress:
         bundle = gather(
             evidence,
             ldap_ports=collection.ldap_ports,
@@ -86,7 +87,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
             meanwhile=partial(import_early, checks),
         )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
-        print_error(notice)
+        notices.write(notice)
     # Any server shows its schema to any client; and a server that did not answer has left no evidence to judge others.
     if all(isinstance(fact, Schema | LdapProbe) for fact in bundle.facts):
         every = verbose or not bundle.gaps
@@ -97,9 +98,10 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     return judge(bundle, checks(), of_indexes=of_indexes, earlier=earlier)
 
 
-def print_unread(diagnosis: Diagnosis) -> None:
-    """Write to standard error what was not read, the main evidence first."""
-    print_gaps((*filter(None, (diagnosis.shortfall,)), *diagnosis.bundle.gaps))
+def print_unread(diagnosis: Diagnosis, *, quiet: bool) -> None:
+    """Write to standard error what was not read, the main evidence first; if quiet, only why the exit code is 2."""
+    gaps = () if quiet else diagnosis.bundle.gaps
+    print_gaps((*filter(None, (diagnosis.shortfall,)), *gaps))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:

@@ -22,7 +22,8 @@ from ldapdiag.cli.log_selection import (
     ShowLinesOption,
     wanted,
 )
-from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.cli.notices import Notices, QuietOption
+from ldapdiag.cli.output import print_error
 from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -100,6 +101,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    quiet: QuietOption = False,
     scanner: Annotated[
         Scanner | None,
         typer.Option(
@@ -147,16 +149,19 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow excludes the options that select operations: omit one of them")
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
-        _print_scanner_notice(scanner)
+        notices = Notices(quiet=quiet, color=color)
+        _print_scanner_notice(scanner, notices)
         write = report_writer(written, top, by, sort, color=color, again=follow)
         with stoppable() as stop:
             if follow:
-                _follow(file, workers, zone_of_logs, stop, write, scanner)
+                _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
             else:
                 selection = None if asked is None else asked.selection()
-                reading = _read(file, workers, period, zone_of_logs, stop, scanner, selection)
+                reading = _read(
+                    file, workers, period, zone_of_logs, stop, scanner=scanner, selection=selection, notices=notices
+                )
                 if not text_on_terminal(written):
-                    _print_stream_gaps(reading)
+                    notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
                 write(combined(reading, wanted=asked))
     except LdapdiagError as error:
         print_error(error)
@@ -164,27 +169,28 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _print_scanner_notice(scanner: Scanner | None) -> None:
+def _print_scanner_notice(scanner: Scanner | None, notices: Notices) -> None:
     """Print why the installed native scanner is not used. Raises NoNativeError if it was requested."""
     from ldapdiag.sources.logs import native  # noqa: PLC0415  import late
 
     if native.chosen(scanner) is Scanner.PYTHON and scanner is None and (notice := native.notice()):
-        print_error(notice)
+        notices.write(notice)
 
 
-def _read(
+def _read(  # noqa: PLR0913  what the operator asked for, option by option
     arguments: list[str],
     workers: int | None,
     period: AskedPeriod | None,
     zone: tzinfo | None,
     stop: Event,
+    *,
     scanner: Scanner | None,
     selection: Selection | None,
+    notices: Notices,
 ) -> LogReading:
-    from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
-    from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415  import late
 
-    with show_byte_progress() as meter:
+    with notices.byte_progress() as meter:
         reading = read(
             arguments,
             workers=workers,
@@ -195,7 +201,7 @@ def _read(
             scanner=scanner,
             selection=selection,
         )
-    _print_other_files(reading, stop)
+    _print_other_files(reading, stop, notices)
     return reading
 
 
@@ -206,13 +212,13 @@ def _follow(
     stop: Event,
     write: Callable[[ReadLog], bool],
     scanner: Scanner | None,
+    notices: Notices,
 ) -> None:
     """Write the report whenever the logs grow, until the output is closed."""
-    from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
-    from ldapdiag.sources.logs.access_log import NO_METER  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import NO_METER  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.followed_logs import follow  # noqa: PLC0415
 
-    with show_byte_progress() as meter:
+    with notices.byte_progress() as meter:
         readings = follow(
             arguments,
             workers=workers,
@@ -223,24 +229,20 @@ def _follow(
             scanner=scanner,
         )
         first = next(readings)
-    _print_other_files(first, stop)
+    _print_other_files(first, stop, notices)
     for reading in readings if first.waits else chain((first,), readings):
         if not write(combined(reading, goes_on=True)):
             return
 
 
-def _print_other_files(reading: LogReading, stop: Event) -> None:
-    """Print a line for each file that is not an access log. Raises typer.Exit when none is."""
+def _print_other_files(reading: LogReading, stop: Event, notices: Notices) -> None:
+    """Print a line for each file that is not an access log. Raises typer.Exit when none is: then they are errors."""
+    nothing = not reading.streams and not reading.waits
+    write = print_error if nothing else notices.write
     for one in reading.not_logs:
         how = getattr(one, "how", None)
-        print_error(
-            f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}"
-        )
-    if reading.waits:
-        print_error("no record yet; waiting for the first")
-    elif not reading.streams:
+        write(f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}")
+    if nothing:
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
-
-
-def _print_stream_gaps(reading: LogReading) -> None:
-    print_gaps([gap for stream in reading.streams for gap in stream.gaps])
+    if reading.waits:
+        notices.write("no record yet; waiting for the first")

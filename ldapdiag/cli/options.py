@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ldapdiag.cli.bind_options import bind_options
+from ldapdiag.cli.notices import Notices
 
 if TYPE_CHECKING:
     from ldapdiag.sources.collection_options import CollectionOptions
@@ -78,6 +79,7 @@ OptionsFactory = Callable[[], "CollectionOptions"]
 
 def collection_options(  # noqa: PLR0913  one parameter per option
     *,
+    quiet: bool = False,
     bind_dn: BindDn = None,
     prompt: Prompt = False,
     password_file: PasswordFile = None,
@@ -103,6 +105,7 @@ def collection_options(  # noqa: PLR0913  one parameter per option
         start_tls=start_tls,
         ca_file=ca_file,
         insecure=insecure,
+        notices=Notices(quiet=quiet),
     )
     return CollectionOptions(
         bind=bind,
@@ -114,20 +117,26 @@ def collection_options(  # noqa: PLR0913  one parameter per option
 
 
 def with_collection_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the collection options to a command, which receives them as `options: OptionsFactory`."""
+    """Add the collection options to a command, which receives them as `options: OptionsFactory`.
+
+    An option that the command has, too (--quiet), is given to both.
+    """
     own, added = inspect.signature(command), inspect.signature(collection_options)
+    both = own.parameters.keys() & added.parameters.keys()
 
     @wraps(command)
     def with_options(**given: Any) -> None:  # noqa: ANN401  whatever the command line contains
-        options = partial(collection_options, **{name: given.pop(name) for name in added.parameters})
+        options = partial(
+            collection_options, **{name: given[name] if name in both else given.pop(name) for name in added.parameters}
+        )
         command(**given, options=options)
 
-    hints = _hints(command) | _hints(collection_options)
+    hints = _hints(collection_options) | _hints(command)
     shown = [one for one in own.parameters.values() if one.name != "options"]
     with_options.__signature__ = own.replace(  # type: ignore[attr-defined]  # typer reads it
         parameters=[
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-            for one in (*shown, *added.parameters.values())
+            for one in (*shown, *(two for two in added.parameters.values() if two.name not in both))
         ]
     )
     with_options.__annotations__ = hints

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING
 
+from ldapdiag.report.color import Color, console_settings
 from ldapdiag.report.encodable import make_encodable
 from ldapdiag.report.neutral import neutral
 
@@ -68,7 +69,7 @@ def _advice(gap: Gap) -> str:
 
 
 @contextmanager
-def show_progress() -> Iterator[TerminalProgress | None]:
+def show_progress(color: Color = Color.AUTO) -> Iterator[TerminalProgress | None]:
     """Yield a progress display, None without a terminal; its status line is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -76,7 +77,7 @@ def show_progress() -> Iterator[TerminalProgress | None]:
     from rich.console import Console  # noqa: PLC0415  import late
 
     make_encodable(sys.stderr)
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, **console_settings(color))
     with console.status("reading", spinner="line") as status:
         yield TerminalProgress(console, status)
 
@@ -98,7 +99,7 @@ class ByteProgress:
 
 
 @contextmanager
-def show_byte_progress() -> Iterator[ByteProgress | None]:
+def show_byte_progress(color: Color = Color.AUTO) -> Iterator[ByteProgress | None]:
     """Yield a progress bar, None without a terminal; it is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -122,5 +123,6 @@ def show_byte_progress() -> Iterator[ByteProgress | None]:
         TransferSpeedColumn(Column(no_wrap=True)),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as progress:
+    console = Console(stderr=True, highlight=False, **console_settings(color))
+    with Progress(*columns, console=console, transient=True) as progress:
         yield ByteProgress(progress, progress.add_task("reading", total=None, visible=False))

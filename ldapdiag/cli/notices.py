@@ -1,0 +1,54 @@
+"""What a command writes to standard error beside errors: progress, warnings, and what the report contains as well."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.report.color import Color
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+
+    from ldapdiag.evidence.bundle import Gap, PassedOver
+    from ldapdiag.report.progress import ByteProgress, TerminalProgress
+
+QuietOption = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Write only errors to standard error: no progress, no warnings, no notices."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notices:
+    """Writes notices, unless --quiet is given. Errors do not pass through here."""
+
+    quiet: bool = False
+    color: Color = Color.AUTO
+
+    def write(self, notice: object) -> None:
+        """Write one line."""
+        if not self.quiet:
+            print_error(notice)
+
+    def write_gaps(self, gaps: Iterable[Gap | PassedOver]) -> None:
+        """Write a line for each gap that the report contains as well."""
+        if not self.quiet:
+            print_gaps(gaps)
+
+    def progress(self) -> AbstractContextManager[TerminalProgress | None]:
+        """Return a display of the targets and files that are read."""
+        from ldapdiag.report.progress import show_progress  # noqa: PLC0415  import late: --help must be quick
+
+        return nullcontext() if self.quiet else show_progress(self.color)
+
+    def byte_progress(self) -> AbstractContextManager[ByteProgress | None]:
+        """Return a bar of the bytes that are read."""
+        from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
+
+        return nullcontext() if self.quiet else show_byte_progress(self.color)
