@@ -24,11 +24,15 @@ class ReportFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
+    CSV = "csv"
 
 
 ENDINGS = {
     ".txt": ReportFormat.TEXT,
     ".json": ReportFormat.JSON,
+    ".md": ReportFormat.MARKDOWN,
+    ".csv": ReportFormat.CSV,
 }
 """The format of a file by the ending of its name."""
 
@@ -110,6 +114,24 @@ def _format_of(
         known = ", ".join(end for end, one in ENDINGS.items() if one in offered)
         raise UsageError(f"--output {path}: no format has the ending {ending}; use one of {known}, or add --format")
     return form or ReportFormat.TEXT
+
+
+def check_table(table: str | None, written: Sequence[Destination]) -> None:
+    """Raise UsageError for a --table that no output would contain."""
+    if table and all(one.form is not ReportFormat.CSV for one in written):
+        raise UsageError(f"--table {table} is for CSV; add --format csv, or an --output that ends with .csv")
+
+
+def check_followed(written: Sequence[Destination]) -> None:
+    """Raise UsageError for a format that cannot be written again and again to standard output."""
+    for one in written:
+        if one.path is None and one.form not in {ReportFormat.TEXT, ReportFormat.JSON}:
+            raise UsageError(f"--follow writes text or json to standard output; for {one.form} give --output FILE")
+
+
+def contains_gaps(written: Sequence[Destination]) -> bool:
+    """Return whether a report contains what was not read: a table of CSV does not."""
+    return any(one.form is not ReportFormat.CSV for one in written)
 
 
 def text_on_terminal(written: Sequence[Destination]) -> bool:

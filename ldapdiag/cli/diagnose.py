@@ -10,7 +10,15 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.completion import check_ids
-from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations, text_on_terminal
+from ldapdiag.cli.destinations import (
+    FormatOption,
+    OutputOption,
+    check_table,
+    contains_gaps,
+    deliver,
+    destinations,
+    text_on_terminal,
+)
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import (
@@ -30,6 +38,7 @@ from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.report.color import Color
+from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +64,10 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     *,
     form: FormatOption = None,
     output: OutputOption = None,
+    table: Annotated[
+        DiagnosisTable | None,
+        typer.Option("--table", help="Write this table as CSV; default findings.", show_default=False),
+    ] = None,
     fail_on: FailOnOption = FailOn.HIGH,
     check: Annotated[
         list[str] | None,
@@ -117,6 +130,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     """
     try:
         written = destinations(form, output)
+        check_table(table, written)
         with interruptible(evidence or []) as stop:
             collection = partial(_collection_options, options, ldap_port or [])
             period = times.asked_period(since)
@@ -135,8 +149,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
                 earlier=earlier,
             )
         if not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet)
-        deliver(_writer(diagnosis, verbose=verbose, color=color, severity=severity), written)
+            print_unread(diagnosis, quiet=quiet and contains_gaps(written))
+        write = _writer(diagnosis, table, verbose=verbose, color=color, severity=severity)
+        deliver(write, written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -157,14 +172,16 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, *, verbose: bool, color: Color, severity: LeastSeverity
+    diagnosis: Diagnosis, table: DiagnosisTable | None, *, verbose: bool, color: Color, severity: LeastSeverity
 ) -> Callable[[ReportFormat, TextIO], None]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.tables.of_diagnosis import TABLES  # noqa: PLC0415
 
     return writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)),
         partial(as_text.print_report, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
         as_json.render,
+        TABLES[table or DiagnosisTable.FINDINGS],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,11 @@ from ldapdiag.cli import times
 from ldapdiag.cli.destinations import OutputOption, ReportFormat, deliver, destinations
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.output import print_error
-from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TextIO
 
     from ldapdiag.evidence.history import History
@@ -83,7 +82,7 @@ def history(
         if server is not None and server not in read.servers:
             known = ", ".join(read.servers)
             raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
-        deliver(_writer(read, server, color), written)
+        deliver(partial(_write, read, server, color), written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -113,11 +112,10 @@ def _of_period(read: History, period: AskedPeriod | None, since: str | None) -> 
     return replace(read, runs=runs)
 
 
-def _writer(read: History, server: str | None, color: Color) -> Callable[[ReportFormat, TextIO], object]:
+def _write(read: History, server: str | None, color: Color, form: ReportFormat, stream: TextIO) -> None:
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
 
-    return writer(
-        lambda: as_json.document(read, server),
-        lambda stream: as_text.print_history(read, stream, server, color=color),
-        as_json.render,
-    )
+    if form is ReportFormat.JSON:
+        stream.write(as_json.render(as_json.document(read, server)))
+    else:
+        as_text.print_history(read, stream, server, color=color)

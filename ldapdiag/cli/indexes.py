@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
-from ldapdiag.cli.destinations import FormatOption, OutputOption, ReportFormat, deliver, destinations, text_on_terminal
+from ldapdiag.cli.destinations import (
+    FormatOption,
+    OutputOption,
+    ReportFormat,
+    check_table,
+    contains_gaps,
+    deliver,
+    destinations,
+    text_on_terminal,
+)
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import (
@@ -28,6 +37,7 @@ from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
+from ldapdiag.report.tables.names import IndexTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +66,10 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     ldif: Annotated[bool, typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.")] = False,
     script: Annotated[bool, typer.Option("--script", help="Write only the remedies, as a shell script.")] = False,
     output: OutputOption = None,
+    table: Annotated[
+        IndexTable | None,
+        typer.Option("--table", help="Write this table as CSV; default plan.", show_default=False),
+    ] = None,
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
     strict: StrictOption = False,
@@ -90,6 +104,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     """
     try:
         written = _destinations(form, output, ldif=ldif, script=script)
+        check_table(table, written)
         with interruptible(evidence or []) as stop:
             period = times.asked_period(since)
             collection = partial(_collection_options, options)
@@ -104,8 +119,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 of_indexes=True,
             )
         if ldif or script or not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet and not (ldif or script))
-        write = _writer(diagnosis, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
+            print_unread(diagnosis, quiet=quiet and contains_gaps(written) and not (ldif or script))
+        write = _writer(diagnosis, table, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
         deliver(write, written)
     except LdapdiagError as error:
         print_error(error)
@@ -136,12 +151,20 @@ def _checks() -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, *, ldif: bool, script: bool, verbose: bool, color: Color, severity: LeastSeverity
+    diagnosis: Diagnosis,
+    table: IndexTable | None,
+    *,
+    ldif: bool,
+    script: bool,
+    verbose: bool,
+    color: Color,
+    severity: LeastSeverity,
 ) -> Callable[[ReportFormat, TextIO], object]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
     from ldapdiag.report.indexes import as_data, as_text, remedies  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.tables.of_diagnosis import INDEX_TABLES  # noqa: PLC0415
 
     if ldif or script:
         render = remedies.as_ldif if ldif else remedies.as_script
@@ -150,4 +173,5 @@ def _writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)) | {"indexes": as_data.plans(diagnosis)},
         partial(as_text.print_indexes, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
         as_json.render,
+        INDEX_TABLES[table or IndexTable.PLAN],
     )

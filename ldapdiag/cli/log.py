@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli import times
-from ldapdiag.cli.destinations import FormatOption, OutputOption, destinations, text_on_terminal
+from ldapdiag.cli.destinations import (
+    FormatOption,
+    OutputOption,
+    check_followed,
+    check_table,
+    destinations,
+    text_on_terminal,
+)
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.log_report import combined, report_writer
@@ -30,6 +37,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.sort import OF_TOTALS, Sort
+from ldapdiag.report.tables.names import LogTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +63,10 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     *,
     form: FormatOption = None,
     output: OutputOption = None,
+    table: Annotated[
+        LogTable | None,
+        typer.Option("--table", help="Write this table as CSV; default searches.", show_default=False),
+    ] = None,
     color: ColorOption = Color.AUTO,
     top: Annotated[
         int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Show N rows of the main table.")
@@ -137,6 +149,9 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     """
     try:
         written = destinations(form, output)
+        check_table(table, written)
+        if follow:
+            check_followed(written)
         if follow and (since or until):
             raise UsageError("--follow excludes --since and --until: omit one of them")
         if by is not By.SHAPE and sort not in OF_TOTALS:
@@ -151,7 +166,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         period = times.asked_period(since, until, zone_of_logs)
         notices = Notices(quiet=quiet, color=color)
         _print_scanner_notice(scanner, notices)
-        write = report_writer(written, top, by, sort, color=color, again=follow)
+        write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner, notices)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.cli.destinations import deliver
 from ldapdiag.cli.rendering import writer
+from ldapdiag.report.tables.names import LogTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,13 +85,14 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
 
 
 def report_writer(
-    written: Sequence[Destination], top: int, by: By, sort: Sort, *, color: Color, again: bool
+    written: Sequence[Destination], top: int, by: By, sort: Sort, *, table: LogTable | None, color: Color, again: bool
 ) -> Callable[[ReadLog], bool]:
     """Return a function that writes a report and returns whether the output is still open.
 
     `again`: another report follows; on a terminal it replaces this one, else it comes after it.
     """
     from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
+    from ldapdiag.report.tables.of_log import TABLES  # noqa: PLC0415
 
     as_stream = again and any(one.path is None for one in written)
 
@@ -103,6 +105,7 @@ def report_writer(
 
     def write(read: ReadLog) -> bool:
         json = as_json.line if as_stream else as_json.render
-        return deliver(writer(lambda: as_json.document(read, sort), partial(text, read), json), written)
+        rows = TABLES[table or LogTable.SEARCHES]
+        return deliver(writer(lambda: as_json.document(read, sort), partial(text, read), json, rows), written)
 
     return write

@@ -11,11 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
+    from ldapdiag.report.tables.table import TableColumns
+
 
 def writer(
-    document: Callable[[], dict[str, Any]], text: Callable[[TextIO], None], json: Callable[[dict[str, Any]], str]
+    document: Callable[[], dict[str, Any]],
+    text: Callable[[TextIO], None],
+    json: Callable[[dict[str, Any]], str],
+    table: TableColumns,
 ) -> Callable[[ReportFormat, TextIO], None]:
-    """Return a function that writes a report in a format; all of them are made from one report object."""
+    """Return a function that writes a report in a format; of CSV the table. All are made from one report object."""
     document = cache(document)
 
     def write(form: ReportFormat, stream: TextIO) -> None:
@@ -24,5 +29,13 @@ def writer(
                 text(stream)
             case ReportFormat.JSON:
                 stream.write(json(document()))
+            case ReportFormat.MARKDOWN:
+                from ldapdiag.report.markdown import page  # noqa: PLC0415  import late
+
+                stream.write(page.render(document()))
+            case ReportFormat.CSV:
+                from ldapdiag.report import as_csv  # noqa: PLC0415  import late
+
+                stream.write(as_csv.render(document(), table))
 
     return write

@@ -1,0 +1,1 @@
+"""Reports as Markdown for tickets and wikis: CommonMark with tables, without HTML."""

@@ -1,0 +1,185 @@
+"""A diagnosis as Markdown: totals and the main numbers, findings with their commands, and what it is based on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.candidates import candidates
+from ldapdiag.report.charts.terminal import bars
+from ldapdiag.report.markdown.fitting import PageEntry, fitted
+from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
+from ldapdiag.wording import counted, number, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Plain = dict[str, Any]
+
+WIDTH = 80
+"""Columns of a bar chart."""
+ROWS = 8
+"""Bars of one chart."""
+SENTENCE = 1000
+SENTENCES = 30
+LANGUAGES = {"shell": "sh", "ldif": "ldif"}
+
+
+def page(document: Plain) -> str:
+    """Return a report object as Markdown."""
+    entries = [PageEntry(full="\n\n".join(_finding(one)), short=_line(one)) for one in document["findings"]]
+    return fitted(list(_head(document)), entries, list(_tail(document)))
+
+
+def _head(document: Plain) -> Iterator[str]:
+    found = document["findings"]
+    severities = Counter(one["severity"] for one in found)
+    counts = ", ".join(f"{count:,} {severity}" for severity, count in severities.items())
+    yield f"### {counted(len(found), 'finding')} ({counts})" if found else "### No finding"
+    if missing := document["shortfall"]:
+        yield f"**NOT READ:** {prose(missing['reason'])}; {prose(missing['how'])}"
+    if numbers := _numbers(document):
+        yield table(list(numbers), [list(numbers.values())])
+    outcomes = Counter(one["outcome"] for one in document["verdicts"])
+    hosts = ", ".join(one["name"] for one in document["hosts"])
+    inputs = {one["origin"]: one["lines_not_understood"] for one in document["evidence"]}
+    yield (
+        f"{outcomes['clear']:,} clear, {outcomes['not-judged']:,} not judged. "
+        f"Evidence: {counted(len(document['hosts']), 'host')} ({prose(hosts)}), {counted(len(inputs), 'file')}, "
+        f"{counted(sum(inputs.values()), 'line')} not understood. "
+        f"Report of {prose(document['taken_at'])} by ldapdiag {prose(document['tool']['version'])}."
+    )
+    for plan in document.get("indexes", ()):
+        yield from _plan(plan)
+
+
+def _numbers(document: Plain) -> dict[str, str]:
+    """Return the main numbers of connections, those that the evidence has."""
+    observed: dict[str, Plain] = {}
+    for one in document["findings"]:
+        observed.setdefault(one["check"], one["observed"])
+    idle, load = observed.get("idle-timeout", {}), observed.get("descriptor-headroom", {})
+    numbers = {
+        "a middlebox drops connections idle for": _seconds(idle.get("box_upper_seconds")),
+        "longest idle time of a live connection": _seconds(idle.get("longest_idle_seconds")),
+        "a ghost connection lasts": _seconds(idle.get("ghost_lifetime_seconds")),
+        "descriptors in use": f"{number(load['used'])} of {number(load['limit'])}"
+        if load.get("used") is not None and load.get("limit")
+        else None,
+    }
+    return {name: value for name, value in numbers.items() if value}
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else seconds(value)
+
+
+def _plan(plan: Plain) -> Iterator[str]:
+    """Yield the indexes to add at one server, and what they save."""
+    if not plan["plan"]:
+        return
+    yield (
+        f"### Index plan of {prose(plan['server'])}\n\nOf {seconds(plan['etime_seconds'])} of search time in "
+        f"{plan['log_hours']:,.1f} h of log, {seconds(plan['unindexed_etime_seconds'])} is unindexed; the plan saves "
+        f"about {seconds(plan['saves_seconds'])}."
+    )
+    yield table(
+        ["attribute", "add", "database", "saves", "searches", "accounts (clients)"],
+        [
+            [
+                row["attribute"],
+                ", ".join(row["types"]),
+                row["backend"] or "",
+                seconds(row["saves_seconds"]),
+                number(row["searches"]),
+                f"{'; '.join(row['accounts'])} ({', '.join(row['clients'])})",
+            ]
+            for row in plan["plan"]
+        ],
+    )
+
+
+def _line(finding: Plain) -> str:
+    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])})"
+
+
+def _finding(finding: Plain) -> Iterator[str]:
+    yield f"### {finding['severity'].upper()}: {prose(finding['title'])}"
+    if rows := list(_chart(finding)):
+        yield fenced("\n".join(rows), "text")
+    for sentence in finding["detail"].splitlines()[:SENTENCES]:
+        yield prose(sentence, SENTENCE)
+    yield f"Check {prose(finding['check'])}, {finding['confidence']}; from {prose(', '.join(finding['origins']))}"
+    for place, remedy in enumerate(finding["remedies"], 1):
+        yield from _remedy(place, remedy)
+
+
+def _chart(finding: Plain) -> Iterator[str]:
+    """Yield bars of the numbers of a finding."""
+    observed = finding["observed"]
+    if observed.get("client_count") is not None and observed.get("server_count") is not None:
+        hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
+        ends = [(f"at {finding['server']}", observed["server_count"]), (f"at {hosts}", observed["client_count"])]
+        yield from bars(ends, WIDTH)
+    for key, name in (("by_account", "bind_dn"), ("by_client", "client")):
+        if rows := observed.get(key):
+            yield from bars([(row[name], row["connections"]) for row in rows[:ROWS]], WIDTH)
+            if len(rows) > ROWS:
+                yield f"and {len(rows) - ROWS:,} more"
+    yield from candidates(observed, verbose=False)
+
+
+def _remedy(place: int, remedy: Plain) -> Iterator[str]:
+    """Yield a remedy: what it changes, its risk, and only then its commands; verification and undo come last."""
+    needs = "" if remedy["needs"] == "none" else f", needs a {remedy['needs']}"
+    yield f"#### {place}. {prose(remedy['title'])} (at {prose(remedy['target'])}{needs})"
+    if remedy["kind"] == "advice":
+        yield prose(remedy["text"], SENTENCE)
+        return
+    yield prose(remedy["changes"], SENTENCE)
+    yield f"Risk: {prose(remedy['risk'], SENTENCE)}"
+    yield _commands(remedy["text"], LANGUAGES.get(remedy["kind"], "text"))
+    for name in ("verify", "undo"):
+        if remedy[name]:
+            yield f"{name.capitalize()}:"
+            yield _commands(remedy[name])
+
+
+def _commands(text: str, language: str = "") -> str:
+    block = fenced(text, language)
+    if size(block) <= ROOM:
+        return block
+    return (
+        f"{counted(text.count(chr(10)) + 1, 'line')} that are too long for this page; the report as JSON contains them."
+    )
+
+
+def _tail(document: Plain) -> Iterator[str]:
+    """Yield what was not found, not judged and not read."""
+    verdicts = document["verdicts"]
+    parts = {
+        "Crashed": _subjects(verdicts, "crashed"),
+        "Not judged": _not_judged(verdicts),
+        "Not read": [f"{one['target']}: {one['reason']}; {one['how'] or ''}".rstrip("; ") for one in document["gaps"]],
+        "Clear": _subjects(verdicts, "clear"),
+    }
+    for title, rows in parts.items():
+        if rows:
+            yield f"### {title}\n\n{listed(rows)}"
+
+
+def _subjects(verdicts: list[Plain], outcome: str) -> list[str]:
+    return [
+        f"{one['check']}, {one['subject']}: {one['reason']}" if one["subject"] else f"{one['check']}: {one['reason']}"
+        for one in verdicts
+        if one["outcome"] == outcome
+    ]
+
+
+def _not_judged(verdicts: list[Plain]) -> list[str]:
+    """Return each reason once, with its checks, and how to close it."""
+    checks: dict[tuple[str, str], dict[str, None]] = {}
+    for one in verdicts:
+        if one["outcome"] == "not-judged":
+            checks.setdefault((one["reason"], one["how"] or ""), {})[one["check"]] = None
+    return [f"{', '.join(names)}: {reason}; {how}".rstrip("; ") for (reason, how), names in checks.items()]

@@ -1,0 +1,121 @@
+"""The contents of access logs as Markdown: totals, and tables of searches, other operations, failures and clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.log.quantities import percent
+from ldapdiag.report.markdown.fitting import fitted
+from ldapdiag.report.markdown.writing import ROOM, listed, prose, table
+from ldapdiag.wording import counted, number, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Plain = dict[str, Any]
+
+ROWS = 20
+"""Rows of a table: a ticket is no place for all of them."""
+LONG_TABLE = 10_000
+"""Bytes of the table of searches."""
+
+
+def page(document: Plain) -> str:
+    """Return a report object as Markdown."""
+    return fitted(list(_head(document)), [], list(_tables(document)))
+
+
+def _head(document: Plain) -> Iterator[str]:
+    servers = ", ".join(one["name"] for one in document["streams"])
+    yield f"### Access log of {prose(servers)}"
+    searches, connections = document["searches"], document["connections"]
+    yield table(
+        ["searches", "search time", "unindexed", "connections opened", "open at once"],
+        [
+            [
+                number(searches["total"]),
+                seconds(searches["etime_seconds"]),
+                number(searches["unindexed"]),
+                number(connections["opened"]),
+                number(connections["peak"]),
+            ]
+        ],
+    )
+    period = f"{document['first_time']} to {document['last_time']}" if document["first_time"] else "no record"
+    yield (
+        f"{prose(', '.join(document['versions']) or 'Version unknown')}, {prose(period)}, "
+        f"{counted(document['lines'], 'line')}, {number(document['lines_not_understood'])} not understood."
+        + (" Interrupted: the rest of the log was not read." if document["stopped"] else "")
+    )
+
+
+def _tables(document: Plain) -> Iterator[str]:
+    yield from _part(
+        "Searches",
+        ["filter", "base", "scope", "count", "time", "share", "p95", "worst", "notes", "accounts"],
+        (
+            [
+                *(one[key] for key in ("shape", "base", "scope")),
+                number(one["count"]),
+                seconds(one["etime_seconds"]),
+                percent(one["share"]),
+                seconds(one["p95_seconds"]),
+                seconds(one["worst"]["etime_seconds"]) if one["worst"] else "",
+                _counts(one["notes"]),
+                "; ".join(one["accounts"][:3]),
+            ]
+            for one in document["searches"]["shapes"]
+        ),
+        LONG_TABLE,
+    )
+    yield from _part(
+        "Other operations",
+        ["operation", "target", "count", "time", "p95", "errors"],
+        (
+            [
+                one["operation"],
+                one["name"] or one["target"],
+                number(one["count"]),
+                seconds(one["etime_seconds"]),
+                seconds(one["p95_seconds"]),
+                _counts(one["errors"]),
+            ]
+            for one in document["targets"]
+        ),
+    )
+    yield from _part(
+        "Results with an error",
+        ["operation", "target", "client", "account", "code", "count"],
+        (
+            [one[key] for key in ("operation", "target", "client", "account", "err", "count")]
+            for one in document["failures"]
+        ),
+    )
+    yield from _part(
+        "Clients",
+        ["client", "connections opened", "operations"],
+        (
+            [one["client"], number(one["opened"]), number(one["operations"])]
+            for one in document["connections"]["clients"]
+        ),
+    )
+    yield from _part(
+        "Closes",
+        ["code", "meaning", "count"],
+        ([one["code"], one["meaning"], number(one["count"])] for one in document["connections"]["closes"]),
+    )
+    gaps = [f"{one['target']}: {one['reason']}" for one in (*document["gaps"], *document["files_not_logs"])]
+    if remarks := [*document["remarks"], *gaps]:
+        yield f"### Remarks\n\n{listed(remarks)}"
+
+
+def _part(title: str, header: list[str], rows: Iterable[list[object]], room: int = ROOM) -> Iterator[str]:
+    """Yield a table with its heading, and the number of rows that it leaves out."""
+    kept = list(rows)
+    if kept:
+        more = f"\n\nand {len(kept) - ROWS:,} more" if len(kept) > ROWS else ""
+        yield f"### {title}\n\n{table(header, kept[:ROWS], room)}{more}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name}: {number(count)}" for name, count in counts.items())

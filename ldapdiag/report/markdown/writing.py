@@ -1,0 +1,76 @@
+r"""Markdown from hostile text: escaped prose, fenced commands, tables and lists of a limited size.
+
+CommonMark 0.31 ends a fence only at a run of backticks as long as its own, and takes a backslash before ASCII
+punctuation for an escape. Trackers look for @names, #numbers and addresses in the text that remains; a word joiner
+(U+2060, invisible) within them prevents a mention or a link.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MARKUP = re.compile(r"[\\`*_\[\]<>|@#&$~^]")
+BLOCK = re.compile(r"(?=[-+=])|(?<=\d)(?=[.)])")
+"""Where a line would begin a list, or underline a heading."""
+NUMBERED = re.compile(r"\d+[.)](?:\s|$)")
+REFERENCE = re.compile(r"([@#])(?=\w)|(https?|ftp|mailto|xmpp|www)(?=[:.])", re.IGNORECASE)
+JOINER = "\u2060"
+BACKTICKS = re.compile(r"`+")
+
+LONGEST = 400
+"""Characters of one text."""
+ROOM = 6_000
+"""Bytes of one table, list or command."""
+
+
+def prose(text: object, longest: int = LONGEST) -> str:
+    """Return text as one line of Markdown that shows exactly these characters, whatever they are."""
+    shown = neutral(str(text), longest=longest).strip()
+    joined = REFERENCE.sub(lambda found: found[0] + JOINER, shown)
+    escaped = MARKUP.sub(lambda found: "\\" + found[0], joined)
+    return BLOCK.sub(r"\\", escaped, count=1) if escaped[:1] in {"-", "+", "="} or NUMBERED.match(escaped) else escaped
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return text as a block of code; the fence is longer than any run of backticks in it."""
+    shown = neutral(text, lines=True, longest=10 * len(text) + 1)
+    fence = "`" * (max((len(run) for run in BACKTICKS.findall(shown)), default=2) + 1)
+    fence = fence if len(fence) > 2 else "```"
+    return f"{fence}{language}\n{shown.rstrip(chr(10))}\n{fence}"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], room: int = ROOM) -> str:
+    """Return a table of as many rows as fit, and the number of the others."""
+    lines = [_row(header), _row(["---"] * len(header), prose_too=False)]
+    return _limited(lines, (_row(row) for row in rows), room)
+
+
+def _row(cells: Sequence[object], *, prose_too: bool = True) -> str:
+    return f"| {' | '.join(prose(cell, 200) if prose_too else str(cell) for cell in cells)} |"
+
+
+def listed(rows: Iterable[str], room: int = ROOM) -> str:
+    """Return a list of as many texts as fit, and the number of the others."""
+    return _limited([], (f"- {prose(row)}" for row in rows), room)
+
+
+def _limited(first: list[str], rows: Iterable[str], room: int) -> str:
+    left, more = room, 0
+    for row in rows:
+        left -= size(row)
+        if left < 0:
+            more += 1
+        else:
+            first.append(row)
+    return "\n".join([*first, *([f"\nand {more:,} more"] if more else [])])
+
+
+def size(text: str) -> int:
+    """Return the bytes of a text and the line feed behind it."""
+    return len(text.encode()) + 1

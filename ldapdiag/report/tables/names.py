@@ -1,0 +1,42 @@
+"""The names of the tables that each command writes as CSV; the first is the one without --table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class DiagnosisTable(StrEnum):
+    """Tables of `diagnose`."""
+
+    FINDINGS = "findings"
+    GHOSTS = "ghosts"
+    ACCOUNTS = "accounts"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
+class IndexTable(StrEnum):
+    """Tables of `indexes`."""
+
+    PLAN = "plan"
+    SEARCHES = "searches"
+    UNUSED = "unused"
+    FINDINGS = "findings"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
+class LogTable(StrEnum):
+    """Tables of `log`."""
+
+    SEARCHES = "searches"
+    ASKERS = "askers"
+    TARGETS = "targets"
+    FAILURES = "failures"
+    CLIENTS = "clients"
+    IDLE_TIMES = "idle-times"
+    CLOSES = "closes"
+    FAILED_BINDS = "failed-binds"
+    TIMELINE = "timeline"

@@ -1,0 +1,75 @@
+"""The tables of `ldapdiag diagnose` and `ldapdiag indexes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.tables.names import DiagnosisTable, IndexTable
+from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PORTS = {
+    "ghost_client_ports": "ghost",
+    "ghost_client_ports_possible": "possible ghost",
+    "stranded_client_ports": "stranded",
+    "severed_client_ports": "severed",
+}
+"""The sockets that findings list, and what they are called in the table."""
+SEARCHES = ("not_built", "no_index_helps", "not_worth_an_index", "harmless")
+
+
+def _ghosts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the sockets that a finding lists by their port at the client."""
+    for finding in document["findings"]:
+        observed = finding["observed"]
+        ends = {"client": observed.get("client"), "listener": observed.get("server")}
+        for key, state in PORTS.items():
+            for port in observed.get(key) or ():
+                yield finding | ends | {"state": state, "port": port}
+
+
+def _accounts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for finding in document["findings"]:
+        for row in finding["observed"].get("by_account") or ():
+            if "bind_dn" in row:
+                yield {"server": finding["server"]} | row
+
+
+def _searches(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the searches that the plan does not change, with the list that they are in."""
+    for plan in document["indexes"]:
+        for name in SEARCHES:
+            for row in plan[name]:
+                yield {"server": plan["server"], "list": name} | row
+
+
+FINDINGS = TableColumns(rows_at("findings"), "severity confidence check server hosts subject title detail origins id")
+VERDICTS = TableColumns(rows_at("verdicts"), "check subject outcome reason missing how")
+GAPS = TableColumns(rows_at("gaps"), "target reason how")
+EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood notes")
+
+TABLES = {
+    DiagnosisTable.FINDINGS: FINDINGS,
+    DiagnosisTable.GHOSTS: TableColumns(_ghosts, "check confidence state listener client port id"),
+    DiagnosisTable.ACCOUNTS: TableColumns(_accounts, "server bind_dn connections"),
+    DiagnosisTable.VERDICTS: VERDICTS,
+    DiagnosisTable.GAPS: GAPS,
+    DiagnosisTable.EVIDENCE: EVIDENCE,
+}
+INDEX_TABLES = {
+    IndexTable.PLAN: TableColumns(
+        rows_within("indexes", "plan"),
+        "server backend attribute types sure saves_seconds saves.least saves.most after_seconds.least "
+        "after_seconds.most searches shapes slows clients accounts",
+    ),
+    IndexTable.SEARCHES: TableColumns(
+        _searches, "server list shape base scope searches etime_seconds noted cause part reason"
+    ),
+    IndexTable.UNUSED: TableColumns(rows_within("indexes", "not_used"), "server backend attribute types log_hours"),
+    IndexTable.FINDINGS: FINDINGS,
+    IndexTable.VERDICTS: VERDICTS,
+    IndexTable.GAPS: GAPS,
+    IndexTable.EVIDENCE: EVIDENCE,
+}
