@@ -185,6 +185,8 @@ def _title(descriptors: Descriptors) -> str:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
     earliest = descriptors.earliest_hours_left
+    if descriptors.forecast.is_over and descriptors.served and (descriptors.connections or 0) >= descriptors.served:
+        return f"{host} has no room for a connection: {descriptors.connections:,} of {descriptors.served:,} are open"
     if descriptors.forecast.is_over:
         return f"{host} has no descriptor left: {numbers}"
     if left is not None and earliest is not None and earliest < HOURS_LEFT:
@@ -217,7 +219,7 @@ def _advice(descriptors: Descriptors) -> str:
         case Problem.FILLING:
             return ""
         case _:
-            return "; any limit fills again"
+            return "; if they leak, any limit fills again"
 
 
 def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:

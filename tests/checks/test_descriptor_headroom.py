@@ -119,6 +119,13 @@ class TestTheForecast:
         endless = replace(facts.forecast(4.0, 3.0), latest=None)
         assert "in 3 h or more" in judged(100, forecast=endless).title
 
+    def test_of_a_limit_that_is_reached_gives_what_is_full(self) -> None:
+        over = facts.forecast(0.0, earliest=0.0, latest=0.0)
+        assert over.is_over
+        assert judged(1000, forecast=over).title.startswith("ldap has no descriptor left: 1,000 of 1,000")
+        full = judged(930, connections=900, served=896, forecast=over)
+        assert full.title == "ldap has no room for a connection: 900 of 896 are open"
+
     def test_says_why_there_is_none(self) -> None:
         found = judged(
             900, forecast=DescriptorForecast(not_because="2 readings, and it takes 5", problem=Problem.LIMIT)

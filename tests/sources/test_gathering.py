@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import histories
 from command import INCIDENT, diagnose
 from ldapdiag.sources import gathering
 from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.history.recording import Bounds, record
 from ldapdiag.sources.live.sampling import LiveEvidence
 from ldapdiag.sources.recognition import reading
 
@@ -232,3 +234,9 @@ class TestHostileBytes:
         ran = diagnose(path, tmp_path / "\udce9", "--format", "json")
         assert b"\\ud" not in ran.out  # a lone surrogate, which strict parsers refuse
         assert ran.report["evidence"][0]["origin"].endswith("/caf\\xe9.txt")
+
+
+def test_a_history_is_named_with_the_option_that_reads_it(tmp_path) -> None:
+    record(tmp_path / "history.db", histories.run(0), Bounds())
+    ran = diagnose(tmp_path / "history.db")
+    assert "name a history by --record FILE, or see ldapdiag history" in " ".join(ran.complaints)

@@ -73,7 +73,7 @@ class _Part:
         """Print everything about it."""
         runs = counted(len(self.readings), "run")
         self.page.packed(self.name, [self.last.product or "directory server", runs], "bold", "bold")
-        limit = max((one.descriptor_limit or 0 for one in self.summaries), default=0)
+        limit = next((one.descriptor_limit for one in reversed(self.summaries) if one.descriptor_limit), 0)
         source = next((one.connections_source for one in reversed(self.summaries) if one.connections is not None), "")
         self._course("connections", [one.connections for one in self.summaries], source)
         self._course("descriptors", [one.descriptors_used for one in self.summaries], self._of_limit(), limit)
@@ -109,9 +109,14 @@ class _Part:
     def _of_limit(self) -> str:
         """Return the limit of the last run that has one, and where the numbers are from."""
         limits = [(one.descriptor_limit, one.limit_source) for one in self.summaries if one.descriptor_limit]
+        last = limits[-1][0] if limits else 0
+        before = [
+            (one.descriptor_limit, one.taken) for one in self.summaries if one.descriptor_limit not in {None, last}
+        ]
         used = next((one.used_source for one in reversed(self.summaries) if one.descriptors_used is not None), "")
         limit = f"limit {number(limits[-1][0] or 0)}: {limits[-1][1]}" if limits else "limit unknown"
-        return "; ".join(filter(None, [used, limit]))
+        changed = f"limit {number(before[-1][0] or 0)} until {_minute(before[-1][1])}" if before else ""
+        return "; ".join(filter(None, [used, limit, changed]))
 
     def _exhaustion(self) -> None:
         """Print in which runs the server had run out of descriptors, as its logs report."""

@@ -55,6 +55,9 @@ class InputReading:
     """The gap of a truncated or damaged input."""
 
 
+HISTORY = b"SQLite format 3\0"
+
+
 def read(one: Input) -> InputReading:
     """Read an input. OSError propagates to the caller."""
     if one.facts:
@@ -70,6 +73,8 @@ def read(one: Input) -> InputReading:
     if form is None and (archive := _closed_archive(start)):
         useless = f"is a {archive} archive, which is not opened; unpack it first"
         return InputReading(useless=useless, files=FILES_OF_A_HOST)
+    if form is None and start.startswith(HISTORY):
+        return InputReading(useless="is a database of SQLite; name a history by --record FILE, or see ldapdiag history")
     if form is None:
         reason = f"unrecognised file type (first bytes: {start[:4].hex(' ')})"
         return InputReading(useless=reason, is_unknown=True)

@@ -119,6 +119,18 @@ def test_plots_begin_at_zero_and_end_at_the_limit() -> None:
     assert (heights[0], heights[-1]) == (1, 32)
 
 
+@pytest.mark.parametrize(("first", "last"), [(1024, 20_000), (20_000, 1024), (1024, None), (None, 1024)])
+def test_the_plot_ends_at_the_last_limit_and_the_former_one_is_named(first: int | None, last: int | None) -> None:
+    runs = [
+        run(15 * one, server(15 * one, descriptors_used=900, descriptor_limit=first if one < 10 else last))
+        for one in range(20)
+    ]
+    text = " ".join(" ".join(shown(history(*runs))).split())
+    assert f"limit {last or first:,}: Max open files of the process" in text
+    assert ("until 2024-11-20 11:15" in text) == bool(first and last)
+    assert f"{last or first:,} │" in text
+
+
 @every(2)
 @given(st.text(st.characters(), max_size=60))
 def test_no_name_moves_the_cursor(text: str) -> None:
