@@ -24,7 +24,7 @@ FIRST = "    first"
 SHARES = 5
 """Rows of a share shown without -v."""
 
-LINES = 6
+LINES = 7
 """Lines of an explanation without -v: whole sentences, in the order of the check, which begins with what decides."""
 
 LONG = 16
@@ -158,7 +158,7 @@ def place_of(remedy: Remedy) -> str:
 def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> None:
     """Print what a remedy changes, its risk, and its commands, if they are few or with -v; verify and undo with -v."""
     if remedy.kind == "advice":
-        page.indented(remedy.text, deeper=deeper)
+        page.indented(remedy.text if verbose or not deeper else first_sentence(remedy.text), deeper=deeper)
         return
     page.indented(remedy.changes if verbose else first_sentence(remedy.changes), deeper=deeper)
     if page.rows_of(remedy.text) > LONG and not verbose:

@@ -111,7 +111,9 @@ class TestText:
         access.write_bytes(QUICK)
         ran = indexes(access, dse)
         assert ran.code == 0
-        assert ran.text.splitlines()[2:5] == [
+        assert ran.text.splitlines()[2:7] == [
+            "clear       Nothing wrong found by 10 checks; 2 checks could not judge",
+            "",
             "slapd-ds1 · 19.3 s of log · 40 searches · 8.00 ms of search time, none of it without an index",
             "",
             "PLAN        no index to add",

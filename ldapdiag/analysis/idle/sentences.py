@@ -37,7 +37,8 @@ def ghost_sentences(
     direction: Direction, server: str, bounds: IdleBounds | None, accounts: Mapping[str, int] | None
 ) -> Iterator[str]:
     """Yield how a direction's ghosts came about, which accounts they belong to, and what proves them."""
-    yield _style_sentence(direction, server)
+    style, proof = _style_sentence(direction, server), proof_of(direction).because
+    yield from (proof, style) if direction.style is Style.UNKNOWN else (style, proof)
     path = bounds.for_client(direction.client) if bounds else None
     applies = path is not None and path.explains_ghosts and direction.style is not Style.CLIENT_GONE
     if path is not None and path.upper_seconds is not None and applies:
@@ -52,7 +53,6 @@ def ghost_sentences(
         key = f"{direction.join.description} ({direction.join})"
         middlebox = f"{direction.path.translated_by} ({direction.path.kind.description})"
         yield f"On the path is {middlebox}: both ends were joined by {key}."
-    yield proof_of(direction).because
     if direction.ghosts.reasons:
         yield f"Not churn: {'; '.join(direction.ghosts.reasons)}."
     if direction.ghosts.unproven:

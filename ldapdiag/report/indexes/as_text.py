@@ -103,12 +103,13 @@ class IndexScreen:
 
     def first(self, planned: Sequence[tuple[IndexPlan, IndexCoverage]]) -> Headline | None:
         """Return the first sentence: the plan with the largest saving, or what is worse than that or all there is."""
-        in_plan = [one.severity for check, one in self.diagnosis.found if check in IN_THE_PLAN]
         first = headline(self.diagnosis, self.at_least)
+        if not planned or not planned[0][0].indexes:
+            return first
+        in_plan = [one.severity for check, one in self.diagnosis.found if check in IN_THE_PLAN]
         worst = first.finding if first is not None and first.check not in IN_THE_PLAN else None
-        if planned and (worst is None or worst.severity <= max(in_plan, default=Severity.INFO)):
-            return Headline(PLAN, saving(*planned[0]))
-        return first
+        is_worse = worst is not None and worst.severity > max(in_plan, default=Severity.INFO)
+        return first if is_worse else Headline(PLAN, saving(*planned[0]))
 
     def server(self, plan: IndexPlan, coverage: IndexCoverage, *, is_first: bool) -> None:
         """Print the search time of one server, and its plan."""
