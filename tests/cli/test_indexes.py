@@ -160,7 +160,7 @@ class TestExitCode:
     def test_is_two_for_two_forms_at_once(self, access, dse):
         ran = indexes(access, dse, "--ldif", "--script")
         assert (ran.code, ran.out) == (2, b"")
-        assert ran.complaints == ["ldapdiag: --ldif, --script and --format json exclude each other: use one of them"]
+        assert ran.complaints == ["ldapdiag: --ldif, --script and --format exclude each other: use one of them"]
 
 
 class TestJson:
