@@ -132,9 +132,7 @@ def _longest_idle(
     """Yield the longest idle time by each source; exempt accounts are not closed, however long they are idle."""
     if live_ages:
         yield LongestIdle(seconds=max(live_ages), source="socket ages")
-    resolution = profile.load.resolution if profile.load else 0.0
-    rounding = resolution if resolution >= 1 else 0.0  # of the time between two stamps, up to so much may be missing
     for group in profile.groups:
-        seconds = group.used.longest[0] // MILLISECOND / 1000 - rounding
+        seconds = group.used.longest[0] // MILLISECOND / 1000
         if seconds > 0 and not group.belongs_to(enforcement.exempt):
             yield LongestIdle(seconds=seconds, source="access log", client=group.client, account=group.account)

@@ -70,11 +70,11 @@ def _source(drain: DrainChoice) -> str:
 
 
 def _hurry(drain: DrainChoice) -> str:
-    left = long_time(drain.seconds_left or 0)
+    left = f"in {long_time(drain.seconds_left)}" if drain.seconds_left else "at any moment"
     beaten = drain.row(drain.unhurried)
     safe = "cuts no live connection" if beaten is None or not beaten.by else "cuts fewest live connections"
     return (
-        f"A contradiction: {number(drain.unhurried)} s {safe}, but the descriptors may run out in {left}. The live "
+        f"A contradiction: {number(drain.unhurried)} s {safe}, but the descriptors may run out {left}. The live "
         f"connections give way, so the value is {number(drain.seconds)} s: a cut costs one client a reconnect, a full "
         "descriptor table refuses every client."
     )

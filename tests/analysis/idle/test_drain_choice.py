@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -152,3 +152,18 @@ class TestGapsOfTheLog:
         bound = choice.most_cuts_per_day
         assert bound is None or bound >= 0.999 * 3 * DAY / shown
         assert choice.thin or shown >= 3 * DAY
+
+
+@given(seconds=st.integers(2, 50_000))
+def test_the_margin_is_above_what_stamps_of_whole_seconds_show(seconds: int) -> None:
+    log = Log()
+    number = log.opens()
+    log.binds(number, took=0)
+    log.now = float(seconds)
+    log.searches(number, 1, took=0)
+    profile = idle_profile(facts.server(), None, log.traffic())
+    assert profile.load is not None
+    choice = choose_drain(replace(profile, load=replace(profile.load, resolution=1.0)), (), punctual())
+    assert choice.longest is not None
+    assert choice.longest.seconds == seconds
+    assert choice.unhurried >= min(DAY, 1.5 * seconds)

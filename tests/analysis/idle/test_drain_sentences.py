@@ -131,3 +131,10 @@ def test_a_forged_time_frees_no_more_than_the_connections_of_the_log() -> None:
     _, advice = read(log)
     assert all(0 <= row.freed_seconds <= USES * GAP * 1.01 for row in advice.drain.rows)
     assert all(row.held_seconds >= 0 for row in advice.drain.rows)
+
+
+def test_a_table_that_may_be_full_already_is_no_time_of_zero() -> None:
+    short = facts.descriptors(used=999, limit=1000, forecast=facts.forecast(1.0, 0.0))
+    text, advice = read(used(), descriptors=short)
+    assert advice.recommended_seconds == 60
+    assert "the descriptors may run out at any moment" in text
