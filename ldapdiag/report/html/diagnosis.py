@@ -1,0 +1,77 @@
+"""The values of the page of a diagnosis, from its report object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.html import lead
+from ldapdiag.report.html.evidence import appendix, period, sources
+from ldapdiag.report.html.grouping import clear_checks, missing_evidence
+from ldapdiag.report.html.listing import listing
+from ldapdiag.report.html.network import sheets
+from ldapdiag.report.html.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.report.html.grouping import MissingEvidence
+    from ldapdiag.report.html.tables import Table
+
+NAMES = 4
+"""Servers named in the head, and reasons in a row."""
+CRASHED = 50
+
+
+def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of a diagnosis prints."""
+    findings, verdicts = document["findings"], document["verdicts"]
+    shown = listing(findings)
+    read = sources(document["evidence"])
+    actions = lead.actions(shown)
+    return {
+        "version": document["tool"]["version"],
+        "scanner": document["tool"]["scanner"],
+        "names": _names(document),
+        "hosts": len(document["hosts"]),
+        "files": len(read),
+        "not_understood": sum(one.not_understood for one in read),
+        "period": period(read),
+        "lead": lead.lead(document),
+        "actions": actions,
+        "first_anchor": actions[0].anchor if actions else "",
+        "counts": list(lead.counts(document)),
+        "numbers": lead.key_numbers(document),
+        "listing": shown,
+        "hero": [],
+        "charts": [],
+        "charts_of": [[] for _ in shown.full],
+        "sheets": sheets(findings),
+        "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
+        "clear": clear_checks(verdicts),
+        "missing": _missing(verdicts),
+        "crashed": [one for one in verdicts if one["outcome"] == "crashed"][:CRASHED],
+        "evidence_tables": list(appendix(document, read)),
+    }
+
+
+def _names(document: Mapping[str, Any]) -> str:
+    """Return the servers that findings and evidence name."""
+    named = (one["server"] for key in ("findings", "evidence") for one in document[key])
+    hosts = (one["name"] for one in document["hosts"] if "server" in one["roles"])
+    names = list(dict.fromkeys(name for name in (*hosts, *named) if name))
+    return _shortened(names)
+
+
+def _shortened(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES:,} more" if len(names) > NAMES else ""
+    return f"{', '.join(names[:NAMES])}{more}"
+
+
+def _missing(verdicts: Any) -> Table:  # noqa: ANN401  rows of JSON
+    columns = [("Evidence that is missing", False), ("Checks", False), ("How to collect it", False)]
+    caption = "By the evidence that is missing; what the most checks lack comes first"
+    return table(caption, columns, map(_missing_row, missing_evidence(verdicts)), most=40, what="reasons are")
+
+
+def _missing_row(group: MissingEvidence) -> list[str]:
+    return [_shortened(list(group.reasons)), ", ".join(group.checks), group.how]

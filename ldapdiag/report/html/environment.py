@@ -1,0 +1,84 @@
+"""The door to Jinja2: templates of this package, every value escaped, and the policy that a browser applies to the page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup, escape
+
+from ldapdiag import wording
+from ldapdiag.report.html.values import duration, percent, points, shown_time
+from ldapdiag.report.neutral import neutral
+
+STYLE = "style.css"
+LONGEST = 2000
+"""Characters of one value; only text from outside is longer."""
+LONGEST_COMMAND = 1 << 20
+
+
+def render_page(template: str, **values: Any) -> str:  # noqa: ANN401  the values of a template
+    """Return a page: one file without script, whose policy permits its own style and nothing else."""
+    environment = _environment()
+    style = f"\n{_texts()[STYLE]}"
+    page = environment.get_template(template).render(**values, style=Markup(style), policy=policy(style))  # noqa: S704  our own file
+    return f"{page.rstrip()}\n"
+
+
+def policy(style: str) -> str:
+    """Return the content security policy of a page with this text in its style element.
+
+    A hash instead of 'unsafe-inline': a style element or attribute that got into the page has no effect, nor has a
+    script. No policy stops `<meta http-equiv=refresh>`: autoescape does.
+    """
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        autoescape=True,  # not select_autoescape, which looks at the names of files
+        loader=DictLoader({name: text for name, text in _texts().items() if name != STYLE}),
+        undefined=StrictUndefined,
+        finalize=_neutral,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "command": _command,
+        "counted": _counted,
+        "number": wording.number,
+        "percent": percent,
+        "points": points,
+        "duration": duration,
+        "time": shown_time,
+    }
+    return environment
+
+
+@cache
+def _texts() -> dict[str, str]:
+    """Return the templates and the style of this package by name."""
+    folder = files("ldapdiag.report.html") / "templates"
+    return {one.name: one.read_text(encoding="utf-8") for one in folder.iterdir()}
+
+
+def _neutral(value: Any) -> Any:  # noqa: ANN401  what a template prints
+    """Return text without control and bidirectional characters, which escaping leaves; nothing for None."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return neutral(value, lines=True, longest=LONGEST)
+    return "" if value is None else value
+
+
+def _command(text: str) -> Markup:
+    """Return commands and lists of ports, escaped as any value, but not cut."""
+    return escape(neutral(text, lines=True, longest=LONGEST_COMMAND))
+
+
+def _counted(number: int, noun: str) -> str:
+    return wording.counted(number, noun)

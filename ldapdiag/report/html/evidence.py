@@ -1,0 +1,96 @@
+"""The evidence appendix: hosts, sources with what was read of them, gaps, and files that were passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.html.tables import Table, table
+from ldapdiag.report.html.values import shown_time
+from ldapdiag.wording import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+SOURCES = 300
+
+
+@dataclass(slots=True)
+class Source:
+    """One file or answer, with all facts that were read from it."""
+
+    origin: str
+    host: str
+    taken_at: str
+    lines: int
+    not_understood: int
+    facts: dict[str, None]
+    notes: dict[str, None]
+
+
+def sources(evidence: Iterable[Mapping[str, Any]]) -> Sequence[Source]:
+    """Return the sources in their order; lines of a source count once, whatever the number of facts in it."""
+    found: dict[str, Source] = {}
+    for one in evidence:
+        new = Source(one["origin"], one["host"] or "", one["taken_at"] or "", 0, 0, {}, {})
+        source = found.setdefault(one["origin"], new)
+        source.lines = max(source.lines, one["lines"])
+        source.not_understood = max(source.not_understood, one["lines_not_understood"])
+        source.facts[one["fact"]] = None
+        source.notes |= dict.fromkeys(one["notes"])
+    return list(found.values())
+
+
+def period(read: Iterable[Source]) -> str:
+    """Return when the evidence was taken; empty where no source has a time."""
+    times = sorted(one.taken_at for one in read if one.taken_at)
+    if not times:
+        return ""
+    begin, end = shown_time(times[0]), shown_time(times[-1])
+    return begin if begin == end else f"{begin} to {end}"
+
+
+def appendix(document: Mapping[str, Any], read: Sequence[Source]) -> Iterator[Table]:
+    """Yield the tables of the appendix; empty ones are left out, except that of the sources."""
+    yield table(
+        "Sources",
+        [
+            ("Source", False),
+            ("Host", False),
+            ("Facts", False),
+            ("Taken", False),
+            ("Lines", True),
+            ("Not understood", True),
+        ],
+        (_row(one) for one in read),
+        most=SOURCES,
+        what="sources are",
+    )
+    hosts = document["hosts"]
+    if hosts:
+        columns = [
+            ("Host", False),
+            ("Roles", False),
+            ("Addresses", False),
+            ("Snapshots", True),
+            ("Merged because", False),
+        ]
+        yield table("Hosts", columns, map(_host, hosts), what="hosts are")
+    if gaps := document["gaps"]:
+        rows = ([one["target"], one["reason"], one["how"] or ""] for one in gaps)
+        columns = [("Not collected", False), ("Reason", False), ("What to do", False)]
+        yield table("Gaps: evidence that was not collected or not readable", columns, rows, what="gaps are")
+    if passed_over := document["passed_over"]:
+        rows = ([one["target"], one["reason"]] for one in passed_over)
+        yield table("Passed over: no evidence for a diagnosis", [("File", False), ("Reason", False)], rows)
+
+
+def _row(source: Source) -> list[str]:
+    facts = [", ".join(source.facts), *source.notes]
+    taken = shown_time(source.taken_at)
+    return [source.origin, source.host, "; ".join(facts), taken, number(source.lines), number(source.not_understood)]
+
+
+def _host(host: Mapping[str, Any]) -> list[str]:
+    roles = ", ".join("middlebox" if role == "box" else role for role in host["roles"])
+    return [host["name"], roles, ", ".join(host["addresses"]), number(host["looks"]), host["merged_because"] or ""]

@@ -1,0 +1,136 @@
+"""The head of a page: the verdict in one sentence, what to do first, the numbers to quote, and the counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.html.values import duration
+from ldapdiag.wording import are, counted, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ldapdiag.report.html.listing import Listing
+
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+ACTIONS = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """The verdict on the whole report."""
+
+    badge: str
+    """A word; colour only adds to it."""
+    style: str
+    """The class of the badge."""
+    title: str
+    sentences: Sequence[str]
+    is_finding: bool
+    """It is the first finding, whose explanation follows there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """A remedy in one line, with the anchor of its commands."""
+
+    title: str
+    target: str
+    needs: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """A number of verdicts, with the anchor of the first."""
+
+    text: str
+    anchor: str
+
+
+def lead(document: Mapping[str, Any]) -> Lead:
+    """Return the verdict: missing evidence and crashes first, then the worst finding, then what is clear."""
+    findings = document["findings"]
+    if missing := document["shortfall"]:
+        return _lead("not read", missing["reason"], missing["how"])
+    worst = findings[0] if findings else None
+    if worst is not None and worst["severity"] != "info":
+        return Lead(
+            badge=worst["severity"],
+            style=worst["severity"],
+            title=worst["title"],
+            sentences=worst["detail"].split("\n")[:1],
+            is_finding=True,
+        )
+    outcomes = Counter(one["outcome"] for one in document["verdicts"])
+    if crashed := outcomes["crashed"]:
+        return _lead("crashed", f"{counted(crashed, 'check')} crashed, so nothing is claimed about what they judge")
+    unknown = {one["check"] for one in document["verdicts"] if one["outcome"] == "not-judged"}
+    judged = {one["check"] for one in document["verdicts"]} - unknown
+    clear, open_ = counted(outcomes["clear"], "subject"), counted(outcomes["not-judged"], "subject")
+    if len(unknown) > len(judged):
+        total = len(unknown) + len(judged)
+        sentence = f"{counted(len(judged), 'check')} found nothing wrong; that does not mean that nothing is."
+        return _lead("not judged", f"{number(len(unknown))} of {counted(total, 'check')} lack evidence", sentence)
+    rest = f"; {open_} {are(outcomes['not-judged'])} not judged, for lack of evidence" if outcomes["not-judged"] else ""
+    return _lead("no finding", "Nothing wrong found", f"{clear} {are(outcomes['clear'])} clear{rest}.")
+
+
+def _lead(badge: str, title: str, *sentences: str) -> Lead:
+    return Lead(badge=badge, style="plain", title=title, sentences=sentences, is_finding=False)
+
+
+def actions(shown: Listing) -> Sequence[Action]:
+    """Return what to do, in the order of the findings."""
+    found = (
+        Action(
+            title=one.remedy["title"],
+            target=one.remedy["target"],
+            needs="" if one.remedy["needs"] == "none" else one.remedy["needs"],
+            anchor=one.anchor,
+        )
+        for finding in shown.full
+        for one in finding.remedies
+    )
+    return [one for one, _ in zip(found, range(ACTIONS), strict=False)]
+
+
+def counts(document: Mapping[str, Any]) -> Iterator[Count]:
+    """Yield the number of findings by severity, and of the other verdicts."""
+    severities = [finding["severity"] for finding in document["findings"]]
+    for severity in SEVERITIES:
+        if many := severities.count(severity):
+            yield Count(text=f"{number(many)} {severity}", anchor=f"finding-{severities.index(severity) + 1}")
+    if not severities:
+        yield Count(text="0 findings", anchor="findings")
+    outcomes = Counter(one["outcome"] for one in document["verdicts"])
+    for outcome, name in (("clear", "clear"), ("not-judged", "not judged"), ("crashed", "crashed")):
+        if outcomes[outcome] or outcome != "crashed":
+            yield Count(text=f"{number(outcomes[outcome])} {name}", anchor=outcome)
+
+
+def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return the numbers to quote, each with its name; those that the evidence does not contain are left out."""
+    return [*_idle_numbers(document["findings"]), *_index_numbers(document.get("indexes") or ())][:8]
+
+
+def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    observed = next((one["observed"] for one in findings if one["check"] == "idle-timeout"), {})
+    for key, name in (
+        ("box_upper_seconds", "a middlebox drops its state after"),
+        ("longest_idle_seconds", "longest idle time of a live connection"),
+        ("ghost_lifetime_seconds", "a ghost connection lasts"),
+        ("recommended_seconds", "recommended idle timeout of the server"),
+    ):
+        if (value := observed.get(key)) is not None:
+            yield name, duration(value)
+
+
+def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for one in servers:
+        yield f"of access log, {one['server']}", duration(3600 * one["log_hours"])
+        yield f"searches, {one['server']}", number(one["searches"])
+        yield f"of search time, {one['server']}", duration(one["etime_seconds"])
+        yield f"of it unindexed, {one['server']}", duration(one["unindexed_etime_seconds"])

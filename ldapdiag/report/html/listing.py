@@ -1,0 +1,93 @@
+"""Findings on the page: the first in full, others as rows of a table, the rest by number, so that no page is too long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+IN_FULL = 50
+ROWS_OF_CHECK = 200
+ROWS = 1200
+"""Rows of all checks: a browser lays out 20,000 nodes at once."""
+REMEDIES = 8
+"""Remedies of one finding with their commands."""
+REMEDIES_IN_FULL = 120
+"""Of all findings."""
+LONGEST_TEXT = 20_000
+"""Characters of a command; longer ones are in the JSON report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFinding:
+    """A finding in full, with the number that its anchors are made of."""
+
+    number: int
+    finding: Mapping[str, Any]
+    remedies: Sequence[ShownRemedy]
+    more_remedies: int
+    """Remedies that are not shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRemedy:
+    """A remedy with the anchor that the head of the page links to."""
+
+    anchor: str
+    remedy: Mapping[str, Any]
+    is_long: bool
+    """Its commands are too long for a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRows:
+    """Findings of one check that have a row each."""
+
+    check: str
+    findings: Sequence[Mapping[str, Any]]
+    more: int
+    """Findings of this check that are not on the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """All findings of a report."""
+
+    full: Sequence[ShownFinding]
+    rows: Sequence[FindingRows]
+
+
+def listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+    """Divide the findings of a report, which are in the order of their severity."""
+    left = REMEDIES_IN_FULL
+    full = []
+    for number, finding in enumerate(findings[:IN_FULL], 1):
+        shown = finding["remedies"][: min(REMEDIES, left)]
+        left -= len(shown)
+        full.append(
+            ShownFinding(
+                number=number,
+                finding=finding,
+                remedies=[_remedy(number, place, remedy) for place, remedy in enumerate(shown, 1)],
+                more_remedies=len(finding["remedies"]) - len(shown),
+            )
+        )
+    return Listing(full=full, rows=list(_rows(findings[IN_FULL:])))
+
+
+def _remedy(number: int, place: int, remedy: Mapping[str, Any]) -> ShownRemedy:
+    size = sum(len(remedy[key]) for key in ("text", "undo", "verify"))
+    return ShownRemedy(anchor=f"remedy-{number}-{place}", remedy=remedy, is_long=size > LONGEST_TEXT)
+
+
+def _rows(findings: Iterable[Mapping[str, Any]]) -> Iterable[FindingRows]:
+    by_check: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in findings:
+        by_check.setdefault(finding["check"], []).append(finding)
+    left = ROWS
+    for check, found in by_check.items():
+        shown = found[: min(ROWS_OF_CHECK, left)]
+        left -= len(shown)
+        yield FindingRows(check=check, findings=shown, more=len(found) - len(shown))

@@ -1,0 +1,86 @@
+"""The values of the page of access logs, from the report object of `ldapdiag log`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag import __version__
+from ldapdiag.report.html.log_tables import evidence_tables, operation_tables, problem_tables, search_tables
+from ldapdiag.report.html.values import duration, shown_time
+from ldapdiag.wording import counted, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ldapdiag.report.html.tables import Table
+
+REMARKS = 40
+
+
+def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of access logs prints."""
+    sections = (
+        ("searches", "Searches", search_tables(document)),
+        ("operations", "Other operations", operation_tables(document)),
+        ("problems", "Failures and connections", problem_tables(document)),
+    )
+    return {
+        "version": __version__,
+        "scanner": document["scanner"],
+        "names": ", ".join(one["name"] for one in document["streams"][:4]),
+        "period": _period(document),
+        "title": _title(document),
+        "sentences": list(_sentences(document)),
+        "numbers": list(_numbers(document)),
+        "charts": [],
+        "sections": [(anchor, name, tables) for anchor, name, each in sections if (tables := _filled(each))],
+        "remarks": list(document["remarks"])[:REMARKS],
+        "evidence_tables": _filled(evidence_tables(document)),
+    }
+
+
+def _filled(tables: Iterator[Table]) -> Sequence[Table]:
+    return [one for one in tables if one.rows]
+
+
+def _period(document: Mapping[str, Any]) -> str:
+    if not document["first_time"]:
+        return ""
+    return f"{shown_time(document['first_time'])} to {shown_time(document['last_time'])}"
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    """Return what the log contains, in one sentence."""
+    searches = document["searches"]
+    if not searches["total"]:
+        return f"{counted(sum(document['operations'].values()), 'operation')}, no search among them"
+    title = f"{counted(searches['total'], 'search')} took {duration(searches['etime_seconds'])}"
+    if not searches["unindexed"]:
+        return f"{title}; none is logged as unindexed"
+    return f"{title}; {number(searches['unindexed'])} of {number(searches['logical'])} were unindexed"
+
+
+def _sentences(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["stopped"]:
+        yield "Interrupted: this is what was read until then."
+    if document["selection"] is not None:
+        yield "Only selected operations are counted; counts of connections are those of the whole log."
+    if shapes := document["searches"]["shapes"]:
+        first = shapes[0]
+        yield f"{100 * first['share']:.0f} % of the search time is that of {first['shape']}."
+    if document["lines_not_understood"]:
+        yield f"{counted(document['lines_not_understood'], 'line')} not understood."
+
+
+def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    connections = document["connections"]
+    yield "lines", number(document["lines"])
+    yield "operations", number(sum(document["operations"].values()))
+    yield "connections opened", number(connections["opened"])
+    yield "connections at once, at most", number(connections["peak"])
+    yield "failed BINDs", number(sum(one["count"] for one in document["failed_binds"]))
+    yield "time in the longest search", duration(_longest(document))
+
+
+def _longest(document: Mapping[str, Any]) -> float:
+    return max((one["worst"]["etime_seconds"] for one in document["searches"]["shapes"] if one["worst"]), default=0.0)

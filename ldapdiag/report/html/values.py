@@ -1,0 +1,45 @@
+"""Values as the page prints them: lengths in per cent, durations, and times in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WIDTH, HEIGHT = 1000, 200
+"""Units of the box that lines and areas are drawn in; it is stretched to the page."""
+
+AS_MINUTES, AS_HOURS, AS_DAYS = 600, 7200, 172_800
+"""Seconds from which a duration is printed in minutes, hours and days."""
+
+
+def percent(value: float, top: float) -> str:
+    """Return a part of the largest value as a length of SVG; a value above it has its length."""
+    return f"{min(100.0, 100 * value / top) if top > 0 else 0:.6g}%"
+
+
+def points(values: Iterable[tuple[float, float]]) -> str:
+    """Return points, as parts of the width and the height from the lower left corner, as coordinates of SVG."""
+    return " ".join(f"{WIDTH * x:.6g},{HEIGHT * (1 - y):.6g}" for x, y in values)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration with its unit: 0.7 ms, 30 s, 16 min, 4.2 h, 3.1 d."""
+    if seconds <= 0:
+        return "0 s"
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < AS_MINUTES:
+        return f"{seconds:.3g} s"
+    unit, name = (60, "min") if seconds < AS_HOURS else (3600, "h") if seconds < AS_DAYS else (86_400, "d")
+    return f"{seconds / unit:,.3g} {name}" if seconds / unit < 1000 else f"{seconds / unit:,.0f} {name}"
+
+
+def shown_time(text: str | None) -> str:
+    """Return a time of the report (ISO 8601, UTC) to the second; a text that is none unchanged, for None nothing."""
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S UTC") if text else ""
+    except ValueError:
+        return text or ""

@@ -1,0 +1,72 @@
+"""Report objects as the formats receive them: of a site with every disease, of the incident, and of an access log."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sick_site
+from conversations import founding_story, read_log
+from ldapdiag.catalogue import installed_checks
+from ldapdiag.diagnosis import Diagnosis, diagnose
+from ldapdiag.report import as_json
+from ldapdiag.report.indexes.as_data import plans
+from ldapdiag.report.log import as_json as log_as_json
+from ldapdiag.sources.gathering import gather
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INCIDENT = Path(__file__).parent.parent / "examples" / "incident"
+NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+
+OURS = frozenset(
+    {"schema", "severity", "outcome", "confidence", "kind", "needs", "where", "taken_at", "last_received_at"}
+    | {"from", "to", "name", "unit", "first_time", "last_time"}
+)
+"""Keys whose values are terms and times that ldapdiag itself writes, never text of the evidence."""
+
+
+def of(diagnosis: Diagnosis, **more: Any) -> dict[str, Any]:
+    """Return the report object of a diagnosis, as JSON has it."""
+    document: dict[str, Any] = json.loads(as_json.render(diagnosis, NOW, **more))
+    return document
+
+
+@cache
+def sick() -> dict[str, Any]:
+    """Return the report on a site in which every check finds something, with its index plan."""
+    diagnosis = diagnose(sick_site.bundle(), installed_checks())
+    return of(diagnosis, indexes=plans(diagnosis))
+
+
+@cache
+def incident() -> dict[str, Any]:
+    """Return the report on the incident in examples/."""
+    return of(diagnose(gather([str(INCIDENT)]), installed_checks()))
+
+
+@cache
+def log() -> dict[str, Any]:
+    """Return the report on an access log."""
+    talk = founding_story()
+    talk.bind(2, b"uid=x", err=49)
+    document: dict[str, Any] = json.loads(log_as_json.render(read_log(talk.segment())))
+    return document
+
+
+def changed(value: Any, change: Callable[[str], str], key: str = "") -> Any:
+    """Return a report object with every text of the evidence changed, names of keys that are evidence included."""
+    match value:
+        case dict():
+            foreign = key in {"accounts", "by_client", "by_account", "closed_by_code"}
+            return {change(name) if foreign else name: changed(one, change, name) for name, one in value.items()}
+        case list():
+            return [changed(one, change, key) for one in value]
+        case str() if key not in OURS:
+            return change(value)
+        case _:
+            return value
