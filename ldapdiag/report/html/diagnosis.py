@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.html import lead
 from ldapdiag.report.html.evidence import appendix, period, sources
-from ldapdiag.report.html.grouping import clear_checks, missing_evidence
+from ldapdiag.report.html.grouping import clear_checks, lacks
 from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
 from ldapdiag.report.html.tables import table
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from ldapdiag.report.html.grouping import MissingEvidence
     from ldapdiag.report.html.tables import Table
+    from ldapdiag.report.not_judged import Lack
 
 NAMES = 4
 """Servers named in the head, and reasons in a row."""
 CRASHED = 50
+LACKS = 40
 
 
 def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,11 +69,12 @@ def _shortened(names: list[str]) -> str:
     return f"{', '.join(names[:NAMES])}{more}"
 
 
-def _missing(verdicts: Any) -> Table:  # noqa: ANN401  rows of JSON
-    columns = [("Evidence that is missing", False), ("Checks", False), ("How to collect it", False)]
-    caption = "By the evidence that is missing; what the most checks lack comes first"
-    return table(caption, columns, map(_missing_row, missing_evidence(verdicts)), most=40, what="reasons are")
+def _missing(verdicts: Iterable[Mapping[str, Any]]) -> Table:
+    columns = [("Evidence that is lacking", False), ("Checks", False), ("How to collect it", False)]
+    caption = "By the evidence that is lacking; what the most checks lack comes first"
+    return table(caption, columns, map(_lack_row, lacks(verdicts)), most=LACKS, what="reasons are")
 
 
-def _missing_row(group: MissingEvidence) -> list[str]:
-    return [_shortened(list(group.reasons)), ", ".join(group.checks), group.how]
+def _lack_row(lack: Lack) -> list[str]:
+    more = f" (and {counted(lack.alike, 'subject')} alike)" if lack.alike else ""
+    return [f"{lack.reason}{more}", ", ".join(lack.checks), lack.how or ""]

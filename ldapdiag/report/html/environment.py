@@ -1,4 +1,4 @@
-"""The door to Jinja2: templates of this package, every value escaped, and the policy that a browser applies to the page."""
+"""The door to Jinja2: templates of this package, every value escaped, and the policy for the browser."""
 
 from __future__ import annotations
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from ldapdiag.finding import Judged, NotJudged
+from ldapdiag.report.not_judged import lacks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from ldapdiag.report.not_judged import Lack
 
 
 @dataclass(slots=True)
@@ -18,18 +23,6 @@ class ClearCheck:
     reason: str
     """Of the first subject."""
     subjects: int = 1
-
-
-@dataclass(slots=True)
-class MissingEvidence:
-    """What was not judged for one lack of evidence."""
-
-    how: str
-    """How to collect it; empty where the report does not say."""
-    reasons: dict[str, None] = field(default_factory=dict)
-    """In order."""
-    checks: dict[str, None] = field(default_factory=dict)
-    subjects: int = 0
 
 
 def clear_checks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[ClearCheck]:
@@ -45,14 +38,12 @@ def clear_checks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[ClearCheck]:
     return list(found.values())
 
 
-def missing_evidence(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[MissingEvidence]:
-    """Return what was not judged: the evidence that the most checks lack first."""
-    found: dict[str, MissingEvidence] = {}
-    for one in verdicts:
-        if one["outcome"] == "not-judged":
-            key = one["how"] or one["reason"]
-            group = found.setdefault(key, MissingEvidence(one["how"] or ""))
-            group.reasons[one["reason"]] = None
-            group.checks[one["check"]] = None
-            group.subjects += 1
-    return sorted(found.values(), key=lambda one: -len(one.checks))
+def lacks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[Lack]:
+    """Return what was not judged, by the evidence that is lacking, as the text of a report groups it."""
+    return lacks_of(_judged(one) for one in verdicts if one["outcome"] == "not-judged")
+
+
+def _judged(one: Mapping[str, Any]) -> Judged:
+    missing = tuple(one["missing"])
+    verdict = NotJudged(subject=one["subject"], reason=one["reason"], missing=missing, how=one["how"])
+    return Judged(check=one["check"], verdict=verdict)

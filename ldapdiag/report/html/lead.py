@@ -117,7 +117,7 @@ def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    observed = next((one["observed"] for one in findings if one["check"] == "idle-timeout"), {})
+    observed: Mapping[str, Any] = next((one["observed"] for one in findings if one["check"] == "idle-timeout"), {})
     for key, name in (
         ("box_upper_seconds", "a middlebox drops its state after"),
         ("longest_idle_seconds", "longest idle time of a live connection"),

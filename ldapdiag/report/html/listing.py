@@ -1,4 +1,4 @@
-"""Findings on the page: the first in full, others as rows of a table, the rest by number, so that no page is too long."""
+"""Findings on the page: the first in full, others as rows of a table, the rest by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page for the network team: ghosts with sample connections, as the client, the middlebox and the server show them."""
+"""The page for the network team: ghosts with sample connections, at the client, the middlebox and the server."""
 
 from __future__ import annotations
 
