@@ -32,7 +32,7 @@ OURS = frozenset(
 
 def of(diagnosis: Diagnosis, **more: Any) -> dict[str, Any]:
     """Return the report object of a diagnosis, as JSON has it."""
-    document: dict[str, Any] = json.loads(as_json.render(diagnosis, NOW, **more))
+    document: dict[str, Any] = json.loads(json.dumps(as_json.document(diagnosis, NOW) | more))
     return document
 
 
@@ -54,7 +54,7 @@ def log() -> dict[str, Any]:
     """Return the report on an access log."""
     talk = founding_story()
     talk.bind(2, b"uid=x", err=49)
-    document: dict[str, Any] = json.loads(log_as_json.render(read_log(talk.segment())))
+    document: dict[str, Any] = json.loads(json.dumps(log_as_json.document(read_log(talk.segment()))))
     return document
 
 

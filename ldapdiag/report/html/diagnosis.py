@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html import lead
+from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sources
 from ldapdiag.report.html.grouping import clear_checks, lacks
 from ldapdiag.report.html.listing import listing
@@ -15,7 +15,7 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.report.html.tables import Table
+    from ldapdiag.report.html.tables import PageTable
     from ldapdiag.report.not_judged import Lack
 
 NAMES = 4
@@ -44,9 +44,9 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "counts": list(lead.counts(document)),
         "numbers": lead.key_numbers(document),
         "listing": shown,
-        "hero": [],
-        "charts": [],
-        "charts_of": [[] for _ in shown.full],
+        "hero": figures.hero(document),
+        "charts": figures.of_sections(document),
+        "charts_of": figures.in_findings([one.finding for one in shown.full], document),
         "sheets": sheets(findings),
         "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
         "clear": clear_checks(verdicts),
@@ -69,7 +69,7 @@ def _shortened(names: list[str]) -> str:
     return f"{', '.join(names[:NAMES])}{more}"
 
 
-def _missing(verdicts: Iterable[Mapping[str, Any]]) -> Table:
+def _missing(verdicts: Iterable[Mapping[str, Any]]) -> PageTable:
     columns = [("Evidence that is lacking", False), ("Checks", False), ("How to collect it", False)]
     caption = "By the evidence that is lacking; what the most checks lack comes first"
     return table(caption, columns, map(_lack_row, lacks(verdicts)), most=LACKS, what="reasons are")

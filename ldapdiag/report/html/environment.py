@@ -12,7 +12,8 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from ldapdiag import wording
-from ldapdiag.report.html.values import duration, percent, points, shown_time
+from ldapdiag.report.html.figures import area, ends, segments, shown_value
+from ldapdiag.report.html.values import percent, points, tick
 from ldapdiag.report.neutral import neutral
 
 STYLE = "style.css"
@@ -55,8 +56,11 @@ def _environment() -> Environment:
         "number": wording.number,
         "percent": percent,
         "points": points,
-        "duration": duration,
-        "time": shown_time,
+        "tick": tick,
+        "shown": shown_value,
+        "segments": segments,
+        "area": area,
+        "ends": ends,
     }
     return environment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.tables import Table, table
+from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import shown_time
 from ldapdiag.wording import number
 
@@ -50,7 +50,7 @@ def period(read: Iterable[Source]) -> str:
     return begin if begin == end else f"{begin} to {end}"
 
 
-def appendix(document: Mapping[str, Any], read: Sequence[Source]) -> Iterator[Table]:
+def appendix(document: Mapping[str, Any], read: Sequence[Source]) -> Iterator[PageTable]:
     """Yield the tables of the appendix; empty ones are left out, except that of the sources."""
     yield table(
         "Sources",

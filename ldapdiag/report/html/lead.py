@@ -12,7 +12,7 @@ from ldapdiag.wording import are, counted, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ldapdiag.report.html.listing import Listing
+    from ldapdiag.report.html.listing import ListedFindings
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 ACTIONS = 7
@@ -82,7 +82,7 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
     return Lead(badge=badge, style="plain", title=title, sentences=sentences, is_finding=False)
 
 
-def actions(shown: Listing) -> Sequence[Action]:
+def actions(shown: ListedFindings) -> Sequence[Action]:
     """Return what to do, in the order of the findings."""
     found = (
         Action(

@@ -40,6 +40,11 @@ class ShownRemedy:
     is_long: bool
     """Its commands are too long for a page."""
 
+    @property
+    def lines(self) -> int:
+        """Return the number of lines of its commands."""
+        return len(self.remedy["text"].split("\n"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRows:
@@ -52,14 +57,14 @@ class FindingRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ListedFindings:
     """All findings of a report."""
 
     full: Sequence[ShownFinding]
     rows: Sequence[FindingRows]
 
 
-def listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
+def listing(findings: Sequence[Mapping[str, Any]]) -> ListedFindings:
     """Divide the findings of a report, which are in the order of their severity."""
     left = REMEDIES_IN_FULL
     full = []
@@ -74,7 +79,7 @@ def listing(findings: Sequence[Mapping[str, Any]]) -> Listing:
                 more_remedies=len(finding["remedies"]) - len(shown),
             )
         )
-    return Listing(full=full, rows=list(_rows(findings[IN_FULL:])))
+    return ListedFindings(full=full, rows=list(_rows(findings[IN_FULL:])))
 
 
 def _remedy(number: int, place: int, remedy: Mapping[str, Any]) -> ShownRemedy:

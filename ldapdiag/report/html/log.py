@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
+from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.log_tables import evidence_tables, operation_tables, problem_tables, search_tables
 from ldapdiag.report.html.values import duration, shown_time
 from ldapdiag.wording import counted, number
@@ -12,7 +13,7 @@ from ldapdiag.wording import counted, number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ldapdiag.report.html.tables import Table
+    from ldapdiag.report.html.tables import PageTable
 
 REMARKS = 40
 
@@ -32,14 +33,14 @@ def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "title": _title(document),
         "sentences": list(_sentences(document)),
         "numbers": list(_numbers(document)),
-        "charts": [],
+        "charts": of_log(document),
         "sections": [(anchor, name, tables) for anchor, name, each in sections if (tables := _filled(each))],
         "remarks": list(document["remarks"])[:REMARKS],
         "evidence_tables": _filled(evidence_tables(document)),
     }
 
 
-def _filled(tables: Iterator[Table]) -> Sequence[Table]:
+def _filled(tables: Iterator[PageTable]) -> Sequence[PageTable]:
     return [one for one in tables if one.rows]
 
 

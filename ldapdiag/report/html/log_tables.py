@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.tables import Table, table
+from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
 from ldapdiag.wording import number
 
@@ -17,7 +17,7 @@ ROWS = 20
 QUANTILES = [("Half took", True), ("95 % took", True), ("99 % took", True)]
 
 
-def search_tables(document: Mapping[str, Any]) -> Iterator[Table]:
+def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     """Yield the filter shapes with the most search time."""
     columns = [("Filter", False), ("Base", False), ("Searches", True), ("Time", True), ("Share", True), *QUANTILES]
     yield table(
@@ -43,7 +43,7 @@ def _times(one: Mapping[str, Any]) -> list[str]:
     return [duration(one["etime_seconds"]), f"{100 * one['share']:.3g} %", *quantiles]
 
 
-def operation_tables(document: Mapping[str, Any]) -> Iterator[Table]:
+def operation_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     """Yield the operations besides searches, and the waits of the slowest."""
     yield table(
         "Operations and what they are about, the most time first",
@@ -56,7 +56,7 @@ def operation_tables(document: Mapping[str, Any]) -> Iterator[Table]:
     )
 
 
-def problem_tables(document: Mapping[str, Any]) -> Iterator[Table]:
+def problem_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     """Yield results with an error code, failed BINDs, how connections ended, and the clients with the most."""
     yield table(
         "Results with an error code, the most frequent first",
@@ -106,7 +106,7 @@ def _idle(rests: Mapping[str, Any]) -> str:
     return duration(rests["longest_seconds"]) if rests["count"] else ""
 
 
-def evidence_tables(document: Mapping[str, Any]) -> Iterator[Table]:
+def evidence_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     """Yield what was read, and what was not."""
     yield table(
         "Access logs",

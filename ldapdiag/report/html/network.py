@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.tables import Table, table
+from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration, shown_time
 from ldapdiag.wording import counted
 
@@ -21,7 +21,7 @@ class Sheet:
 
     title: str
     sentences: Sequence[str]
-    samples: Table
+    samples: PageTable
     ports: Sequence[int]
 
 

@@ -15,7 +15,7 @@ ROWS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     """A table; the first cell of a row is its heading."""
 
     caption: str
@@ -29,8 +29,8 @@ class Table:
 
 def table(
     caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, most: int = ROWS, what: str = "rows are"
-) -> Table:
+) -> PageTable:
     """Return a table of at most so many rows."""
     rows = iter(rows)
     shown = list(islice(rows, most))
-    return Table(caption=caption, columns=columns, rows=shown, more=sum(1 for _ in rows), what=what)
+    return PageTable(caption=caption, columns=columns, rows=shown, more=sum(1 for _ in rows), what=what)

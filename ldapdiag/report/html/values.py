@@ -1,9 +1,11 @@
-"""Values as the page prints them: lengths in per cent, durations, and times in UTC."""
+"""Values as the page prints them: lengths of SVG, durations, ticks, and times in UTC."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+from ldapdiag.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,14 +17,19 @@ AS_MINUTES, AS_HOURS, AS_DAYS = 600, 7200, 172_800
 """Seconds from which a duration is printed in minutes, hours and days."""
 
 
-def percent(value: float, top: float) -> str:
-    """Return a part of the largest value as a length of SVG; a value above it has its length."""
-    return f"{min(100.0, 100 * value / top) if top > 0 else 0:.6g}%"
+def percent(share: float) -> str:
+    """Return a part of the width, from 0.0 to 1.0, as a length of SVG."""
+    return f"{100 * share:.6g}%"
 
 
-def points(values: Iterable[tuple[float, float]]) -> str:
+def points(places: Iterable[tuple[float, float]]) -> str:
     """Return points, as parts of the width and the height from the lower left corner, as coordinates of SVG."""
-    return " ".join(f"{WIDTH * x:.6g},{HEIGHT * (1 - y):.6g}" for x, y in values)
+    return " ".join(f"{WIDTH * x:.6g},{HEIGHT * (1 - y):.6g}" for x, y in places)
+
+
+def tick(value: float) -> str:
+    """Return the label of a tick, without its unit."""
+    return number(int(value)) if value == int(value) else number(value)
 
 
 def duration(seconds: float) -> str:

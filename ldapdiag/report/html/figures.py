@@ -1,0 +1,136 @@
+"""Figures: which charts a page has, and the parts of them that an SVG needs and a chart does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.charts.before_after import before_after
+from ldapdiag.report.charts.both_ends import both_ends
+from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart
+from ldapdiag.report.charts.idle_times import idle_times
+from ldapdiag.report.charts.over_time import forecast_chart, of_timeline, over_time
+from ldapdiag.report.charts.shares import shares
+from ldapdiag.report.html.tables import PageTable, table
+from ldapdiag.report.html.values import duration
+from ldapdiag.wording import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+IN_FINDINGS = 8
+"""Charts within findings, and charts in a section of their own."""
+TABLE_ROWS = 240
+OPEN = 8
+"""Rows of a table that is not folded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart with the form that the template draws it in, and the table of its numbers."""
+
+    form: str
+    chart: Chart
+    quantity: str
+    """What its axes measure, with the unit."""
+    table: PageTable
+    is_open: bool
+    """Its table is short, and not folded."""
+    has_long_names: bool
+    """Of bars, which then need more room than others."""
+
+
+def hero(document: Mapping[str, Any]) -> list[Figure]:
+    """Return the picture of the head: connections at both ends, or of an index audit the search time."""
+    plans = document.get("indexes") or ()
+    charts = [before_after(plans[0])] if plans else [both_ends(document["directions"])]
+    return [figure(chart, folded=True) for chart in charts if chart is not None]
+
+
+def in_findings(findings: Sequence[Mapping[str, Any]], document: Mapping[str, Any]) -> list[list[Figure]]:
+    """Return the charts of each finding; only so many in all."""
+    left, found = IN_FINDINGS, []
+    judged = {one["server"]: one["observed"] for one in document["findings"] if one["check"] == "idle-timeout"}
+    for finding in findings:
+        chart = _chart_of(finding, judged, document["series"]) if left else None
+        found.append([] if chart is None else [figure(chart)])
+        left -= len(found[-1])
+    return found
+
+
+def _chart_of(
+    finding: Mapping[str, Any], judged: Mapping[str, Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+) -> Chart | None:
+    match finding["check"]:
+        case "idle-timeout":
+            return idle_times(finding["observed"])
+        case "ghost-connections" if finding["server"] not in judged:
+            return idle_times(finding["observed"])
+        case "connection-share":
+            return shares(finding["observed"])
+        case "descriptor-headroom":
+            return forecast_chart(finding["server"], series)
+        case _:
+            return None
+
+
+def of_sections(document: Mapping[str, Any]) -> list[Figure]:
+    """Return the charts that belong to no finding: further index plans, and numbers over time."""
+    plans = (before_after(one) for one in (document.get("indexes") or ())[1:])
+    charts = chain((one for one in plans if one is not None), over_time(document["series"]))
+    return [figure(chart) for chart, _ in zip(charts, range(IN_FINDINGS), strict=False)]
+
+
+def of_log(document: Mapping[str, Any]) -> list[Figure]:
+    """Return the charts of an access log."""
+    return [figure(chart) for chart in of_timeline(document["timeline"])]
+
+
+def figure(chart: Chart, *, folded: bool = False) -> Figure:
+    """Return a chart as the template draws it; `folded`: its table is, however short."""
+    forms = {BarChart: "bars", StripChart: "strips", TimeChart: "time"}
+    numbers = chart.table
+    columns = [(name, bool(place)) for place, name in enumerate(numbers.columns)]
+    rows = ([_cell(cell) for cell in row] for row in numbers.rows)
+    return Figure(
+        form=forms[type(chart)],
+        chart=chart,
+        quantity=_quantity(chart),
+        has_long_names=isinstance(chart, BarChart) and not chart.groups[0].name,
+        table=table(chart.title, columns, rows, most=TABLE_ROWS),
+        is_open=not folded and len(numbers.rows) <= OPEN,
+    )
+
+
+def _quantity(chart: Chart) -> str:
+    if isinstance(chart, StripChart):
+        return "from left to right: seconds since data last arrived; heights: number of connections, a scale per row"
+    return {"s": "seconds", "connections": "number of connections"}.get(chart.unit, chart.unit)
+
+
+def _cell(cell: str | float | None) -> str:
+    return "" if cell is None else cell if isinstance(cell, str) else number(cell)
+
+
+def shown_value(value: float, unit: str) -> str:
+    """Return the number beside a bar."""
+    return duration(value) if unit == "s" else number(value)
+
+
+def segments(chart: TimeChart) -> Iterator[list[tuple[float, float]]]:
+    """Yield the parts of a line between gaps, as points: parts of the width and the height."""
+    for known, points in groupby(chart.points(), key=lambda point: point is not None):
+        if known:
+            yield [(chart.times.share(one.seconds), chart.axis.share(one.value)) for one in points if one is not None]
+
+
+def area(line: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the outline of the area between a line and zero."""
+    line = list(line)
+    return [(line[0][0], 0.0), *line, (line[-1][0], 0.0)]
+
+
+def ends(line: Line, chart: TimeChart) -> list[tuple[float, float]]:
+    """Return both ends of a line on a chart as points."""
+    return [(chart.times.share(one.seconds), chart.axis.share(one.value)) for one in (line.begin, line.end)]
