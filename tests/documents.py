@@ -65,7 +65,7 @@ def changed(value: Any, change: Callable[[str], str], key: str = "") -> Any:
             foreign = key in {"accounts", "by_client", "by_account", "closed_by_code"}
             return {change(name) if foreign else name: changed(one, change, name) for name, one in value.items()}
         case list():
-            return [changed(one, change, key) for one in value]
+            return [changed(one, change, f"{key}[]") for one in value]
         case str() if key not in OURS:
             return change(value)
         case _:

@@ -7,17 +7,16 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.before_after import before_after
-from ldapdiag.report.charts.both_ends import both_ends
+from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart
-from ldapdiag.report.charts.idle_times import idle_times
-from ldapdiag.report.charts.over_time import forecast_chart, of_timeline, over_time
-from ldapdiag.report.charts.shares import shares
+from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
+from ldapdiag.report.charts.over_time import of_timeline, over_time
 from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 IN_FINDINGS = 8
 """Charts within findings, and charts in a section of their own."""
@@ -51,28 +50,21 @@ def hero(document: Mapping[str, Any]) -> list[Figure]:
 def in_findings(findings: Sequence[Mapping[str, Any]], document: Mapping[str, Any]) -> list[list[Figure]]:
     """Return the charts of each finding; only so many in all."""
     left, found = IN_FINDINGS, []
-    judged = {one["server"]: one["observed"] for one in document["findings"] if one["check"] == "idle-timeout"}
+    judged = {one["server"] for one in document["findings"] if one["check"] == TIMEOUT}
     for finding in findings:
-        chart = _chart_of(finding, judged, document["series"]) if left else None
-        found.append([] if chart is None else [figure(chart)])
-        left -= len(found[-1])
+        charts = list(_charts_of(finding, document, judged))[:left] if left else []
+        found.append([figure(chart) for chart in charts])
+        left -= len(charts)
     return found
 
 
-def _chart_of(
-    finding: Mapping[str, Any], judged: Mapping[str, Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
-) -> Chart | None:
-    match finding["check"]:
-        case "idle-timeout":
-            return idle_times(finding["observed"])
-        case "ghost-connections" if finding["server"] not in judged:
-            return idle_times(finding["observed"])
-        case "connection-share":
-            return shares(finding["observed"])
-        case "descriptor-headroom":
-            return forecast_chart(finding["server"], series)
-        case _:
-            return None
+def _charts_of(finding: Mapping[str, Any], document: Mapping[str, Any], judged: Container[str]) -> Iterator[Chart]:
+    """Yield the charts of a finding that are nowhere else: the head has both ends, and the timeout the idle times."""
+    is_direction = direction_of(finding) is not None
+    for chart in finding_charts(finding, document):
+        elsewhere = finding["check"] != TIMEOUT and finding["server"] in judged
+        if not (is_direction and isinstance(chart, BarChart)) and not (elsewhere and isinstance(chart, StripChart)):
+            yield chart
 
 
 def of_sections(document: Mapping[str, Any]) -> list[Figure]:
