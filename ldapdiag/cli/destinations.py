@@ -26,6 +26,7 @@ class ReportFormat(StrEnum):
     JSON = "json"
     MARKDOWN = "markdown"
     CSV = "csv"
+    HTML = "html"
 
 
 ENDINGS = {
@@ -33,6 +34,7 @@ ENDINGS = {
     ".json": ReportFormat.JSON,
     ".md": ReportFormat.MARKDOWN,
     ".csv": ReportFormat.CSV,
+    ".html": ReportFormat.HTML,
 }
 """The format of a file by the ending of its name."""
 

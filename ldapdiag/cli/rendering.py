@@ -37,5 +37,9 @@ def writer(
                 from ldapdiag.report import as_csv  # noqa: PLC0415  import late
 
                 stream.write(as_csv.render(document(), table))
+            case ReportFormat.HTML:
+                from ldapdiag.report.html import page as html_page  # noqa: PLC0415  import late, with jinja2
+
+                stream.write(html_page.render(document()))
 
     return write

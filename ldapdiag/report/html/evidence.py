@@ -12,7 +12,7 @@ from ldapdiag.wording import number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-SOURCES = 300
+SOURCES = 150
 
 
 @dataclass(slots=True)

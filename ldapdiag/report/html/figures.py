@@ -11,6 +11,7 @@ from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart
 from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
 from ldapdiag.report.charts.over_time import of_timeline, over_time
+from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
 from ldapdiag.wording import number
@@ -18,8 +19,10 @@ from ldapdiag.wording import number
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-IN_FINDINGS = 8
-"""Charts within findings, and charts in a section of their own."""
+MOST = 8
+"""Charts within findings, and as many in a section of their own."""
+OF_MANY = 1
+"""The same beside more findings than a page shows in full: the numbers of a chart are hundreds of nodes."""
 TABLE_ROWS = 240
 OPEN = 8
 """Rows of a table that is not folded."""
@@ -49,7 +52,7 @@ def hero(document: Mapping[str, Any]) -> list[Figure]:
 
 def in_findings(findings: Sequence[Mapping[str, Any]], document: Mapping[str, Any]) -> list[list[Figure]]:
     """Return the charts of each finding; only so many in all."""
-    left, found = IN_FINDINGS, []
+    left, found = _most(document), []
     judged = {one["server"] for one in document["findings"] if one["check"] == TIMEOUT}
     for finding in findings:
         charts = list(_charts_of(finding, document, judged))[:left] if left else []
@@ -71,7 +74,11 @@ def of_sections(document: Mapping[str, Any]) -> list[Figure]:
     """Return the charts that belong to no finding: further index plans, and numbers over time."""
     plans = (before_after(one) for one in (document.get("indexes") or ())[1:])
     charts = chain((one for one in plans if one is not None), over_time(document["series"]))
-    return [figure(chart) for chart, _ in zip(charts, range(IN_FINDINGS), strict=False)]
+    return [figure(chart) for chart, _ in zip(charts, range(_most(document)), strict=False)]
+
+
+def _most(document: Mapping[str, Any]) -> int:
+    return MOST if len(document["findings"]) <= IN_FULL else OF_MANY
 
 
 def of_log(document: Mapping[str, Any]) -> list[Figure]:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 IN_FULL = 50
 ROWS_OF_CHECK = 200
-ROWS = 1200
+ROWS = 800
 """Rows of all checks: a browser lays out 20,000 nodes at once."""
 REMEDIES = 8
 """Remedies of one finding with their commands."""
-REMEDIES_IN_FULL = 120
+REMEDIES_IN_FULL = 80
 """Of all findings."""
 LONGEST_TEXT = 20_000
 """Characters of a command; longer ones are in the JSON report."""
