@@ -46,8 +46,8 @@ class Figure:
 def hero(document: Mapping[str, Any]) -> list[Figure]:
     """Return the picture of the head: connections at both ends, or of an index audit the search time."""
     plans = document.get("indexes") or ()
-    charts = [before_after(plans[0])] if plans else [both_ends(document["directions"])]
-    return [figure(chart, folded=True) for chart in charts if chart is not None]
+    chart = before_after(plans[0]) if plans else both_ends(document["directions"])
+    return [] if chart is None else [figure(chart, folded=True)]
 
 
 def in_findings(findings: Sequence[Mapping[str, Any]], document: Mapping[str, Any]) -> list[list[Figure]]:
