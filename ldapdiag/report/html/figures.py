@@ -73,7 +73,7 @@ def _charts_of(finding: Mapping[str, Any], document: Mapping[str, Any], judged: 
 def of_sections(document: Mapping[str, Any]) -> list[Figure]:
     """Return the charts that belong to no finding: further index plans, and numbers over time."""
     plans = (before_after(one) for one in (document.get("indexes") or ())[1:])
-    charts = chain((one for one in plans if one is not None), over_time(document["series"]))
+    charts: Iterator[Chart] = chain((one for one in plans if one is not None), over_time(document["series"]))
     return [figure(chart) for chart, _ in zip(charts, range(_most(document)), strict=False)]
 
 
