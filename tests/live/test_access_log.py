@@ -58,8 +58,8 @@ def told(log: Path) -> tuple[Ran, dict[str, Any]]:
 def rows(ran: Ran) -> list[str]:
     """Return the table of searches, two lines each."""
     lines = ran.text.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("searches"))
-    return [line for line in lines[start + 2 :] if line.startswith("    ")]
+    heading = next(number for number, line in enumerate(lines) if line.split()[:1] == ["share"])
+    return [line for line in lines[heading + 1 :] if line.startswith("    ")]
 
 
 class TestThe389:

@@ -10,7 +10,7 @@ import os
 import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from queue import Empty, Queue
@@ -70,7 +70,9 @@ class Workers:
                     for chunk in chunks:
                         if over.is_set() or stop.is_set():
                             break
-                        waiting.put(_Waiting(chunk.bare, pool.submit(scan_whole_chunk, chunk, period)))
+                        with _died_at(chunk):
+                            future = pool.submit(scan_whole_chunk, chunk, period)
+                        waiting.put(_Waiting(chunk.bare, future))
                 waiting.put(None)
             except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
                 waiting.put(error)
@@ -81,12 +83,9 @@ class Workers:
             while (one := _next(waiting, stop)) is not None:
                 if isinstance(one, BaseException):
                     raise one
-                with explained(one.chunk):
-                    scanned = _result(one)
+                with explained(one.chunk), _died_at(one.chunk):
+                    scanned = one.future.result()
                 yield scanned
-        except BrokenProcessPool as error:
-            self._end()
-            raise ChunkError("a worker process died: killed, perhaps for lack of memory") from error
         except ChunkError:
             self._end()
             raise
@@ -106,11 +105,13 @@ class _Waiting:
     future: Future[Scanned]
 
 
-def _result(one: _Waiting) -> Scanned:
+@contextmanager
+def _died_at(chunk: Chunk) -> Iterator[None]:
+    """Raise ChunkError with this place where a worker has died: then no chunk can be submitted, nor has a result."""
     try:
-        return one.future.result()
+        yield
     except BrokenProcessPool as error:
-        where = f"a worker process died at byte {one.chunk.at} of {one.chunk.label} or shortly after"
+        where = f"a worker process died at byte {chunk.at} of {chunk.label} or shortly after"
         raise ChunkError(f"{where}: killed, perhaps for lack of memory") from error
 
 
