@@ -22,7 +22,7 @@ from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, explained, scan_whole_chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
