@@ -62,6 +62,12 @@ def names_it(said: Said, state: str, *, waiting: int = COUNT) -> None:
     assert said.outcomes("unreleased-connections") == {"not-judged"}
 
 
+def is_stopped(server: Server) -> bool:
+    """Return whether all its threads have stopped: on a busy machine one may read a request after the signal."""
+    states = server.host.run(f"grep -h ^State: /proc/{server.pid}/task/*/status").splitlines()
+    return {state.split()[1] for state in states} == {"T"}
+
+
 @pytest.fixture
 def stop() -> Iterator[Callable[[Server], None]]:
     """Return what stops a server; it continues at the end, or nothing but SIGKILL would end it."""
@@ -70,6 +76,7 @@ def stop() -> Iterator[Callable[[Server], None]]:
     def stop_one(server: Server) -> None:
         stopped.append(server)
         server.host.run(f"kill -STOP {server.pid}")
+        wait_for(lambda: is_stopped(server), "the server runs on")
 
     yield stop_one
     for server in stopped:
