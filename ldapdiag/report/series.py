@@ -45,7 +45,7 @@ def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | 
         yield place | nothing | _values("operations", "operations", [one.answered for one in intervals])
         yield place | nothing | _values("search_seconds", "s", [seconds(one.search_etime) for one in intervals])
         if not traffic.segment.lost:  # a log with lost lines may lack closes
-            limits = _limits(descriptors, LOG, axis.open[-1])
+            limits = _limits(descriptors, LOG)
             yield place | limits | _values("connections", "connections", list(axis.open))
     if descriptors is None:
         return
@@ -53,7 +53,7 @@ def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | 
     for one in islice(others, MOST_SOURCES):
         place = {"server": server, "source": one.source, "step_seconds": one.step}
         begin = {"from": moment(one.first * one.step * SECOND, SECOND)}
-        limits = _limits(descriptors, one.source, one.last)
+        limits = _limits(descriptors, one.source)
         yield place | begin | limits | _values("connections", "connections", list(one.values))
 
 
@@ -61,12 +61,11 @@ def _values(name: str, unit: str, values: list[Any]) -> dict[str, Any]:
     return {"name": name, "unit": unit, "values": values}
 
 
-def _limits(descriptors: Descriptors | None, source: str, last: int) -> dict[str, Any]:
+def _limits(descriptors: Descriptors | None, source: str) -> dict[str, Any]:
     """Return how many connections of this source the limit allows, and the forecast if it is made from this source."""
     if descriptors is None or descriptors.forecast.source != source:
         return {"limit": None, "forecast": None}
-    limit = None if descriptors.free is None else last + descriptors.free
-    return {"limit": limit, "forecast": _forecast(descriptors.forecast)}
+    return {"limit": descriptors.forecast.room, "forecast": _forecast(descriptors.forecast)}
 
 
 def _forecast(forecast: DescriptorForecast) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import facts
+from ldapdiag.analysis.load import forecast as growth
 from ldapdiag.analysis.load.counted_connections import LOG, SNAPSHOTS
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.readings import Reading
@@ -15,6 +16,7 @@ from ldapdiag.diagnosis import Facts
 from ldapdiag.report.series import series
 from traffic import Log
 
+IN_USE = growth.InUse(count=400)
 RATES = {"rate_per_hour": 10.0, "rate_per_hour_low": 9.0, "rate_per_hour_high": 11.0}
 
 
@@ -52,8 +54,9 @@ def readings(source: str) -> tuple[Reading, ...]:
 
 def test_the_limit_is_the_connections_with_which_the_descriptors_run_out() -> None:
     """Of 1,000 descriptors 400 are in use, with 105 connections: 600 more may come."""
-    forecast = facts.forecast(60.0, source=SNAPSHOTS)
-    descriptors = facts.descriptors(used=400, limit=1000, free=600, readings=readings(SNAPSHOTS), forecast=forecast)
+    readings_ = readings(SNAPSHOTS)
+    forecast = replace(facts.forecast(60.0, source=SNAPSHOTS), room=growth.forecast(readings_, 1000, IN_USE).room)
+    descriptors = facts.descriptors(used=400, limit=1000, readings=readings_, forecast=forecast)
     (one,) = series(known(descriptors))
     assert (one["source"], one["step_seconds"], one["from"]) == (SNAPSHOTS, 5, "2026-11-20T09:00:00Z")
     assert one["values"][::12] == [100, 101, 102, 103, 104, 105]
@@ -66,7 +69,7 @@ def test_the_limit_is_the_connections_with_which_the_descriptors_run_out() -> No
 def test_the_limit_is_shown_with_the_source_of_the_forecast_alone() -> None:
     several = (*readings(SNAPSHOTS), *readings("the runs recorded in h.sqlite"))
     descriptors = facts.descriptors(
-        used=400, limit=1000, free=600, readings=several, forecast=facts.forecast(60.0, source=SNAPSHOTS)
+        used=400, limit=1000, readings=several, forecast=facts.forecast(60.0, source=SNAPSHOTS, room=705)
     )
     limits = {one["source"]: one["limit"] for one in series(known(descriptors))}
     assert limits == {SNAPSHOTS: 705, "the runs recorded in h.sqlite": None}

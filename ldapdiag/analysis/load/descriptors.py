@@ -57,8 +57,6 @@ class Descriptors:
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
     forecast: DescriptorForecast
     """When they run out."""
-    free: int | None = None
-    """How many more connections there may be until the first of the limits is reached; None: unknown."""
     readings: tuple[Reading, ...] = ()
     """The connections that were open at several times, by source."""
     reached: tuple[LimitReached, ...]
@@ -133,7 +131,6 @@ def count_descriptors(
         connections=accepted,
         served=served,
         forecast=replace(growth, remarks=(*growth.remarks, *other_servers(histories, server.name))),
-        free=None if first_limit is None or first_used is None else max(0, first_limit - first_used),
         readings=readings,
         reached=limit_reached(server.logs, traffic, served, limit),
         recovered=_recovered(server, traffic, served, limit),

@@ -72,6 +72,8 @@ class DescriptorForecast:
     """The length of the series that is used."""
     since: datetime | None = None
     """The time of the last reading."""
+    room: int | None = None
+    """The connections, as the readings count them, with which the limit is reached; None: not known."""
     remarks: tuple[str, ...] = ()
     """What was left out and why, and what widens the interval."""
     problem: Problem | None = None
@@ -146,10 +148,13 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
         source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
     )
     others = 0 if used is None else _others(readings, trend, used)
+    old = "" if used is None else _too_old(trend, source, used)
+    if limit is not None and not old:
+        known = replace(known, room=limit - others)
     if why := _too_little(trend, source):
         return replace(known, not_because=why, problem=_steady(trend, limit, others))
-    if used is not None and (why := _too_old(trend, source, used)):
-        return replace(known, not_because=why)
+    if old:
+        return replace(known, not_because=old)
     if trend.filling:
         why = f"{source}: its growth slows down, as when pools refill after a restart"
         return replace(known, not_because=why, problem=Problem.FILLING)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.timeline import MOST, STEPS
@@ -25,10 +24,6 @@ class SampledConnections:
     """The number of the first interval since 1970."""
     values: tuple[int | None, ...]
     """The most connections in a reading of each interval; None: it has no reading. The first and the last have one."""
-    last: int
-    """The connections in the last reading."""
-    end: datetime
-    """The time of the last reading."""
 
 
 def sampled_connections(readings: Iterable[Reading]) -> Iterator[SampledConnections]:
@@ -50,6 +45,4 @@ def sampled_connections(readings: Iterable[Reading]) -> Iterator[SampledConnecti
             step=step,
             first=begin // step,
             values=tuple(values),
-            last=several[-1].open,
-            end=several[-1].time,
         )

@@ -41,4 +41,3 @@ def test_sources_are_apart() -> None:
     first, second = sampled_connections(readings)
     assert (first.source, second.source) == ("a", "b")
     assert first.values == (10, 20, None, 40)
-    assert (first.last, first.end) == (40, at(4))
