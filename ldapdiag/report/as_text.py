@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
@@ -16,9 +16,12 @@ from ldapdiag.report.findings import print_finding
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.series import series
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.report.headline import FirstStep, Headline
 
@@ -56,13 +59,14 @@ class Screen:
         common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
         first = headline(self.diagnosis, self.at_least)
         step = first_step(self.diagnosis, first)
+        over_time = series(self.diagnosis.facts)
         common.shortfall()
         self.servers()
         print_outcomes(self.page, self.diagnosis)
         self.page.blank()
         if first is not None:
-            print_head(self.page, first, step, verbose=self.verbose)
-        self.findings(first, step)
+            print_head(self.page, first, step, over_time, verbose=self.verbose)
+        self.findings(first, step, over_time)
         common.hidden(self.at_least)
         common.crashed()
         self.clear()
@@ -97,7 +101,7 @@ class Screen:
             parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")
         return parts
 
-    def findings(self, first: Headline | None, step: FirstStep | None) -> None:
+    def findings(self, first: Headline | None, step: FirstStep | None, over_time: Sequence[Mapping[str, Any]]) -> None:
         """Print the other findings; of the lesser ones of a check only the first few, and of many grave ones."""
         counts: Counter[tuple[str, bool]] = Counter()
         printed = step.remedy if step else None
@@ -108,7 +112,7 @@ class Screen:
             counts[check, grave] += 1
             within = counts[check, grave] <= (GRAVE if grave else ROWS)
             if (self.verbose or within) and (first is None or finding is not first.finding):
-                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed)
+                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed, series=over_time)
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:

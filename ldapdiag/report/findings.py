@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Finding, Severity
 from ldapdiag.remedy import Needs
-from ldapdiag.report.candidates import candidates
-from ldapdiag.report.charts.terminal import bars
+from ldapdiag.report.finding_chart import finding_chart
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping, Sequence
 
     from ldapdiag.remedy import Remedy
     from ldapdiag.report.headline import FirstStep
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 FIRST = "    first"
 """The label of what to do first."""
-
-SHARES = 5
-"""Rows of a share shown without -v."""
 
 LINES = 7
 """Lines of an explanation without -v: whole sentences, in the order of the check, which begins with what decides."""
@@ -45,7 +41,7 @@ STYLES = {
 """Colours that are readable on light and dark terminals; the severity is also a word."""
 
 
-def print_finding(
+def print_finding(  # noqa: PLR0913  what is printed with it
     page: Page,
     finding: Finding,
     check: str,
@@ -54,17 +50,19 @@ def print_finding(
     step: FirstStep | None = None,
     left: int | None = None,
     printed: Remedy | None = None,
+    series: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Print one finding: title, chart, sentences, remedies.
 
     `step`: what to do first, printed with it. `left`: the rows that are left for chart and sentences, so that the
-    step is on the first screen. `printed`: the remedy that stands above.
+    step is on the first screen. `printed`: the remedy that stands above. `series`: those of
+    the JSON report, from which a forecast is drawn.
     """
     grave = finding.severity >= Severity.HIGH
     label = str(finding.severity).upper() if grave else str(finding.severity)
     style, text_style = STYLES[finding.severity], "bold" if grave else ""
     page.labelled(label, finding.title, style, text_style, most=None if verbose else TITLE)
-    rows = list(chart(finding, page.room, verbose=verbose))
+    rows = list(finding_chart(finding, check, series, page.room, verbose=verbose))
     early = left is None or len(rows) < left
     for row in rows if early else ():
         page.row(row)
@@ -118,29 +116,6 @@ def rows_of_step(page: Page, step: FirstStep) -> int:
     if step.remedy is not None:
         texts += [first_sentence(step.remedy.changes), f"risk: {step.remedy.risk}"]
     return sum(map(page.lines_of, texts))
-
-
-def chart(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
-    """Yield the bars of a finding's numbers, and the table of candidate timeouts."""
-    observed = finding.observed
-    if observed.get("client_count") is not None and observed.get("server_count") is not None:
-        hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
-        ends = [(f"at {finding.server}", observed["server_count"]), (f"at {hosts}", observed["client_count"])]
-        yield from bars(ends, room)
-    if rows := observed.get("by_account"):
-        yield from shares([(row["bind_dn"], row["connections"]) for row in rows], room, verbose=verbose)
-    elif rows := observed.get("by_client"):
-        yield from shares([(row["client"], row["connections"]) for row in rows], room, verbose=verbose)
-    yield from candidates(observed, verbose=verbose)
-
-
-def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator[str]:
-    """Yield the largest shares, all of them with -v."""
-    shown = rows if verbose else rows[:SHARES]
-    yield from bars(shown, room)
-    if len(rows) > len(shown):
-        others = sum(count for _, count in rows[len(shown) :])
-        yield f"and {len(rows) - len(shown)} more with {others}"
 
 
 def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, rows_of_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, outcomes
 from ldapdiag.report.page import packed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.page import Page
@@ -24,11 +26,14 @@ def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
     page.packed("verdicts", outcomes(diagnosis), "bold")
 
 
-def print_head(page: Page, first: Headline, step: FirstStep | None, *, verbose: bool) -> None:
+def print_head(
+    page: Page, first: Headline, step: FirstStep | None, series: Sequence[Mapping[str, Any]] = (), *, verbose: bool
+) -> None:
     """Print the worst finding with the first step, so that the step begins on the first screen; or that none is."""
     if first.finding is not None and step is not None:
         left = FIRST_SCREEN - page.rows - page.lines_of(first.text) - 1 - rows_of_step(page, step)
-        print_finding(page, first.finding, first.check, verbose=verbose, step=step, left=None if verbose else left)
+        rows = None if verbose else left
+        print_finding(page, first.finding, first.check, verbose=verbose, step=step, left=rows, series=series)
     elif first.label != NOT_READ:
         page.labelled(first.label, first.text, "bold green" if first.label == CLEAR else "bold", "bold")
         if first.detail:

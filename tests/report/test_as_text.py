@@ -139,8 +139,9 @@ class TestFindings:
 
     def test_bars_start_at_zero_and_are_proportional(self) -> None:
         observed = {"server_count": 200, "client_count": 50, "client_hosts": ["app1"], "client": "10.77.2.2"}
+        observed |= {"matched": 50, "ghosts": 150}
         text = told(diagnoses.check("wrong", diagnoses.finding(server="ldap", observed=observed)))
-        assert f"{MARGIN}at ldap  200 {'━' * 40}\n{MARGIN}at app1   50 {'━' * 10}\n" in text
+        assert f"{MARGIN}at ldap  200 {'━' * 10}{'╍' * 30}\n{MARGIN}at app1   50 {'━' * 10}\n" in text
 
     def test_the_largest_shares_are_shown_and_the_rest_is_summed(self) -> None:
         rows = [{"bind_dn": f"uid={n}", "connections": 10 - n} for n in range(8)]

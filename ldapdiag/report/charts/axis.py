@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 MOST_TICKS = 5
 """Zero included."""
-MANTISSAS = (10, 20, 25, 50, 100)
-"""Steps between ticks, in tenths of a power of ten: 1, 2, 2.5, 5, 10."""
+SMALLEST = 1e-9
+"""A nanosecond: nothing in a report is shorter."""
+MANTISSAS = (10, 20, 25, 50)
+"""Steps between ticks, in tenths of a power of ten: 1, 2, 2.5, 5."""
 TIME_STEPS = (
     *(1, 2, 5, 10, 15, 30),
     *(60 * minutes for minutes in (1, 2, 5, 10, 15, 30)),
@@ -42,9 +44,10 @@ def axis_for(largest: float, *, whole: bool = False) -> Axis:
     """Return an axis for values from 0 to `largest`; `whole`: of things that are counted, so no tick between wholes."""
     if largest <= 0:
         return Axis((0, 1))
+    largest = max(largest, SMALLEST)
     exponent = math.floor(math.log10(largest)) - 2
     while True:
-        for mantissa in MANTISSAS[:-1]:
+        for mantissa in MANTISSAS:
             step = _scaled(mantissa, exponent)
             if whole and step != int(step):
                 continue

@@ -41,18 +41,21 @@ def both_ends(directions: Sequence[Mapping[str, Any]]) -> BarChart | None:
 
 
 def direction_of(finding: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the direction that a finding is about, as a row of `directions`; None for one about something else."""
+    """Return the direction that a finding is about, as a row of `directions`; None for one about something else.
+
+    A published check may leave out the keys that ghost-connections has in addition.
+    """
     observed = finding["observed"]
-    if not {"server_count", "client_count", "matched"} <= observed.keys():
+    if not {"server_count", "client_count", "client"} <= observed.keys():
         return None
     severed = observed.get("severed", 0)
     return {
-        "server": finding["server"] or observed["server"],
+        "server": finding["server"] or observed.get("server", "the server"),
         "client": observed["client"],
-        "client_hosts": observed["client_hosts"],
+        "client_hosts": observed.get("client_hosts", []),
         "server_count": observed["server_count"],
         "client_count": observed["client_count"],
-        "live": max(0, observed["matched"] - severed),
+        "live": max(0, observed.get("matched", 0) - severed),
         "ghosts": observed.get("ghosts", 0),
         "stranded": observed.get("stranded", 0),
         "severed": severed,

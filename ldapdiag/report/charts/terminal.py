@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
@@ -10,7 +10,7 @@ from ldapdiag import wording
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 FULL, HALF = "━", "╸"
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -21,6 +21,14 @@ LONGEST_BAR = 40
 SHORTEST_BAR = 8
 LONGEST_NAME = 60
 SHORTEST_NAME = 8
+
+
+class Piece(NamedTuple):
+    """A part of a bar."""
+
+    value: float
+    glyph: str
+    """Of each of its cells; empty: as a bar without parts."""
 
 
 def bar(value: float, largest: float, width: int) -> str:
@@ -56,17 +64,54 @@ def _level(value: float, top: float, highest: int) -> int:
     return 0 if value <= 0 or top <= 0 else max(1, round(highest * min(1.0, value / top)))
 
 
+def level_row(value: float, top: float, height: int) -> int:
+    """Return the row of a plot, from above, in which a value ends."""
+    return height - 1 - _level(value, top, height * len(LEVELS) - 1) // len(LEVELS)
+
+
+def squeezed(values: Sequence[int], width: int, join: Callable[[Sequence[int]], int]) -> list[int]:
+    """Return a value for each `width` values."""
+    return [join(values[begin : begin + width]) for begin in range(0, len(values), width)]
+
+
+def placed(labels: Sequence[tuple[int, str]], room: int) -> str:
+    """Return labels that begin at their columns, without those that would touch the one before or pass the room."""
+    row = ""
+    for column, label in labels:
+        if column + len(label) <= room and (not row or column > len(row)):
+            row = f"{row:<{column}}{label}"
+    return row
+
+
 def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
     """Yield rows of name, number and bar, aligned and never wider than `room` columns; all bars share one scale."""
-    digits = max(len(str(number)) for _, number in rows)
+    yield from parted_bars([(name, [Piece(number, "")]) for name, number in rows], room)
+
+
+def parted_bars(rows: Sequence[tuple[str, Sequence[Piece]]], room: int) -> Iterator[str]:
+    """Yield the same with bars of several parts; the number is their sum."""
+    sums = [sum(piece.value for piece in pieces) for _, pieces in rows]
+    digits = max(len(str(number)) for number in sums)
     longest = max(SHORTEST_NAME, min(LONGEST_NAME, room - digits - SHORTEST_BAR - 3))
-    named = [(shortened(neutral(name), longest), number) for name, number in rows]
-    width = max(cell_len(name) for name, _ in named)
+    names = [shortened(neutral(name), longest) for name, _ in rows]
+    width = max(map(cell_len, names))
     length = max(1, min(LONGEST_BAR, room - width - digits - 3))
-    largest = max(number for _, number in named)
-    for name, number in named:
+    largest = max(sums)
+    for name, number, (_, pieces) in zip(names, sums, rows, strict=True):
         padding = " " * (width - cell_len(name))
-        yield f"{name}{padding}  {number:>{digits}} {bar(number, largest, length)}".rstrip()
+        yield f"{name}{padding}  {number:>{digits}} {_parted(bar(number, largest, length), number, pieces)}".rstrip()
+
+
+def _parted(whole: str, number: float, pieces: Sequence[Piece]) -> str:
+    """Return a bar with the glyph of each part; a part above zero has at least a cell, if there are enough."""
+    shown, place, reached = "", 0, 0.0
+    some = [piece for piece in pieces if piece.value > 0]
+    for left, piece in zip(range(len(some) - 1, -1, -1), some, strict=True):
+        reached += piece.value
+        end = min(max(place + 1, round(len(whole) * reached / number)), max(place, len(whole) - left))
+        shown += piece.glyph * (end - place) or whole[place:end]
+        place = end
+    return shown
 
 
 def shortened(name: str, longest: int) -> str:
