@@ -23,7 +23,7 @@ LONGEST_NAME = 60
 SHORTEST_NAME = 8
 
 
-class Piece(NamedTuple):
+class BarPart(NamedTuple):
     """A part of a bar."""
 
     value: float
@@ -85,10 +85,10 @@ def placed(labels: Sequence[tuple[int, str]], room: int) -> str:
 
 def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
     """Yield rows of name, number and bar, aligned and never wider than `room` columns; all bars share one scale."""
-    yield from parted_bars([(name, [Piece(number, "")]) for name, number in rows], room)
+    yield from parted_bars([(name, [BarPart(number, "")]) for name, number in rows], room)
 
 
-def parted_bars(rows: Sequence[tuple[str, Sequence[Piece]]], room: int) -> Iterator[str]:
+def parted_bars(rows: Sequence[tuple[str, Sequence[BarPart]]], room: int) -> Iterator[str]:
     """Yield the same with bars of several parts; the number is their sum."""
     sums = [sum(piece.value for piece in pieces) for _, pieces in rows]
     digits = max(len(str(number)) for number in sums)
@@ -102,7 +102,7 @@ def parted_bars(rows: Sequence[tuple[str, Sequence[Piece]]], room: int) -> Itera
         yield f"{name}{padding}  {number:>{digits}} {_parted(bar(number, largest, length), number, pieces)}".rstrip()
 
 
-def _parted(whole: str, number: float, pieces: Sequence[Piece]) -> str:
+def _parted(whole: str, number: float, pieces: Sequence[BarPart]) -> str:
     """Return a bar with the glyph of each part; a part above zero has at least a cell, if there are enough."""
     shown, place, reached = "", 0, 0.0
     some = [piece for piece in pieces if piece.value > 0]

@@ -12,7 +12,7 @@ from ldapdiag.report.charts.chart import Kind, MarkKind
 from ldapdiag.report.charts.terminal import (
     AXIS,
     PLOT_ROWS,
-    Piece,
+    BarPart,
     level_row,
     parted_bars,
     placed,
@@ -41,7 +41,7 @@ NAMES = {MarkKind.BRACKET: "middlebox", MarkKind.RECOMMENDED: "recommended", Mar
 def bar_rows(chart: BarChart, room: int, *, verbose: bool) -> Iterator[str]:
     """Yield the bars of one group, without its name; with -v a legend where a bar has parts."""
     (group, *_) = chart.groups
-    rows = [(bar.label, [Piece(part.value, GLYPHS.get(part.kind, "")) for part in bar.parts]) for bar in group.bars]
+    rows = [(bar.label, [BarPart(part.value, GLYPHS.get(part.kind, "")) for part in bar.parts]) for bar in group.bars]
     yield from parted_bars(rows, room)
     if verbose and any(GLYPHS.get(kind) for kind, _ in chart.legend):
         for glyph, kinds in groupby(chart.legend, key=lambda one: GLYPHS.get(one[0], "━")):

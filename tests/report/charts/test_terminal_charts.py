@@ -13,7 +13,7 @@ from ldapdiag.analysis.idle.idle_ages import bin_edges
 from ldapdiag.report.charts.both_ends import both_ends
 from ldapdiag.report.charts.idle_times import idle_times
 from ldapdiag.report.charts.over_time import chart_of
-from ldapdiag.report.charts.terminal import Piece, parted_bars
+from ldapdiag.report.charts.terminal import BarPart, parted_bars
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows, time_rows
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_both_ends_fit(name: str, client: str, counts: tuple[int, ...], room: in
 @given(parts=st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from("abc")), min_size=1, max_size=4))
 def test_parts_fill_the_bar_in_proportion(parts: list[tuple[int, str]]) -> None:
     whole = sum(value for value, _ in parts)
-    (row,) = parted_bars([("", [Piece(value, glyph) for value, glyph in parts])], 60)
+    (row,) = parted_bars([("", [BarPart(value, glyph) for value, glyph in parts])], 60)
     shown = row.split()[-1] if whole else ""
     assert len(shown) == (40 if whole else 0)
     for glyph in "abc":
