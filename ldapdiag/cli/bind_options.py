@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ldapdiag.cli.interruptible import ended_by_interrupt
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,8 +91,10 @@ def _prompted(dn: str) -> str:
     """Return the password that the operator enters on the terminal. Raises UsageError without one."""
     if not _has_terminal():
         raise UsageError("-W: cannot prompt for the password: no terminal; use -y FILE")
+    prompt = f"Password for {dn}"
     try:
-        return str(typer.prompt(f"Password for {dn}", hide_input=True, err=True, default="", show_default=False))
+        with ended_by_interrupt():
+            return str(typer.prompt(prompt, hide_input=True, err=True, default="", show_default=False))
     except typer.Abort as error:
         raise UsageError("-W: no password was entered; enter one, or use -y FILE") from error
 

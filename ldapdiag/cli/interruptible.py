@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from contextlib import contextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING
+
+from ldapdiag.cli.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +29,26 @@ def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
             yield stop
     else:
         yield Event()
+
+
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the run at once, as at a prompt: nothing has been collected yet."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        with suppress(OSError):
+            os.write(STDERR, b"\n")
+        sys.exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -48,6 +48,12 @@ class TestPrompt:
             2, "ldapdiag: -W: no password was entered; enter one, or use -y FILE",
         )  # fmt: skip
 
+    @pytest.mark.parametrize("target", ["local:", "ldap://127.0.0.1:1", INCIDENT])
+    def test_ends_at_the_first_ctrl_c(self, target: str | Path) -> None:
+        code, screen = on_terminal("diagnose", target, *BIND, "-W", prompt="Password for cn=monitor: ", typed="\x03")
+        assert code == 130
+        assert screen.splitlines() == ["Password for cn=monitor: ", "ldapdiag: interrupted"]
+
 
 class TestPasswordFile:
     @pytest.mark.parametrize(("mode", "who"), [(0o644, "all users"), (0o640, "its group"), (0o604, "all users")])
