@@ -13,6 +13,7 @@ from ldapdiag.cli.destinations import (
     OutputOption,
     check_followed,
     check_table,
+    contains_gaps,
     destinations,
     text_on_terminal,
 )
@@ -164,7 +165,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow excludes the options that select operations: omit one of them")
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
-        notices = Notices(quiet=quiet, color=color)
+        notices = Notices(quiet=quiet, color=color, gaps_in_output=contains_gaps(written))
         _print_scanner_notice(scanner, notices)
         write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
         with stoppable() as stop:
@@ -253,10 +254,12 @@ def _follow(
 def _print_other_files(reading: LogReading, stop: Event, notices: Notices) -> None:
     """Print a line for each file that is not an access log. Raises typer.Exit when none is: then they are errors."""
     nothing = not reading.streams and not reading.waits
-    write = print_error if nothing else notices.write
     for one in reading.not_logs:
         how = getattr(one, "how", None)
-        write(f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}")
+        is_needed = nothing or (hasattr(one, "how") and not notices.gaps_in_output)  # a gap
+        (print_error if is_needed else notices.write)(
+            f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}"
+        )
     if nothing:
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     if reading.waits:

@@ -30,6 +30,8 @@ class Notices:
 
     quiet: bool = False
     color: Color = Color.AUTO
+    gaps_in_output: bool = True
+    """The output contains the gaps as well; where it does not, they are no mere notices."""
 
     def write(self, notice: object) -> None:
         """Write one line."""
@@ -37,8 +39,8 @@ class Notices:
             print_error(notice)
 
     def write_gaps(self, gaps: Iterable[Gap | PassedOver]) -> None:
-        """Write a line for each gap that the report contains as well."""
-        if not self.quiet:
+        """Write a line for each gap, unless the output is enough."""
+        if not self.quiet or not self.gaps_in_output:
             print_gaps(gaps)
 
     def progress(self) -> AbstractContextManager[TerminalProgress | None]:

@@ -65,6 +65,11 @@ class TestQuiet:
         loud, quiet = (ldapdiag("indexes", AUDIT, "/nowhere.log", form, *more) for more in ((), ("-q",)))
         assert quiet.complaints == loud.complaints != []
 
+    @pytest.mark.parametrize("arguments", [("diagnose", INCIDENT), ("indexes", AUDIT), ("log", ACCESS_LOG)])
+    def test_keeps_what_a_table_of_csv_does_not_contain(self, arguments: tuple[str | Path, ...]) -> None:
+        quiet = ldapdiag(*arguments, "/nowhere.log", "--format", "csv", "-q")
+        assert [line.partition(": ")[2].partition(":")[0] for line in quiet.complaints] == ["/nowhere.log"]
+
     def test_warns_of_no_password_file(self, tmp_path: Path) -> None:
         (tmp_path / "password").write_text("secret")
         (tmp_path / "password").chmod(0o644)
