@@ -133,12 +133,15 @@ impl Timeline {
     /// Counts an idle time of a connection at each timeout that it reached: one `used` again, or `closed`.
     pub fn idle_time(&mut self, since: i64, ended: i64, used: u64, closed: u64) {
         let second = since.div_euclid(SECOND);
-        for (index, timeout) in TIMEOUTS.iter().enumerate() {
-            if ended - since < timeout * SECOND {
-                return;
-            }
+        let reached = TIMEOUTS.iter().take_while(|&&timeout| ended - since >= timeout * SECOND).count();
+        for (index, timeout) in TIMEOUTS[..reached].iter().enumerate() {
             self.at(second + timeout).idle_times(index, [1, 0, 0]);
-            self.at(ended.div_euclid(SECOND)).idle_times(index, [0, used, closed]);
+        }
+        if reached > 0 && (used > 0 || closed > 0) {
+            let interval = self.at(ended.div_euclid(SECOND));
+            for index in 0..reached {
+                interval.idle_times(index, [0, used, closed]);
+            }
         }
     }
 

@@ -7,6 +7,8 @@ A record with a wild time takes one interval and does not lengthen the others.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from ldapdiag.evidence.log.idle_times import TIMEOUTS
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER_RESULT
@@ -86,7 +88,9 @@ class Interval:
 
     def idle_times(self, timeout: int, reached: int, used: int, closed: int) -> None:
         """Count connections whose idle time reached a timeout, and those used again or closed after that."""
-        cell = self.idle.setdefault(timeout, [0, 0, 0])
+        cell = self.idle.get(timeout)
+        if cell is None:
+            cell = self.idle[timeout] = [0, 0, 0]
         cell[0] += reached
         cell[1] += used
         cell[2] += closed
@@ -132,12 +136,13 @@ class Timeline:
         Neither: it goes on at the end of the log.
         """
         second = since // SECOND
-        for timeout in TIMEOUTS:
-            if ended - since < timeout * SECOND:
-                return
+        reached = TIMEOUTS[: bisect_right(TIMEOUTS, (ended - since) // SECOND)]
+        for timeout in reached:
             self.at(second + timeout).idle_times(timeout, 1, 0, 0)
-            if used or closed:
-                self.at(ended // SECOND).idle_times(timeout, 0, used, closed)
+        if reached and (used or closed):
+            interval = self.at(ended // SECOND)
+            for timeout in reached:
+                interval.idle_times(timeout, 0, used, closed)
 
     def merge(self, other: Timeline) -> None:
         """Add the intervals of another timeline."""
