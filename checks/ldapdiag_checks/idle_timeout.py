@@ -9,6 +9,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
+from ldapdiag.analysis.idle.drain_choice import SHORTEST
 from ldapdiag.analysis.idle.drain_numbers import drain_numbers
 from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
@@ -131,7 +132,9 @@ def _finding(
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, None if advice.clients_gone else bounds),
-        detail="\n".join([*idle_sentences(server, advice, bounds), _for_clients(lifetime, advice)]),
+        detail="\n".join(
+            [*idle_sentences(server, advice, bounds), *_kept(lifetime, advice), _for_clients(lifetime, advice)]
+        ),
         observed=observed(server, lifetime, advice, bounds) | {"idle_ages": ages and ages.observed},
         server=server.name,
         hosts=(server.host,),
@@ -164,6 +167,14 @@ def observed(
         "would_cut_living": advice.would_cut_live,
         **drain_numbers(advice.drain),
     }
+
+
+def _kept(lifetime: GhostLifetime, advice: IdleAdvice) -> Iterator[str]:
+    """Yield that the present timeout drains already, where it is not longer than the recommended one."""
+    current = lifetime.idle_timeout_seconds
+    is_raised = lifetime.proxy and (current or 0) < SHORTEST
+    if current and current <= advice.recommended_seconds and not is_raised:
+        yield f"The present idle timeout of {current:,} s is not longer: to drain, it need not change."
 
 
 def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:

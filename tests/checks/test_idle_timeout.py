@@ -52,6 +52,13 @@ class TestSeverity:
         assert judged(0, keepalive=False).severity is Severity.LOW
 
 
+@pytest.mark.parametrize(("idle", "kept"), [(0, False), (60, True), (300, True), (301, False)])
+def test_a_present_timeout_that_is_short_enough_is_not_replaced_by_a_longer_one(idle: int, *, kept: bool) -> None:
+    found = judged(idle, ghosts=20, upper=30, keepalive=False)
+    assert (f"The present idle timeout of {idle} s is not longer" in found.detail) == kept
+    assert any("nsslapd-idletimeout: 300" in remedy.text for remedy in found.remedies) != kept
+
+
 def test_recommends_the_drain_value_with_its_commands() -> None:
     found = judged(0, ghosts=20, upper=30, keepalive=False)
     assert found.observed["recommended_seconds"] == 300
