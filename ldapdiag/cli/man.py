@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "LDAPDIAG_TRACEBACK": "If set, a bug in ldapdiag prints a traceback.",
     "NO_COLOR": "If set and not empty, the text has no colours. --color always comes before it.",
     "FORCE_COLOR": "If set and not empty, the text has colours in a pipe, too. --color never comes before it.",
-    "COLUMNS": "The width of the terminal.",
+    "COLUMNS": "The width of the text, on a terminal and in a pipe.",
 }
 SEE_ALSO = ("ldapsearch(1)", "ssh(1)", "ss(8)", "conntrack(8)", "tcp(7)")
 SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq"}
