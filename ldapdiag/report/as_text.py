@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.report.headline import FirstStep, Headline
 
+IN_FULL = 3
+"""Findings of one check with chart, sentences and commands, without -v; further ones have their title and remedies'."""
 CLEAR_ROWS = 3
 """Lines that name the checks which are clear, without -v."""
 SERVERS = 2
@@ -104,7 +106,6 @@ class Screen:
     def findings(self, first: Headline | None, step: FirstStep | None, over_time: Sequence[Mapping[str, Any]]) -> None:
         """Print the other findings; of the lesser ones of a check only the first few, and of many grave ones."""
         counts: Counter[tuple[str, bool]] = Counter()
-        printed = step.remedy if step else None
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least:
                 continue
@@ -112,7 +113,8 @@ class Screen:
             counts[check, grave] += 1
             within = counts[check, grave] <= (GRAVE if grave else ROWS)
             if (self.verbose or within) and (first is None or finding is not first.finding):
-                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed, series=over_time)
+                brief = not self.verbose and counts[check, grave] > IN_FULL
+                print_finding(self.page, finding, check, verbose=self.verbose, step=step, brief=brief, series=over_time)
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:

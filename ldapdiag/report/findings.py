@@ -26,6 +26,9 @@ LINES = 7
 LONG = 16
 """Rows of commands that are shown without -v."""
 
+FIRST_SCREEN = 24
+"""Rows in which a report answers what is wrong, how certain that is, and what to do first."""
+
 TITLE = 2
 """Lines of a title without -v."""
 
@@ -48,39 +51,40 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     *,
     verbose: bool,
     step: FirstStep | None = None,
-    left: int | None = None,
-    printed: Remedy | None = None,
+    head: bool = False,
+    brief: bool = False,
     series: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Print one finding: title, chart, sentences, remedies.
 
-    `step`: what to do first, printed with it. `left`: the rows that are left for chart and sentences, so that the
-    step is on the first screen. `printed`: the remedy that stands above. `series`: those of
-    the JSON report, from which a forecast is drawn.
+    `step`: what to do first; it is printed with the finding at the head of the report, and so that it begins on the
+    first screen. `brief`: without chart, sentences and commands. `series`: those of the JSON report, from which a
+    forecast is drawn.
     """
     grave = finding.severity >= Severity.HIGH
     label = str(finding.severity).upper() if grave else str(finding.severity)
     style, text_style = STYLES[finding.severity], "bold" if grave else ""
     page.labelled(label, finding.title, style, text_style, most=None if verbose else TITLE)
-    rows = list(finding_chart(finding, check, series, page.room, verbose=verbose))
-    early = left is None or len(rows) < left
+    rows = [] if brief else list(finding_chart(finding, check, series, page.room, verbose=verbose))
+    in_head = step if head else None
+    left = FIRST_SCREEN - page.rows - 1 - rows_of_step(page, in_head) if in_head and not verbose else len(rows) + LINES
+    early = len(rows) < left
     for row in rows if early else ():
         page.row(row)
-    most = LINES if left is None else max(1, min(LINES, left - len(rows) * early))
-    hidden = print_explanation(page, finding, verbose=verbose, most=most if grave or step else 0)
+    most = max(1, min(LINES, left - len(rows) * early)) if head or (grave and not brief) else 0
+    hidden = print_explanation(page, finding, verbose=verbose, most=most)
     more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
     page.indented(" · ".join([check, str(finding.confidence), *more]), "dim")
     if verbose:
         page.indented(f"from {', '.join(finding.origins)}", "dim")
-    if step is not None:
-        print_step(page, step, verbose=verbose)
-        printed = step.remedy
+    if in_head is not None:
+        print_step(page, in_head, verbose=verbose)
     for row in () if early else rows:
         page.row(row)
     for number, remedy in enumerate(finding.remedies, 1):
-        if remedy is not printed or number > 1:
-            print_remedy(page, number, remedy, verbose=verbose)
-        elif step is None:
+        if step is None or remedy is not step.remedy:
+            print_remedy(page, number, remedy, verbose=verbose, brief=brief)
+        elif not head:
             page.numbered(number, [remedy.title, "see above"], "bold")
     page.blank()
 
@@ -118,10 +122,10 @@ def rows_of_step(page: Page, step: FirstStep) -> int:
     return sum(map(page.lines_of, texts))
 
 
-def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
-    """Print a remedy; the first one with its commands, the others with -v."""
+def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool, brief: bool = False) -> None:
+    """Print a remedy; the first one of a finding with its commands, the others with -v."""
     page.numbered(number, [remedy.title, place_of(remedy)], "bold")
-    if number == 1 or verbose:
+    if (number == 1 and not brief) or verbose:
         print_body(page, remedy, verbose=verbose, deeper=3)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, rows_of_step, step_parts
+from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, outcomes
 from ldapdiag.report.page import packed
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.page import Page
 
-FIRST_SCREEN = 24
-"""Rows in which a report answers what is wrong, how certain that is, and what to do first."""
 REPRISE = 5
 """Lines that repeat the head."""
 
@@ -31,9 +29,7 @@ def print_head(
 ) -> None:
     """Print the worst finding with the first step, so that the step begins on the first screen; or that none is."""
     if first.finding is not None and step is not None:
-        left = FIRST_SCREEN - page.rows - page.lines_of(first.text) - 1 - rows_of_step(page, step)
-        rows = None if verbose else left
-        print_finding(page, first.finding, first.check, verbose=verbose, step=step, left=rows, series=series)
+        print_finding(page, first.finding, first.check, verbose=verbose, step=step, head=True, series=series)
     elif first.label != NOT_READ:
         page.labelled(first.label, first.text, "bold green" if first.label == CLEAR else "bold", "bold")
         if first.detail:
@@ -49,10 +45,14 @@ def print_reprise(page: Page, diagnosis: Diagnosis, first: Headline | None, step
         return
     page.blank()
     left = REPRISE - len(list(packed(outcomes(diagnosis), page.room)))
+    if diagnosis.shortfall and (first is None or first.label != NOT_READ):
+        page.labelled(NOT_READ, diagnosis.shortfall.reason, "bold red", most=1)
+        left -= 1
     if first is not None:
         style = STYLES[first.finding.severity] if first.finding else "bold"
-        page.labelled(first.label, first.text, style, most=TITLE)
-        left -= min(TITLE, page.lines_of(first.text))
+        most = min(TITLE, left - 1)
+        page.labelled(first.label, first.text, style, most=most)
+        left -= min(most, page.lines_of(first.text))
     if step is not None:
         above = ["see above"] if step.remedy else []
         page.packed(FIRST, [*step_parts(step), *above], "bold", most=max(1, min(TITLE, left)))

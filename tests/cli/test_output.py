@@ -96,6 +96,12 @@ class TestTerminal:
     def test_is_cleared_of_the_progress(self) -> None:
         assert on_a_terminal(INCIDENT).rpartition(b"reading")[2].count(b"\x1b[2K") == 1
 
+    @pytest.mark.parametrize(("rows", "times"), [("24", 2), ("500", 1)])
+    def test_that_is_shorter_than_the_report_has_its_head_at_the_end_as_well(self, rows: str, times: int) -> None:
+        screen = on_a_terminal(INCIDENT, NO_COLOR="1", LINES=rows).decode()
+        assert screen.count("268 of the 270 connections from app1 no longer exist") == times
+        assert screen.count("1 critical · 1 high") == times
+
     @pytest.mark.parametrize("columns", ["40", "80", "200"])
     def test_decides_how_wide_the_report_is(self, columns: str) -> None:
         screen = on_a_terminal(INCIDENT, NO_COLOR="1", COLUMNS=columns).decode()

@@ -132,6 +132,15 @@ class TestFindings:
         many = diagnoses.check("wrong", *(diagnoses.finding(f"host{n}") for n in range(30)))
         assert told(many).count("something is wrong") == 30
 
+    def test_the_first_three_of_a_check_are_in_full_and_the_others_have_their_titles(self) -> None:
+        remedies = [(replace(diagnoses.REMEDY, target=f"host{n}"),) for n in range(9)]
+        found = (diagnoses.finding(f"host{n}", detail=f"Of {n}.", remedies=remedies[n]) for n in range(9))
+        many = diagnoses.check("wrong", *found)
+        assert [n for n in range(9) if f"Of {n}." in told(many)] == [0, 1, 2]
+        assert told(many).count("replace: nsslapd-idletimeout\n") == 3
+        assert told(many).count("drain: set the idle timeout") == 9
+        assert [n for n in range(9) if f"Of {n}." in told(many, verbose=True)] == list(range(9))
+
     def test_of_hundreds_of_grave_ones_the_rest_is_a_number(self) -> None:
         many = diagnoses.check("wrong", *(diagnoses.finding(f"host{n}") for n in range(2050)))
         assert told(many).count("something is wrong") == 50
@@ -150,7 +159,8 @@ class TestFindings:
         assert "uid=7" in told(share, verbose=True)
 
     def test_only_the_first_remedy_shows_its_commands(self) -> None:
-        two = diagnoses.check("wrong", diagnoses.finding(remedies=(diagnoses.REMEDY, diagnoses.REMEDY)))
+        remedies = (diagnoses.REMEDY, replace(diagnoses.REMEDY, target="app1"))
+        two = diagnoses.check("wrong", diagnoses.finding(remedies=remedies))
         assert told(two).count("\nreplace: nsslapd-idletimeout\n") == 1
         assert told(two, verbose=True).count("\nreplace: nsslapd-idletimeout\n") == 2
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import diagnoses
+from ldapdiag.evidence.bundle import PassedOver
+from ldapdiag.report.head import REPRISE
 from report.screens import lines_of, situation
 
 ROWS = 24
@@ -33,3 +36,17 @@ def test_a_longer_report_ends_with_at_most_five_lines_that_repeat_it(size: str) 
     assert last[1].startswith("    first   drain: set the idle timeout to 300 s · at ldap")
     assert last[-1].startswith("verdicts    1 critical · 1 high · 1 medium · 1 info · ")
     assert len(last) <= 5
+
+
+def test_evidence_that_was_passed_over_is_repeated_with_the_finding() -> None:
+    diagnosis = situation("incident")
+    passed = tuple(PassedOver(target=f"file{number}", reason="unrecognised", files=1) for number in range(99))
+    lacking = replace(diagnosis, bundle=replace(diagnosis.bundle, passed_over=passed))
+    assert lacking.shortfall is not None
+    last = lines_of(lacking)[-REPRISE:]
+    assert [line.split()[0] for line in last if not line.startswith(" " * 12)] == [
+        "NOT",
+        "CRITICAL",
+        "first",
+        "verdicts",
+    ]

@@ -252,12 +252,11 @@ class IndexScreen:
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
-        printed = step.remedy if step else None
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least or (first is not None and finding is first.finding):
                 continue
             if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
-                print_finding(self.page, finding, check, verbose=self.verbose, printed=printed)
+                print_finding(self.page, finding, check, verbose=self.verbose, step=step)
 
 
 def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
