@@ -15,7 +15,7 @@ from box_writers import Flow
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.report.as_json import render
+from ldapdiag.report.as_json import document, render
 from ldapdiag.sources.gathering import gather
 from many_subjects import at_clients, one_host_of_all, server_alone, write
 from writers import Socket, as_ss
@@ -96,7 +96,7 @@ def calls_of(folder: Path) -> int:
 
     sys.setprofile(count)
     try:
-        render(diagnose(gather([str(folder)]), installed_checks()), datetime(2026, 11, 22, tzinfo=UTC))
+        render(document(diagnose(gather([str(folder)]), installed_checks()), datetime(2026, 11, 22, tzinfo=UTC)))
     finally:
         sys.setprofile(None)
     return calls
