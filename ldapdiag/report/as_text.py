@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Severity
+from ldapdiag.report.charts.of_finding import GROWTH
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, CommonParts
 from ldapdiag.report.findings import print_finding
@@ -61,7 +62,7 @@ class Screen:
         common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
         first = headline(self.diagnosis, self.at_least)
         step = first_step(self.diagnosis, first)
-        over_time = series(self.diagnosis.facts)
+        over_time = series(self.diagnosis.facts) if GROWTH in {check for check, _ in self.diagnosis.found} else ()
         common.shortfall()
         self.servers()
         print_outcomes(self.page, self.diagnosis)

@@ -6,7 +6,13 @@ import codecs
 from io import TextIOWrapper
 from typing import TextIO
 
-PLAIN = {"━": "=", "╸": "-", "·": "-", "…": "~", "×": "x", "→": ">", "≥": ">=", "≤": "<="}  # noqa: RUF001, RUF100  look-alikes are the point
+PLAIN = {"━": "=", "╸": "-", "·": "-", "…": "~", "×": "x", "→": ">", "≥": ">=", "≤": "<="} | {  # noqa: RUF001, RUF100  look-alikes are the point
+    "╍": "#",
+    "┄": ".",
+    "╌": "-",
+    "│": "|",
+    **dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True)),
+}
 """Replacements for characters of the report that an encoding lacks; of equal width where columns depend on it."""
 
 HANDLER = "ldapdiag.plain"

@@ -73,7 +73,8 @@ class DescriptorForecast:
     since: datetime | None = None
     """The time of the last reading."""
     room: int | None = None
-    """The connections, as the readings count them, with which the limit is reached; None: not known."""
+    """The connections, as the readings count them, with which the limit is reached; None: not known, or some of those
+    in the last reading were closed before the limit was compared."""
     remarks: tuple[str, ...] = ()
     """What was left out and why, and what widens the interval."""
     problem: Problem | None = None
@@ -149,7 +150,7 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
     )
     others = 0 if used is None else _others(readings, trend, used)
     old = "" if used is None else _too_old(trend, source, used)
-    if limit is not None and not old:
+    if limit is not None and not old and others >= 0:
         known = replace(known, room=limit - others)
     if why := _too_little(trend, source):
         return replace(known, not_because=why, problem=_steady(trend, limit, others))

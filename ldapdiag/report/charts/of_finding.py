@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.report.charts.chart import Chart
 
 GROWTH = "descriptor-headroom"
+"""The check whose finding needs the series of the report."""
 TIMEOUT = "idle-timeout"
 
 

@@ -93,21 +93,20 @@ def _forecast(one: Mapping[str, Any], now: Point) -> Line | None:
     if forecast is None:
         return None
     left, longest = forecast["hours_left"], LONGEST_FORECAST * now.seconds
-    if left is not None and limit is not None:
-        seconds = left * 3600
-        if seconds <= 0 or limit <= now.value:
-            return None
-        part = min(1.0, longest / seconds)
-        return Line(begin=now, end=Point(now.seconds + part * seconds, now.value + part * (limit - now.value)))
-    grown = now.value + forecast["rate_per_hour"] * longest / 3600
-    return Line(begin=now, end=Point(now.seconds + longest, grown if limit is None else min(grown, limit)))
+    if (left is not None and left <= 0) or (limit is not None and limit <= now.value):
+        return None
+    seconds = longest if left is None else min(longest, left * 3600)
+    rate = forecast["rate_per_hour"] / 3600 if left is None or limit is None else (limit - now.value) / (left * 3600)
+    value = now.value + rate * seconds
+    return Line(begin=now, end=Point(now.seconds + seconds, value if limit is None else min(value, limit)))
 
 
 def _notes(one: Mapping[str, Any], *, shown: float | None, line: Line | None) -> Iterator[str]:
     limit = one["limit"]
     if limit is not None and shown is None:
         yield f"The limit of {number(limit)} is far above and not drawn."
-    if line is not None and (limit is None or line.end.value < limit):
+    left = one["forecast"] and one["forecast"]["hours_left"]
+    if line is not None and (left is None or left * 3600 > line.end.seconds - line.begin.seconds + 1):
         yield f"The forecast is drawn for {LONGEST_FORECAST} times the observed time."
 
 

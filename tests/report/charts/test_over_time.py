@@ -75,6 +75,7 @@ def test_a_forecast_is_at_most_twice_as_long_as_the_values_and_stops_below_a_lim
     assert line.end.value <= chart.axis.end
     assert line.end.seconds <= chart.times.seconds
     left, limit = one["forecast"]["hours_left"], one["limit"]
+    assert left is None or line.end.seconds - chart.now.seconds <= left * 3600 * (1 + 1e-9)
     if limit is None:
         return
     assert line.end.value <= limit or line.end.value == pytest.approx(limit)
