@@ -17,6 +17,7 @@ from ldapdiag.cli.history import history
 from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
 from ldapdiag.cli.man import man
+from ldapdiag.cli.schema import schema
 
 WIDEST_HELP = 120
 """Columns of --help on a wide terminal; longer lines are hard to read."""
@@ -55,5 +56,6 @@ app.command(cls=SingleCommand)(history)
 app.command(cls=SingleCommand)(collect)
 app.command(cls=SingleCommand)(checks)
 app.command(cls=SingleCommand)(client_settings)
+app.command(cls=SingleCommand)(schema)
 app.command(cls=SingleCommand)(completion)
 app.command(cls=SingleCommand)(man)

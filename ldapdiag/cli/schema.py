@@ -1,0 +1,58 @@
+"""ldapdiag schema: the JSON Schema of every JSON that ldapdiag writes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+import typer
+
+from ldapdiag.cli.exit_codes import FAILED
+from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.errors import LdapdiagError
+
+SchemaName = Literal["report", "log", "history", "capture"]
+"""The schemas in the package; each is a file of this name in ldapdiag/report/schemas."""
+NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
+
+
+def schema(
+    name: Annotated[
+        SchemaName | None,
+        typer.Argument(
+            metavar="NAME", help="The schema to print: report, log, history or capture.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """List the JSON Schemas of the output, or print one.
+
+    They are in the form of JSON Schema 2020-12: report is that of diagnose and indexes, log that of log, history that
+    of history, and capture that of the manifest of a capture. A program that reads the JSON can validate it:
+
+        ldapdiag schema report > report.schema.json
+
+        check-jsonschema --schemafile report.schema.json report.json
+
+    An object whose keys the contract lists has no others. The keys of observed are known for the checks of ldapdiag;
+    those of checks from other packages are free.
+    """
+    try:
+        with standard_output() as stream:
+            stream.write(_catalogue() if name is None else text_of(name))
+    except LdapdiagError as error:
+        print_error(error)
+        raise typer.Exit(FAILED) from None
+
+
+def text_of(name: SchemaName) -> str:
+    """Return a schema as JSON."""
+    from importlib.resources import files  # noqa: PLC0415  import late: --help must be quick
+
+    return files("ldapdiag.report").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+
+
+def _catalogue() -> str:
+    """Return a line for each schema: its name and its title."""
+    import json  # noqa: PLC0415  import late
+
+    width = max(map(len, NAMES)) + 2
+    return "".join(f"{name:{width}}{json.loads(text_of(name))['title']}\n" for name in NAMES)
