@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.html import figures, lead
+from ldapdiag.report.html.candidate_tables import candidate_tables
 from ldapdiag.report.html.evidence import appendix, period, sources
 from ldapdiag.report.html.grouping import clear_checks, lacks
+from ldapdiag.report.html.index_tables import index_tables
 from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
 from ldapdiag.report.html.tables import table
@@ -22,6 +24,8 @@ NAMES = 4
 """Servers named in the head, and reasons in a row."""
 CRASHED = 50
 LACKS = 40
+COLLECT = 3
+"""Evidence to collect first, named in the head of a report without a remedy."""
 
 
 def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,6 +51,9 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "hero": figures.hero(document),
         "charts": figures.of_sections(document),
         "charts_of": figures.in_findings([one.finding for one in shown.full], document),
+        "tables_of": candidate_tables(one.finding for one in shown.full),
+        "index_tables": index_tables(document.get("indexes") or ()),
+        "collect": [] if actions else lacks(verdicts)[:COLLECT],
         "sheets": sheets(findings),
         "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
         "clear": clear_checks(verdicts),

@@ -72,7 +72,7 @@ def lead(document: Mapping[str, Any]) -> Lead:
     clear, open_ = counted(outcomes["clear"], "subject"), counted(outcomes["not-judged"], "subject")
     if len(unknown) > len(judged):
         total = len(unknown) + len(judged)
-        sentence = f"{counted(len(judged), 'check')} found nothing wrong; that does not mean that nothing is."
+        sentence = f"{counted(len(judged), 'check')} found nothing wrong; what the others would find is not known."
         return _lead("not judged", f"{number(len(unknown))} of {counted(total, 'check')} lack evidence", sentence)
     rest = f"; {open_} {are(outcomes['not-judged'])} not judged, for lack of evidence" if outcomes["not-judged"] else ""
     return _lead("no finding", "Nothing wrong found", f"{clear} {are(outcomes['clear'])} clear{rest}.")

@@ -56,7 +56,11 @@ def bars(figure: Element) -> Iterator[tuple[str, dict[str, float], str]]:
     *rows, axis = [one for one in figure.iter("div") if one.get("class") == "bar"]
     end = scale(svgs(axis)[0])
     for row in rows:
-        blocks = [one for one in svgs(row)[0] if one.get("class") and one.tag.endswith("rect")]
+        blocks = [
+            one
+            for one in svgs(row)[0]
+            if one.tag.endswith("rect") and one.get("class") and "thin" not in one.get("class", "")
+        ]
         begins = [percent(one.get("x")) for one in blocks]
         ends = [percent(one.get("x")) + percent(one.get("width")) for one in blocks]
         assert [0.0, *ends[:-1]][: len(begins)] == pytest.approx(begins, abs=CLOSE)

@@ -1,0 +1,73 @@
+"""The head of a page: what is missing comes before what is wrong, and neither looks like an all-clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import documents
+from ldapdiag.report.html.lead import actions, counts, key_numbers, lead
+from ldapdiag.report.html.listing import listing
+
+
+def verdicts(**outcomes: int) -> list[dict[str, Any]]:
+    """Return so many verdicts of each outcome, each of a check of its own."""
+    return [
+        {"check": f"{outcome}-{number}", "outcome": outcome.replace("_", "-")}
+        for outcome, many in outcomes.items()
+        for number in range(many)
+    ]
+
+
+def document(*findings: dict[str, Any], shortfall: Any = None, **outcomes: int) -> dict[str, Any]:
+    return {"findings": findings, "shortfall": shortfall, "verdicts": verdicts(**outcomes)}
+
+
+def test_the_worst_finding_is_the_title_with_the_first_sentence_of_its_detail() -> None:
+    first = documents.incident()["findings"][0]
+    shown = lead(documents.incident())
+    assert (shown.badge, shown.title) == ("critical", first["title"])
+    assert shown.sentences == [first["detail"].split("\n")[0]]
+    assert shown.is_finding
+
+
+@pytest.mark.parametrize(
+    ("report", "badge"),
+    [
+        (document(clear=30, not_judged=4), "no finding"),
+        (document(clear=3, not_judged=31), "not judged"),
+        (document(clear=30, crashed=1), "crashed"),
+        (document(documents.incident()["findings"][0], shortfall={"reason": "no table", "how": "run ss"}), "not read"),
+        (document(documents.incident()["findings"][-1], clear=30), "no finding"),
+    ],
+    ids=["clear", "thin", "crashed", "not read", "info alone"],
+)
+def test_what_is_missing_is_the_verdict_before_what_is_clear(report: dict[str, Any], badge: str) -> None:
+    assert lead(report).badge == badge
+
+
+def test_counts_lead_to_the_first_finding_of_each_severity() -> None:
+    report = documents.sick()
+    found = {one.text.split()[1]: one for one in counts(report)}
+    for severity in ("critical", "high", "medium", "low", "info"):
+        number = int(found[severity].anchor.removeprefix("finding-"))
+        assert report["findings"][number - 1]["severity"] == severity
+        assert all(one["severity"] != severity for one in report["findings"][: number - 1])
+        assert found[severity].text == f"{sum(one['severity'] == severity for one in report['findings'])} {severity}"
+
+
+def test_actions_are_the_remedies_in_the_order_of_the_findings() -> None:
+    report = documents.incident()
+    titles = [remedy["title"] for finding in report["findings"] for remedy in finding["remedies"]]
+    assert [one.title for one in actions(listing(report["findings"]))] == titles[:7]
+
+
+def test_numbers_to_quote_are_those_of_the_report() -> None:
+    assert dict(key_numbers(documents.incident())) == {
+        "a middlebox drops its state after": "30 s",
+        "longest idle time of a live connection": "8.12 s",
+        "a ghost connection lasts": "16.2 min",
+        "recommended idle timeout of the server": "300 s",
+    }
+    assert key_numbers(documents.incident() | {"findings": []}) == []
