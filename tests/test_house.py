@@ -9,6 +9,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from runpy import run_path
+from xml.etree import ElementTree as ET
 
 import pytest
 import typer
@@ -21,6 +22,8 @@ TOOLS = Path(sys.executable).parent
 ROOTS = ("ldapdiag", "checks", "tests", "bench", "examples")
 SOURCES = sorted(path for root in ROOTS for path in (HOUSE / root).rglob("*.py"))
 README = (HOUSE / "README.md").read_text()
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 LONGEST_MODULE = 400
 EMPTY_NAMES = {"utils", "helpers", "manager"}
@@ -72,6 +75,26 @@ def test_the_screens_of_the_readme_are_what_the_commands_print() -> None:
     fresh = run_path(str(HOUSE / "docs" / "make_screens.py"))["fresh"]
     assert README.count("$ ldapdiag ") >= 3
     assert fresh(README) == README, "README.md is stale: run .venv/bin/python docs/make_screens.py, and read the change"
+
+
+def test_the_pictures_of_the_readme_are_the_charts_of_the_examples() -> None:
+    made = run_path(str(HOUSE / "docs" / "make_pictures.py"))
+    charts = made["charts"]()
+    committed = {path.name: path.read_text() for path in (HOUSE / "docs" / "pictures").iterdir()}
+    stale = "run .venv/bin/python docs/make_pictures.py, and look at the pictures"
+    assert README.count("](docs/pictures/") >= 2
+    assert {name: made["picture"](chart) for name, chart in charts.items()} == committed, stale
+    assert made["fresh"](README, charts) == README, stale
+
+
+@pytest.mark.parametrize("path", sorted((HOUSE / "docs" / "pictures").iterdir()), ids=lambda path: path.name)
+def test_a_picture_is_a_well_formed_svg_that_refers_to_nothing_outside(path: Path) -> None:
+    root = ET.parse(path).getroot()  # noqa: S314  our own file
+    names = {one.tag for one in root.iter()} | {name for one in root.iter() for name in one.attrib}
+    assert root.tag == f"{SVG}svg"
+    assert root.get("width") == "800"
+    assert not {name for name in names if name.startswith("on") or name.endswith(("href", "script", "foreignObject"))}
+    assert set(re.findall(r"url\([^)]*\)|@import|https?://[^\"]*", path.read_text())) <= {SVG[1:-1], "url(#hatch)"}
 
 
 def test_the_contract_has_a_row_for_each_check() -> None:
