@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests draw, and let the commands under test receive SIGINT.
 
     A shell without job control starts background jobs with SIGINT ignored, which every child process inherits.
+    The width of the terminal, which pytest-xdist hands to its workers, is not that of the reports.
     """
+    os.environ.pop("COLUMNS", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     examples.load("ci" if required() else "desk", config.getoption("--hypothesis-seed"))

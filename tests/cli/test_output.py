@@ -81,7 +81,7 @@ class TestOutput:
 
     def test_without_bars_in_the_character_set_has_plain_ones(self) -> None:
         text = diagnose(INCIDENT, environment={"PYTHONIOENCODING": "ascii"}).out.decode("ascii")
-        assert "at ldap  270 ====" in text
+        assert "at ldap  270 =####" in text
         assert "\\u" not in text
 
 
