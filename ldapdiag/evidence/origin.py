@@ -50,6 +50,8 @@ class Origin:
     """The first few lines that were not understood."""
     notes: tuple[str, ...] = ()
     """Remarks for the report, as complete sentences."""
+    sha256: str = ""
+    """Of the bytes that were read, decompressed, in hexadecimal digits; empty: not all were, or in parts (logs)."""
 
     @property
     def order(self) -> tuple[float, int, str]:

@@ -98,6 +98,7 @@ def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
         "lines": origin.lines,
         "lines_not_understood": origin.not_understood,
         "notes": list(origin.notes),
+        "sha256": origin.sha256 or None,
     }
 
 

@@ -24,6 +24,7 @@ class Source:
     taken_at: str
     lines: int
     not_understood: int
+    sha256: str
     facts: dict[str, None]
     notes: dict[str, None]
 
@@ -32,7 +33,7 @@ def sources(evidence: Iterable[Mapping[str, Any]]) -> Sequence[Source]:
     """Return the sources in their order; lines of a source count once, whatever the number of facts in it."""
     found: dict[str, Source] = {}
     for one in evidence:
-        new = Source(one["origin"], one["host"] or "", one["taken_at"] or "", 0, 0, {}, {})
+        new = Source(one["origin"], one["host"] or "", one["taken_at"] or "", 0, 0, one["sha256"] or "", {}, {})
         source = found.setdefault(one["origin"], new)
         source.lines = max(source.lines, one["lines"])
         source.not_understood = max(source.not_understood, one["lines_not_understood"])
@@ -66,6 +67,9 @@ def appendix(document: Mapping[str, Any], read: Sequence[Source]) -> Iterator[Pa
         most=SOURCES,
         what="sources are",
     )
+    if checked := [[one.origin, one.sha256] for one in read if one.sha256]:
+        columns = [("Source", False), ("SHA-256 of its content, decompressed", False)]
+        yield table("Checksums", columns, checked, most=SOURCES, what="checksums are")
     hosts = document["hosts"]
     if hosts:
         columns = [

@@ -48,7 +48,7 @@ def _searches(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 FINDINGS = TableColumns(rows_at("findings"), "severity confidence check server hosts subject title detail origins id")
 VERDICTS = TableColumns(rows_at("verdicts"), "check subject outcome reason missing how")
 GAPS = TableColumns(rows_at("gaps"), "target reason how")
-EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood notes")
+EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood sha256 notes")
 
 TABLES = {
     DiagnosisTable.FINDINGS: FINDINGS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.cut_text import cut_table, is_cut
@@ -122,7 +122,8 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], form: Format, one: In
             return InputReading(gap=find.incomplete(one, trouble))
         gap = Gap(target=one.label, reason=trouble, how=LOG_IS_JUDGED)
     if limit.facts or is_log:
-        return InputReading(facts=tuple(limit.facts), is_log=is_log, gap=gap)
+        facts = tuple(_with_origin(fact, sha256=limit.sha256) for fact in limit.facts)
+        return InputReading(facts=facts, is_log=is_log, gap=gap)
     useless = f"looks like {form.title}, but contains no usable evidence ({counted(document.seen, 'line')})"
     return InputReading(useless=useless, gap=gap)
 
@@ -131,4 +132,8 @@ def _placed(fact: Fact, one: Input) -> Fact:
     """Return a fact with the path and folder of its input, which may have changed since it was read."""
     if (fact.origin.path, fact.origin.folder) == (one.path, one.folder):
         return fact
-    return replace(fact, origin=replace(fact.origin, path=one.path, folder=one.folder))  # type: ignore[type-var]
+    return _with_origin(fact, path=one.path, folder=one.folder)
+
+
+def _with_origin(fact: Fact, **changes: Any) -> Fact:  # noqa: ANN401  keys of Origin
+    return replace(fact, origin=replace(fact.origin, **changes))  # type: ignore[type-var]

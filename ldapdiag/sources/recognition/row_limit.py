@@ -5,6 +5,7 @@ A row costs up to 400 bytes of memory however short its text is, so that a limit
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
@@ -55,12 +56,17 @@ class InputLimit:
         """Those that the format has finished."""
         self.exceeded = ""
         """Why the remainder was not read, as the end of a sentence."""
+        self.sha256 = ""
+        """Of all bytes, in hexadecimal digits; empty until they are read to their end."""
 
     def chunks(self, opened: Opened, document: Callable[[], Document]) -> Iterator[bytes]:
         """Yield the bytes of an input until its end, or until the document that is made of them is too large."""
+        checksum = sha256()
         while (chunk := opened.read(CHUNK)) and not self.exceeded:
+            checksum.update(chunk)
             yield chunk
             self.exceeded = self._reason(document())
+        self.sha256 = "" if chunk else checksum.hexdigest()
 
     def _reason(self, document: Document) -> str:
         if document.rows is not None:
