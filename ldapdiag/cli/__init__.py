@@ -12,6 +12,8 @@ from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 
 GC_THRESHOLD = 100_000
 """New objects between two garbage collections. Imports create many and no garbage; scanning them costs a tenth."""
+MOST_DIGITS = 4
+"""Of a size of the terminal in the environment."""
 
 
 def main() -> None:
@@ -20,6 +22,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
     gc.set_threshold(GC_THRESHOLD)
     atexit.register(gc.freeze)  # no collection at exit: the memory ends with the process
+    ignore_impossible_sizes()
     try:
         from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
         from ldapdiag.cli.completion import answer_shell  # noqa: PLC0415  import late
@@ -40,3 +43,11 @@ def main() -> None:
             "set LDAPDIAG_TRACEBACK=1 for a traceback, and report it\n"
         )
         sys.exit(FAILED)
+
+
+def ignore_impossible_sizes() -> None:
+    """Remove COLUMNS and LINES from the environment where they are no size: rich divides by 0, and fails at `²`."""
+    for name in ("COLUMNS", "LINES"):
+        size = os.environ.get(name, "")
+        if not (size.isascii() and size.isdecimal() and len(size) <= MOST_DIGITS and int(size) > 0):
+            os.environ.pop(name, None)

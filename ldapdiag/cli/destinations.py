@@ -89,7 +89,7 @@ def _check_contradictions(form: ReportFormat | None, outputs: Sequence[Path]) ->
     """Raise UsageError for a file that is named twice, and a format that no file would have."""
     named: set[Path] = set()
     for path in outputs:
-        where = path if path == STANDARD_OUTPUT else path.absolute()
+        where = path if path == STANDARD_OUTPUT or is_special(path) else path.resolve()
         if where in named:
             raise UsageError(f"--output {path} is given twice; give each file once")
         named.add(where)
@@ -153,7 +153,7 @@ def deliver(write: Callable[[ReportFormat, TextIO], object], written: Sequence[D
                 write_file(one.path, partial(write, one.form))
                 continue
             is_open = False
-            with standard_output() as stream:
+            with standard_output(as_utf_8=one.form is not ReportFormat.TEXT) as stream:
                 write(one.form, stream)
                 stream.flush()
                 is_open = True

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import defaultdict
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,13 +24,18 @@ MAX_ALIKE = 3
 
 
 @contextmanager
-def standard_output() -> Iterator[TextIO]:
-    """Yield standard output. A reader that closes it early (head, a pager) is not an error; a full disk is."""
+def standard_output(*, as_utf_8: bool = False) -> Iterator[TextIO]:
+    """Yield standard output. A reader that closes it early (head, a pager) is not an error; a full disk is.
+
+    `as_utf_8`: whatever the locale, as a file is written; a page states this encoding.
+    """
     from ldapdiag.report.encodable import make_encodable  # noqa: PLC0415  import late
 
     if sys.stdout is None:  # closed by the parent process
         raise UsageError("cannot write the report: standard output is closed; use --output FILE")
     make_encodable(sys.stdout)
+    if as_utf_8 and isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         yield sys.stdout
         sys.stdout.flush()

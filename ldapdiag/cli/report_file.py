@@ -37,7 +37,7 @@ def check_file(path: Path | None) -> None:
         with path.open("ab"):
             pass
         if is_new:
-            path.unlink()
+            path.resolve().unlink()  # of a symbolic link its target, which the line above made
     except OSError as error:
         raise _unwritable(path, error) from error
 

@@ -138,8 +138,8 @@ class Page:
             self._print(Text(line), 0)
 
     def _cut(self, lines: Iterator[Text], most: int | None, width: int) -> list[Text]:
-        """Return at most so many lines; the last one ends in `…` if more follow."""
-        shown = list(islice(lines, most))
+        """Return at most so many lines, but one; the last one ends in `…` if more follow."""
+        shown = list(islice(lines, None if most is None else max(1, most)))
         if next(lines, None) is not None:
             shown[-1].truncate(width - len(CUT))
             shown[-1].append(CUT)

@@ -68,6 +68,10 @@ class TestARefusal:
     def test_is_given_for_a_file_named_twice(self, again: str) -> None:
         assert "given twice" in refusal(None, "a.txt", again)
 
+    def test_is_given_for_a_file_and_a_link_to_it(self, tmp_path: Path) -> None:
+        (tmp_path / "link.txt").symlink_to("a.txt")
+        assert "given twice" in refusal(None, tmp_path / "a.txt", tmp_path / "link.txt")
+
     def test_of_one_file_writes_none(self, tmp_path: Path) -> None:
         ran = diagnose(INCIDENT, "-o", tmp_path / "a.json", "-o", tmp_path / "no" / "b.json")
         assert (ran.code, len(ran.complaints)) == (2, 1)

@@ -13,6 +13,9 @@ import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
 
+TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+"""Of the report itself, among others."""
+
 ACCESS_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
 
 
@@ -70,6 +73,8 @@ class TestOutput:
             {"NO_COLOR": "1"},
             {"COLUMNS": "40"},
             {"COLUMNS": "wide"},
+            {"COLUMNS": "²"},
+            {"LINES": "²"},
             {"TERM": "dumb"},
         ],
         ids=str,
@@ -84,11 +89,26 @@ class TestOutput:
         assert "at ldap  270 =####" in text
         assert "\\u" not in text
 
+    @pytest.mark.parametrize("form", ["json", "markdown", "csv", "html"])
+    def test_is_utf_8_for_a_program_whatever_the_locale(self, form: str) -> None:
+        texts = {
+            TIME.sub(b"", diagnose(INCIDENT, "--format", form, environment={"PYTHONIOENCODING": name}).out)
+            for name in ("utf-8", "latin-1", "ascii")
+        }
+        assert len(texts) == 1
+
 
 class TestTerminal:
     def test_shows_colours_unless_disabled(self) -> None:
         assert b"\x1b[1;31mCRITICAL" in on_a_terminal(INCIDENT)
         assert re.search(rb"\x1b\[[0-9;]*3[0-7]m", on_a_terminal(INCIDENT, NO_COLOR="1")) is None
+
+    @pytest.mark.parametrize("size", ["0", "1", "²", "-1", "9" * 5000])
+    @pytest.mark.parametrize("name", ["COLUMNS", "LINES"])
+    def test_may_have_any_size_in_the_environment(self, name: str, size: str) -> None:
+        screen = on_a_terminal(INCIDENT, **{name: size})
+        assert b"bug in ldapdiag" not in screen
+        assert b"CRITICAL" in screen
 
     def test_gets_nothing_twice(self) -> None:
         assert on_a_terminal(INCIDENT, Path("/nowhere")).count(b"/nowhere: cannot read it") == 1

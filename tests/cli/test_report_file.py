@@ -60,6 +60,11 @@ class TestWriting:
         write(tmp_path / "to nothing")
         assert (tmp_path / "made").read_text() == "new"
 
+    def test_keeps_a_link_to_no_file_when_it_is_checked(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to("made")
+        check_file(tmp_path / "link")
+        assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
     def test_reaches_who_reads_a_pipe(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         read: list[str] = []

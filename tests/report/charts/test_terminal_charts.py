@@ -79,8 +79,8 @@ def test_idle_times_fit_and_are_short(
     chart = idle_times({"idle_ages": ages, "recommended_seconds": recommended, "current_seconds": current})
     assert chart is not None
     shown = fit(strip_rows(chart, room, verbose=verbose), room)
-    assert len(shown) <= (20 if verbose else 7)
-    assert shown[3].split()[0] == "0"
+    assert len(shown) <= (22 if verbose else 8)
+    assert shown[4].split()[0] == "0"
 
 
 @given(
