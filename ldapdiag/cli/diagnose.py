@@ -149,7 +149,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
                 earlier=earlier,
             )
         if not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet and contains_gaps(written))
+            print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))
         write = _writer(diagnosis, table, verbose=verbose, color=color, severity=severity)
         deliver(write, written)
     except LdapdiagError as error:

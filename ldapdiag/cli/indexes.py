@@ -119,7 +119,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 of_indexes=True,
             )
         if ldif or script or not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet and contains_gaps(written) and not (ldif or script))
+            print_unread(diagnosis, quiet=quiet, alone=ldif or script or not contains_gaps(written))
         write = _writer(diagnosis, table, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
         deliver(write, written)
     except LdapdiagError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.output import print_gaps
+from ldapdiag.cli.output import print_error, print_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,10 +98,26 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     return judge(bundle, checks(), of_indexes=of_indexes, earlier=earlier)
 
 
-def print_unread(diagnosis: Diagnosis, *, quiet: bool) -> None:
-    """Write to standard error what was not read, the main evidence first; if quiet, only why the exit code is 2."""
-    gaps = () if quiet else diagnosis.bundle.gaps
+def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:
+    """Write to standard error what was not read, the main evidence first; if quiet, only why the exit code is 2.
+
+    `alone`: the output is a table or commands, which do not contain this; then also why it is no all-clear.
+    """
+    gaps = () if quiet and not alone else diagnosis.bundle.gaps
     print_gaps((*filter(None, (diagnosis.shortfall,)), *gaps))
+    if alone:
+        _print_no_all_clear(diagnosis)
+
+
+def _print_no_all_clear(diagnosis: Diagnosis) -> None:
+    """Write the checks that crashed, and that nothing was found where that is no all-clear."""
+    from ldapdiag.report.headline import CRASHED, UNKNOWN, headline  # noqa: PLC0415  import late
+
+    for one in diagnosis.crashed:
+        print_error(f"{one.check} crashed; nothing is claimed about what it judges")
+    first = headline(diagnosis)
+    if first is not None and first.label in {CRASHED, UNKNOWN}:
+        print_error(first.text)
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:

@@ -12,12 +12,16 @@ from ldapdiag.report.unknowns import UNKNOWNS
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.remedy import Remedy
+    from ldapdiag.report.not_judged import Lack
 
 MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
-CLEAR, UNKNOWN, NOT_READ = "clear", "unknown", "NOT READ"
+CLEAR, UNKNOWN, NOT_READ, CRASHED = "clear", "unknown", "NOT READ", "CRASHED"
 CURED_BY = {
     "ghost-connections": "idle-timeout",
     "keepalive-too-slow": "idle-timeout",
@@ -70,18 +74,33 @@ def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headli
         return Headline(label, finding.title, finding=finding, check=check) if finding.severity >= at_least else None
     if missing := diagnosis.shortfall:
         return Headline(NOT_READ, missing.reason)
-    checks = {one.check for one in diagnosis.judged}
-    judged = {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)}
+    return without_finding(
+        {one.check for one in diagnosis.judged},
+        {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)},
+        {one.check for one in diagnosis.crashed},
+        lacks_of(diagnosis.judged),
+    )
+
+
+def without_finding(
+    checks: AbstractSet[str], judged: AbstractSet[str], crashed: AbstractSet[str], lacks: Sequence[Lack]
+) -> Headline:
+    """Return the first sentence where nothing wrong was found, by all checks, those that judged, those that crashed.
+
+    The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash.
+    """
+    if crashed:
+        return Headline(CRASHED, f"Nothing wrong found, but {counted(len(crashed), 'check')} crashed: not an all-clear")
     if len(judged) >= MOST * len(checks):
         lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
         return Headline(CLEAR, f"Nothing wrong found by {counted(len(judged), 'check')}{lacking}")
     lacking = f"{len(checks - judged):,} of {counted(len(checks), 'check')} lack evidence"
-    return Headline(UNKNOWN, f"Nothing wrong found, but {lacking}: not an all-clear", _unknown(diagnosis))
+    return Headline(UNKNOWN, f"Nothing wrong found, but {lacking}: not an all-clear", _unknown(lacks))
 
 
-def _unknown(diagnosis: Diagnosis) -> str:
+def _unknown(lacks: Sequence[Lack]) -> str:
     """Return in plain words what the evidence does not show, that of the most checks first."""
-    kinds = dict.fromkeys(kind for lack in lacks_of(diagnosis.judged) for kind in lack.missing[:1])
+    kinds = dict.fromkeys(kind for lack in lacks for kind in lack.missing[:1])
     shows = [UNKNOWNS[kind].shows for kind in kinds if kind in UNKNOWNS][:FEW]
     return f"The evidence does not show {'; '.join(shows)}. {SCRIPT}" if shows else ""
 

@@ -70,6 +70,13 @@ class TestQuiet:
         quiet = ldapdiag(*arguments, "/nowhere.log", "--format", "csv", "-q")
         assert [line.partition(": ")[2].partition(":")[0] for line in quiet.complaints] == ["/nowhere.log"]
 
+    def test_keeps_why_an_empty_table_of_csv_is_no_all_clear(self) -> None:
+        thin = ("diagnose", INCIDENT / "ldap" / "ss-tiepmnaO.txt", "--check", "descriptor-headroom")
+        quiet = ldapdiag(*thin, "--format", "csv", "-q")
+        assert len(quiet.out.splitlines()) == 1
+        assert "not an all-clear" in quiet.complaints[-1]
+        assert ldapdiag(*thin, "--format", "json", "-q").complaints == []
+
     def test_warns_of_no_password_file(self, tmp_path: Path) -> None:
         (tmp_path / "password").write_text("secret")
         (tmp_path / "password").chmod(0o644)

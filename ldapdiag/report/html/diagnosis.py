@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.candidate_tables import candidate_tables
 from ldapdiag.report.html.evidence import appendix, period, sources
-from ldapdiag.report.html.grouping import clear_checks, lacks
+from ldapdiag.report.html.grouping import clear_checks
 from ldapdiag.report.html.index_tables import index_tables
 from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
 from ldapdiag.report.html.tables import table
+from ldapdiag.report.verdicts import lacks
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.values import duration
+from ldapdiag.report.verdicts import nothing_found
 from ldapdiag.wording import are, counted, number
 
 if TYPE_CHECKING:
@@ -51,12 +53,13 @@ class Count:
 
 
 def lead(document: Mapping[str, Any]) -> Lead:
-    """Return the verdict: missing evidence and crashes first, then the worst finding, then what is clear."""
+    """Return the verdict: missing evidence first, then the worst finding, then by the rule of the text."""
     findings = document["findings"]
     if missing := document["shortfall"]:
         return _lead("not read", missing["reason"], missing["how"])
-    worst = findings[0] if findings else None
-    if worst is not None and worst["severity"] != "info":
+    first = nothing_found(document)
+    if first is None:
+        worst = findings[0]
         return Lead(
             badge=worst["severity"],
             style=worst["severity"],
@@ -64,18 +67,12 @@ def lead(document: Mapping[str, Any]) -> Lead:
             sentences=worst["detail"].split("\n")[:1],
             is_finding=True,
         )
+    if first.label != CLEAR:
+        return _lead(first.label.lower(), first.text, *([first.detail] if first.detail else []))
     outcomes = Counter(one["outcome"] for one in document["verdicts"])
-    if crashed := outcomes["crashed"]:
-        return _lead("crashed", f"{counted(crashed, 'check')} crashed, so nothing is claimed about what they judge")
-    unknown = {one["check"] for one in document["verdicts"] if one["outcome"] == "not-judged"}
-    judged = {one["check"] for one in document["verdicts"]} - unknown
     clear, open_ = counted(outcomes["clear"], "subject"), counted(outcomes["not-judged"], "subject")
-    if len(unknown) > len(judged):
-        total = len(unknown) + len(judged)
-        sentence = f"{counted(len(judged), 'check')} found nothing wrong; what the others would find is not known."
-        return _lead("not judged", f"{number(len(unknown))} of {counted(total, 'check')} lack evidence", sentence)
     rest = f"; {open_} {are(outcomes['not-judged'])} not judged, for lack of evidence" if outcomes["not-judged"] else ""
-    return _lead("no finding", "Nothing wrong found", f"{clear} {are(outcomes['clear'])} clear{rest}.")
+    return _lead(first.label, first.text, f"{clear} {are(outcomes['clear'])} clear{rest}.")
 
 
 def _lead(badge: str, title: str, *sentences: str) -> Lead:

@@ -9,6 +9,7 @@ from ldapdiag.report.candidates import candidates
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
+from ldapdiag.report.verdicts import nothing_found
 from ldapdiag.wording import counted, number, seconds
 
 if TYPE_CHECKING:
@@ -38,16 +39,21 @@ def _head(document: Plain) -> Iterator[str]:
     yield f"### {counted(len(found), 'finding')} ({counts})" if found else "### No finding"
     if missing := document["shortfall"]:
         yield f"**NOT READ:** {prose(missing['reason'])}; {prose(missing['how'])}"
+    elif first := nothing_found(document):
+        yield f"**{first.label}:** {prose(first.text)}" + (f". {prose(first.detail, SENTENCE)}" if first.detail else "")
     if numbers := _numbers(document):
         yield table(list(numbers), [list(numbers.values())])
     outcomes = Counter(one["outcome"] for one in document["verdicts"])
     hosts = ", ".join(one["name"] for one in document["hosts"])
     inputs = {one["origin"]: one["lines_not_understood"] for one in document["evidence"]}
+    crashed = f", {outcomes['crashed']:,} crashed" if outcomes["crashed"] else ""
+    passed_over = len(document["passed_over"])
     yield (
-        f"{outcomes['clear']:,} clear, {outcomes['not-judged']:,} not judged. "
+        f"{outcomes['clear']:,} clear, {outcomes['not-judged']:,} not judged{crashed}. "
         f"Evidence: {counted(len(document['hosts']), 'host')} ({prose(hosts)}), {counted(len(inputs), 'file')}, "
-        f"{counted(sum(inputs.values()), 'line')} not understood. "
-        f"Report of {prose(document['taken_at'])} by ldapdiag {prose(document['tool']['version'])}."
+        f"{counted(sum(inputs.values()), 'line')} not understood"
+        + (f", {counted(passed_over, 'file')} passed over. " if passed_over else ". ")
+        + f"Report of {prose(document['taken_at'])} by ldapdiag {prose(document['tool']['version'])}."
     )
     for plan in document.get("indexes", ()):
         yield from _plan(plan)

@@ -10,11 +10,13 @@ import documents
 from ldapdiag.report.html.lead import actions, counts, key_numbers, lead
 from ldapdiag.report.html.listing import listing
 
+NO_EVIDENCE = {"subject": None, "reason": "no table", "missing": [], "how": None}
+
 
 def verdicts(**outcomes: int) -> list[dict[str, Any]]:
     """Return so many verdicts of each outcome, each of a check of its own."""
     return [
-        {"check": f"{outcome}-{number}", "outcome": outcome.replace("_", "-")}
+        {"check": f"{outcome}-{number}", "outcome": outcome.replace("_", "-")} | NO_EVIDENCE
         for outcome, many in outcomes.items()
         for number in range(many)
     ]
@@ -35,13 +37,14 @@ def test_the_worst_finding_is_the_title_with_the_first_sentence_of_its_detail() 
 @pytest.mark.parametrize(
     ("report", "badge"),
     [
-        (document(clear=30, not_judged=4), "no finding"),
-        (document(clear=3, not_judged=31), "not judged"),
+        (document(clear=30, not_judged=4), "clear"),
+        (document(clear=3, not_judged=31), "unknown"),
+        (document(clear=6, not_judged=4), "unknown"),
         (document(clear=30, crashed=1), "crashed"),
         (document(documents.incident()["findings"][0], shortfall={"reason": "no table", "how": "run ss"}), "not read"),
-        (document(documents.incident()["findings"][-1], clear=30), "no finding"),
+        (document(documents.incident()["findings"][-1], clear=30), "clear"),
     ],
-    ids=["clear", "thin", "crashed", "not read", "info alone"],
+    ids=["clear", "thin", "much is lacking", "crashed", "not read", "info alone"],
 )
 def test_what_is_missing_is_the_verdict_before_what_is_clear(report: dict[str, Any], badge: str) -> None:
     assert lead(report).badge == badge

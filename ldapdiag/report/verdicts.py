@@ -1,0 +1,37 @@
+"""The verdicts of a report object: the first sentence where nothing wrong was found, and the evidence they lack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.finding import Judged, NotJudged
+from ldapdiag.report.headline import Headline, without_finding
+from ldapdiag.report.not_judged import lacks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ldapdiag.report.not_judged import Lack
+
+
+def nothing_found(document: Mapping[str, Any]) -> Headline | None:
+    """Return the first sentence, by the rule of the text; None if something wrong was found."""
+    if any(one["severity"] != "info" for one in document["findings"]):
+        return None
+    checks: dict[str, set[str]] = {}
+    for one in document["verdicts"]:
+        checks.setdefault(one["check"], set()).add(one["outcome"])
+    judged = {name for name, outcomes in checks.items() if outcomes & {"clear", "finding"}}
+    crashed = {name for name, outcomes in checks.items() if "crashed" in outcomes}
+    return without_finding(set(checks), judged, crashed, lacks(document["verdicts"]))
+
+
+def lacks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[Lack]:
+    """Return what was not judged, by the evidence that is lacking, as the text of a report groups it."""
+    return lacks_of(_judged(one) for one in verdicts if one["outcome"] == "not-judged")
+
+
+def _judged(one: Mapping[str, Any]) -> Judged:
+    missing = tuple(one["missing"])
+    verdict = NotJudged(subject=one["subject"], reason=one["reason"], missing=missing, how=one["how"])
+    return Judged(check=one["check"], verdict=verdict)
