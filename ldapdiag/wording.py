@@ -21,9 +21,9 @@ def are(count: int) -> str:
 
 def seconds(value: float) -> str:
     """Return a number of seconds with three digits, or all before the decimal point: `0.25 s`, `12,000 s`."""
-    return f"{value:,.0f} s" if value >= 1000 else f"{value:.3g} s"
+    return f"{value:,.0f} s" if value >= 999.5 else f"{value:.3g} s"
 
 
 def rounded(value: float) -> str:
     """Return a number with two digits, or all before the decimal point: `0.45`, `3.1`, `12,345`."""
-    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:.2g}"
+    return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.2g}"

@@ -16,7 +16,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import pool_connections
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, rounded
 
 FEW = 7
 """Operations, BIND and UNBIND included; the log's histogram has an edge there."""
@@ -158,7 +158,7 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
     span = f"{traffic.seconds:,.0f} s" if short else f"{traffic.seconds:,.0f} s, {rate}"
     operations = counted(churn.at_most, "operation")
     sentences = [
-        f"Half of them had at most {operations}, and half lasted less than {churn.life_below:.2g} s.",
+        f"Half of them had at most {operations}, and half lasted less than {rounded(churn.life_below)} s.",
         "Behind a NAT or a proxy, several applications may share this address.",
     ]
     if short:

@@ -19,6 +19,7 @@ from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.search_advice import replace_range
 from ldapdiag.wording import counted
+from ldapdiag.wording import seconds as in_seconds
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
 """Plug-ins that compute roles and classes of service."""
@@ -219,7 +220,7 @@ def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes) -> Iterator[Fin
             severity=severity_of_share(share, seconds),
             confidence=Confidence.LIKELY,
             title=f"{indexing.server} has an index on {slow.attribute} that makes "
-            f"{counted(slow.count, 'search', 'searches')} for a range slower, by {seconds:.3g} s in total",
+            f"{counted(slow.count, 'search', 'searches')} for a range slower, by {in_seconds(seconds)} in total",
             detail="\n".join(slow.sentences),
             observed={
                 "server": indexing.server,

@@ -16,6 +16,7 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, 
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
 from ldapdiag.wording import counted
+from ldapdiag.wording import seconds as in_seconds
 
 
 @check
@@ -118,7 +119,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory 
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one, history),
         title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
-        detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {one.seconds:.3g} s in total "
+        detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {in_seconds(one.seconds)} in total "
         f"({one.share:.1%} of the search time); {why}.\n"
         + (restart if unused else "The index may have been built after this log was written." if reported else hidden),
         observed={**one.observed, "reason": why},

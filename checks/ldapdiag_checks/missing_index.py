@@ -17,7 +17,8 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unle
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, rounded
+from ldapdiag.wording import seconds as in_seconds
 
 MOST = 10
 """Filters, clients and accounts named."""
@@ -87,7 +88,7 @@ def _subject(row: PlannedIndexes, plan: IndexPlan) -> str:
 
 def _possible(plan: IndexPlan) -> Verdict:
     """Return the possible plan of a server whose index configuration is unknown."""
-    wanted = [f"{row.attribute} {','.join(row.types)} ({row.saved / SECOND:.3g} s)" for row in plan.indexes]
+    wanted = [f"{row.attribute} {','.join(row.types)} ({in_seconds(row.saved / SECOND)})" for row in plan.indexes]
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
     return NotJudged(
         subject=plan.server,
@@ -110,7 +111,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
         severity=severity_of_share(share, seconds),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
-        f"which would save {seconds:.3g} s ({share:.0%} of the search time)",
+        f"which would save {in_seconds(seconds)} ({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
         observed={
             "server": plan.server,
@@ -143,16 +144,18 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
         after = one.after(plan.added).part(max(1, one.count))
         yield (
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
-            f"{one.mean / SECOND:.2g} s{noted}; with the index {_interval(after)}."
+            f"{rounded(one.mean / SECOND)} s{noted}; with the index {_interval(after)}."
         )
     first = row.resolved[0].group
     yield from trend_sentences(first.trend, f"Those for {first.shape}" if len(row.resolved) > 1 else "These searches")
     for asker in row.requesters[:3]:
-        yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
+        took = in_seconds(asker.etime / SECOND)
+        yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {took}."
     for one in row.slowed[:3]:
         slow = one.slowed_by(plan.added)
         if slow is not None:
-            yield f"{one.group.shape} takes longer with it: {_interval(slow)} instead of {one.mean / SECOND:.2g} s."
+            mean = rounded(one.mean / SECOND)
+            yield f"{one.group.shape} takes longer with it: {_interval(slow)} instead of {mean} s."
     if refused := sum(one.refused for one in row.resolved):
         by = ", ".join(refused_accounts(row.requesters)[:3])
         yield f"{refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
@@ -165,7 +168,7 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
 
 def _interval(time: PredictedTime) -> str:
     """Return a predicted time with its bounds."""
-    least, expected, most = (f"{each / SECOND:.2g}" for each in (time.least, time.expected, time.most))
+    least, expected, most = (rounded(each / SECOND) for each in (time.least, time.expected, time.most))
     return f"{expected} s" if least == most else f"{expected} s ({least} to {most} s)"
 
 

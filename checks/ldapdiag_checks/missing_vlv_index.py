@@ -19,7 +19,8 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, rounded
+from ldapdiag.wording import seconds as in_seconds
 
 MOST = 10
 """Clients and accounts named."""
@@ -121,7 +122,7 @@ def _subject(view: ListView, views: ListViews) -> str:
 
 def _judged(view: ListView, views: ListViews) -> Verdict:
     if view.state in REASONS:
-        took = f"{counted(view.count, 'virtual list view')}, {view.etime / SECOND:.3g} s in total: "
+        took = f"{counted(view.count, 'virtual list view')}, {in_seconds(view.etime / SECOND)} in total: "
         missing = (IndexConfiguration.kind,) if view.state is ViewState.UNCONFIGURED else ()
         return NotJudged(
             subject=_subject(view, views), reason=took + REASONS[view.state], missing=missing, how=HOW[view.state]
@@ -143,7 +144,7 @@ def _finding(view: ListView, views: ListViews) -> Finding:
         severity=severity_of_share(share, seconds),
         confidence=Confidence.CERTAIN if known and missing else Confidence.LIKELY,
         title=f"{lacks} {view.filter} below {view.group.base} sorted by {view.keys}: "
-        f"{counted(view.count, 'virtual list view')}, {seconds:.3g} s in total ({share:.0%} of the search time)",
+        f"{counted(view.count, 'virtual list view')}, {in_seconds(seconds)} in total ({share:.0%} of the search time)",
         detail="\n".join(_sentences(view)),
         observed={
             "server": views.server,
@@ -170,14 +171,14 @@ def _finding(view: ListView, views: ListViews) -> Finding:
 
 def _sentences(view: ListView) -> Iterator[str]:
     entries = counted(view.most_sorted, "entry", "entries")
-    yield f"On average a page takes {view.mean / SECOND:.2g} s; up to {entries} were sorted for one."
+    yield f"On average a page takes {rounded(view.mean / SECOND)} s; up to {entries} were sorted for one."
     if view.index is not None:
         yield f"The VLV index {view.index.name} fits: it is not built, or was built after these searches."
     elif view.search is not None:
         orders = ", ".join(one.sort for one in view.search.indexes) or "none"
         yield f"The VLV search {view.search.name} has these entries in other orders: {orders}."
     for each in view.group.requesters[:3]:
-        yield f"{each.account} from {each.client}: {counted(each.count, 'time')}, {each.etime / SECOND:.3g} s."
+        yield f"{each.account} from {each.client}: {counted(each.count, 'time')}, {in_seconds(each.etime / SECOND)}."
 
 
 def _remedies(view: ListView, views: ListViews) -> tuple[Remedy, ...]:

@@ -14,6 +14,7 @@ from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unles
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import correct_attribute
 from ldapdiag.wording import counted
+from ldapdiag.wording import seconds as in_seconds
 
 MISSING = "F"
 """389-ds' note: a filter element is missing from the schema."""
@@ -86,7 +87,7 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
         severity=Severity.LOW,
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.server} cannot evaluate {what} in {shape}: {why}",
-        detail=f"{counted(count, 'search')}, {seconds:.3g} s; that part matches nothing.\n"
+        detail=f"{counted(count, 'search')}, {in_seconds(seconds)}; that part matches nothing.\n"
         f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
             "server": coverage.server,

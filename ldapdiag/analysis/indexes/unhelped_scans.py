@@ -11,6 +11,7 @@ from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.wording import counted, number
+from ldapdiag.wording import seconds as in_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -82,9 +83,8 @@ class UnhelpedScans:
         by = ", ".join(refused_accounts(self.requesters)[:3])
         who = f" Accounts with limits: {by}." if by else ""
         failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
-        cost = (
-            f"{counted(self.count, 'search', 'searches')}, {self.seconds:.3g} s in total ({share} of the search time)."
-        )
+        took = in_seconds(self.seconds)
+        cost = f"{counted(self.count, 'search', 'searches')}, {took} in total ({share} of the search time)."
         when = "".join(f"\n{one}" for one in trend_sentences(self.searches[0].group.trend))
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}"
 

@@ -16,7 +16,7 @@ from ldapdiag.analysis.indexes.worth import LEAST_MEAN
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.candidates import Cause, IndexUse
 from ldapdiag.servers.products import product_of
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,8 +58,8 @@ class SlowRanges:
         """Return what each kind of search takes."""
         return [
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): "
-            f"{counted(one.count, 'time')} {one.mean / SECOND:.2g} s; without the index a scan of about "
-            f"{_scan_time(one) / SECOND:.2g} s."
+            f"{counted(one.count, 'time')} {rounded(one.mean / SECOND)} s; without the index a scan of about "
+            f"{rounded(_scan_time(one) / SECOND)} s."
             for one in self.searches[:MOST]
         ]
 

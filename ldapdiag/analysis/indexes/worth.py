@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.wording import counted
+from ldapdiag.wording import seconds as in_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +61,7 @@ def unlisted_searches(traffic: Traffic, judged: Iterable[SearchGroup]) -> str:
     if not any(one.answered for one in judged):
         parts.insert(0, _why_none(searches))
     if shapes.full and shapes.omitted >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
-        bound = f"a filter that is not listed took at most {shapes.omitted / SECOND:.3g} s"
+        bound = f"a filter that is not listed took at most {in_seconds(shapes.omitted / SECOND)}"
         parts.append(f"the log has more different filters than are counted separately; {bound}")
     return "; ".join(filter(None, parts))
 

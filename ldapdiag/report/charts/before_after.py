@@ -53,7 +53,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _time(value: float) -> str:
-    return f"{1000 * value:.3g} ms" if 0 < value < 1 else seconds(value)
+    return f"{1000 * value:.3g} ms" if 0 < value < 0.9995 else seconds(value)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str | float, ...]:

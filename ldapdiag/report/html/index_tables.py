@@ -35,8 +35,9 @@ def _tables(plan: Mapping[str, Any]) -> Iterator[PageTable]:
         ("At least", True),
         ("At most", True),
     ]
+    caption = "Index plan of" if plan["configured"] else "Possible plan (its index configuration was not read) of"
     yield table(
-        f"Index plan of {plan['server']}, the most time saved first",
+        f"{caption} {plan['server']}, the most time saved first",
         [*columns, ("Searches", True), ("Accounts and clients", False)],
         map(_planned, plan["plan"]),
         most=ROWS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.charts.terminal import bars
+from ldapdiag.report.log.quantities import HOUR, span
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
 from ldapdiag.report.verdicts import nothing_found
@@ -84,9 +85,11 @@ def _plan(plan: Plain) -> Iterator[str]:
     """Yield the indexes to add at one server, and what they save."""
     if not plan["plan"]:
         return
+    log = span(round(plan["log_hours"] * HOUR))
+    possible = "" if plan["configured"] else "This is possible only: the index configuration was not read. "
     yield (
-        f"### Index plan of {prose(plan['server'])}\n\nOf {seconds(plan['etime_seconds'])} of search time in "
-        f"{plan['log_hours']:,.1f} h of log, {seconds(plan['unindexed_etime_seconds'])} is unindexed; the plan saves "
+        f"### Index plan of {prose(plan['server'])}\n\n{possible}Of {seconds(plan['etime_seconds'])} of search time in "
+        f"{log} of log, {seconds(plan['unindexed_etime_seconds'])} is unindexed; the plan saves "
         f"about {seconds(plan['saves_seconds'])}."
     )
     yield table(

@@ -62,7 +62,7 @@ INDEX_TABLES = {
     IndexTable.PLAN: TableColumns(
         rows_within("indexes", "plan"),
         "server backend attribute types sure saves_seconds saves.least saves.most after_seconds.least "
-        "after_seconds.most searches shapes slows clients accounts",
+        "after_seconds.most searches shapes slows clients accounts configured",
     ),
     IndexTable.SEARCHES: TableColumns(
         _searches, "server list shape base scope searches etime_seconds noted cause part reason"

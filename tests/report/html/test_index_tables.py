@@ -16,9 +16,16 @@ def test_each_planned_index_is_a_row_with_its_saving_and_bounds() -> None:
         assert row[2:5] == [duration(one["saves_seconds"]), *(duration(one["saves"][end]) for end in ("least", "most"))]
 
 
+def test_a_plan_without_the_index_configuration_is_a_possible_one() -> None:
+    plan = documents.sick()["indexes"][0]
+    captions = [index_tables([plan | {"configured": one}])[0].caption for one in (True, False)]
+    assert ["Possible" in caption for caption in captions] == [False, True]
+
+
 def test_a_table_without_rows_is_left_out() -> None:
     empty = {
         "server": "ldap",
+        "configured": True,
         "plan": [],
         "no_index_helps": [],
         "not_built": [],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldapdiag.report.html.values import HEIGHT, WIDTH, duration, percent, points, shown_time, tick
@@ -14,8 +14,10 @@ SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
 @given(seconds=st.floats(1e-6, 1e9))
+@example(0.99999)
+@example(999.6 * 86_400)
 def test_a_duration_names_its_unit_and_keeps_three_digits(seconds: float) -> None:
-    found = re.fullmatch(r"([\d,.]+(?:e-\d+)?) (ms|s|min|h|d)", duration(seconds))
+    found = re.fullmatch(r"([\d,.]+(?:e-0[1-9])?) (ms|s|min|h|d)", duration(seconds))
     assert found
     assert float(found[1].replace(",", "")) * SECONDS[found[2]] == pytest.approx(seconds, rel=0.006)
 

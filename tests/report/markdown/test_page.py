@@ -86,3 +86,11 @@ def test_nothing_found_is_a_heading() -> None:
     report = ldapdiag("diagnose", INCIDENT, "--format", "json").report
     told = render(report | {"findings": [], "shortfall": {"reason": "no log", "how": "name one"}})
     assert told.startswith("### No finding\n\n**NOT READ:** no log; name one\n")
+
+
+def test_a_plan_states_how_much_log_it_is_from_and_whether_the_configuration_was_read() -> None:
+    report = ldapdiag("indexes", AUDIT, "--format", "json").report
+    plan = report["indexes"][0] | {"log_hours": 0.048}
+    told = [render(report | {"indexes": [plan | {"configured": one}]}) for one in (True, False)]
+    assert ["This is possible only: " in one for one in told] == [False, True]
+    assert all(" in 2 min 52 s of log, " in one for one in told)
