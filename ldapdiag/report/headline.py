@@ -79,11 +79,12 @@ def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headli
         {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)},
         {one.check for one in diagnosis.crashed},
         lacks_of(diagnosis.judged),
+        gaps=len(diagnosis.bundle.gaps),
     )
 
 
 def without_finding(
-    checks: AbstractSet[str], judged: AbstractSet[str], crashed: AbstractSet[str], lacks: Sequence[Lack]
+    checks: AbstractSet[str], judged: AbstractSet[str], crashed: AbstractSet[str], lacks: Sequence[Lack], *, gaps: int
 ) -> Headline:
     """Return the first sentence where nothing wrong was found, by all checks, those that judged, those that crashed.
 
@@ -93,8 +94,10 @@ def without_finding(
         return Headline(CRASHED, f"Nothing wrong found, but {counted(len(crashed), 'check')} crashed: not an all-clear")
     if len(judged) >= MOST * len(checks):
         lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
-        return Headline(CLEAR, f"Nothing wrong found by {counted(len(judged), 'check')}{lacking}")
-    lacking = f"{len(checks - judged):,} of {counted(len(checks), 'check')} lack evidence"
+        unread = f"; {counted(gaps, 'gap')} in the evidence" if gaps else ""
+        return Headline(CLEAR, f"Nothing wrong found by {counted(len(judged), 'check')}{lacking}{unread}")
+    unjudged = len(checks - judged)
+    lacking = f"{unjudged:,} of {counted(len(checks), 'check')} lack{'s' * (unjudged == 1)} evidence"
     return Headline(UNKNOWN, f"Nothing wrong found, but {lacking}: not an all-clear", _unknown(lacks))
 
 

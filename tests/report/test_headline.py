@@ -41,6 +41,16 @@ class TestHeadline:
         assert first is not None
         assert first.label == CLEAR
 
+    def test_an_all_clear_with_gaps_names_their_number(self) -> None:
+        first = headline(diagnoses.diagnosis(diagnoses.check("well", diagnoses.clear())))
+        assert first is not None
+        assert (first.label, first.text) == (CLEAR, "Nothing wrong found by 1 check; 1 gap in the evidence")
+
+    def test_one_check_that_lacks_evidence_is_singular(self) -> None:
+        first = headline(diagnoses.diagnosis(diagnoses.check("open", diagnoses.not_judged())))
+        assert first is not None
+        assert "1 of 1 check lacks evidence" in first.text
+
     @pytest.mark.parametrize("count", range(9))
     def test_removing_checks_that_judge_never_makes_it_clear(self, count: int) -> None:
         checks = [diagnoses.check(f"well{number}", diagnoses.clear()) for number in range(count)]
