@@ -8,6 +8,7 @@ from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.log_tables import evidence_tables, operation_tables, problem_tables, search_tables
 from ldapdiag.report.html.values import duration, shown_time
+from ldapdiag.report.log.limits import limits
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -62,15 +63,10 @@ def _title(document: Mapping[str, Any]) -> str:
 
 
 def _sentences(document: Mapping[str, Any]) -> Iterator[str]:
-    if document["stopped"]:
-        yield "Interrupted: this is what was read until then."
-    if document["selection"] is not None:
-        yield "Only selected operations are counted; counts of connections are those of the whole log."
+    yield from limits(document)
     if shapes := document["searches"]["shapes"]:
         first = shapes[0]
         yield f"{100 * first['share']:.0f} % of the search time is that of {first['shape']}."
-    if document["lines_not_understood"]:
-        yield f"{counted(document['lines_not_understood'], 'line')} not understood."
 
 
 def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.log.limits import limits
 from ldapdiag.report.log.quantities import percent
 from ldapdiag.report.markdown.fitting import fitted
 from ldapdiag.report.markdown.writing import ROOM, listed, prose, table
@@ -16,6 +17,7 @@ Plain = dict[str, Any]
 
 ROWS = 20
 """Rows of a table: a ticket is no place for all of them."""
+SENTENCES = 1000
 LONG_TABLE = 10_000
 """Bytes of the table of searches."""
 
@@ -28,6 +30,8 @@ def page(document: Plain) -> str:
 def _head(document: Plain) -> Iterator[str]:
     servers = ", ".join(one["name"] for one in document["streams"])
     yield f"### Access log of {prose(servers)}"
+    if stated := " ".join(limits(document)):
+        yield f"**{prose(stated, SENTENCES)}**"
     searches, connections = document["searches"], document["connections"]
     yield table(
         ["searches", "search time", "unindexed", "connections opened", "open at once"],
@@ -45,7 +49,6 @@ def _head(document: Plain) -> Iterator[str]:
     yield (
         f"{prose(', '.join(document['versions']) or 'Version unknown')}, {prose(period)}, "
         f"{counted(document['lines'], 'line')}, {number(document['lines_not_understood'])} not understood."
-        + (" Interrupted: the rest of the log was not read." if document["stopped"] else "")
     )
 
 

@@ -1,0 +1,26 @@
+"""Limits of a report object on access logs: what its numbers leave out, as the caveats of the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.log.caveats import CAPS
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def limits(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on each limit, to be read before the numbers."""
+    if document["stopped"]:
+        yield "Interrupted: this is what was read until then."
+    if document["selection"] is not None:
+        yield "Only selected operations are counted; counts of connections are those of the whole log."
+    if document["lost_lines"]:
+        yield f"The log reports {counted(document['lost_lines'], 'lost line')}; their operations are not counted."
+    if document["caps_hit"]:
+        names = ", ".join(CAPS.get(name, name) for name in document["caps_hit"])
+        yield f"Too many different {names}: the cheapest are counted as 'other'; totals are exact."
+    if document["lines_not_understood"]:
+        yield f"{counted(document['lines_not_understood'], 'line')} not understood."

@@ -1,0 +1,32 @@
+"""Limits of the numbers of an access log stand at the head of every page that is made from the report object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import documents
+from ldapdiag.report.html import page as html_page
+from ldapdiag.report.log.limits import limits
+from ldapdiag.report.markdown import page as markdown_page
+
+LIMITED: dict[str, dict[str, Any]] = {
+    "Interrupted: ": {"stopped": True},
+    "Only selected operations are counted": {"selection": {"clients": ["10.0.0.1"]}},
+    "The log reports 3 lost lines": {"lost_lines": 3},
+    "Too many different filters, clients: ": {"caps_hit": ["shapes", "clients"]},
+    "2 lines not understood": {"lines_not_understood": 2},
+}
+
+
+def test_a_whole_log_has_no_limits() -> None:
+    assert list(limits(documents.log())) == []
+
+
+@pytest.mark.parametrize("sentence", LIMITED)
+def test_each_limit_is_stated_before_the_numbers(sentence: str) -> None:
+    report = documents.log() | LIMITED[sentence]
+    page, told = html_page.render(report), markdown_page.render(report)
+    assert 0 < page.index(sentence) < page.index("<section")
+    assert 0 < told.index(sentence) < told.index("| searches |")
