@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
+from ldapdiag.report.log.limits import left_out
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def evidence_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
             for one in document["streams"]
         ),
     )
+    columns = [("File", False), ("Reason", False)]
+    yield table("Left out: not counted", columns, map(list, left_out(document)), what="files are")
     yield table(
         "Gaps: evidence that was not collected or not readable",
         [("Not collected", False), ("Reason", False), ("What to do", False)],

@@ -24,3 +24,16 @@ def limits(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Too many different {names}: the cheapest are counted as 'other'; totals are exact."
     if document["lines_not_understood"]:
         yield f"{counted(document['lines_not_understood'], 'line')} not understood."
+    for far in (document["timeline"] or {}).get("left_out", ()):
+        (are, they) = ("is", "it is") if far["records"] == 1 else ("are", "they are")
+        yield (
+            f"{counted(far['records'], 'record')} from {far['from']} to {far['to']} {are} far from all others: "
+            f"{they} counted, but not on the time axis."
+        )
+
+
+def left_out(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the files that are not counted, as copies of others are, each with the reason."""
+    for stream in document["streams"]:
+        for one in stream["tellings_left_out"]:
+            yield one["target"], one["reason"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.log.limits import limits
+from ldapdiag.report.log.limits import left_out, limits
 from ldapdiag.report.log.quantities import percent
 from ldapdiag.report.markdown.fitting import fitted
 from ldapdiag.report.markdown.writing import ROOM, listed, prose, table
@@ -108,7 +108,8 @@ def _tables(document: Plain) -> Iterator[str]:
         ([one["code"], one["meaning"], number(one["count"])] for one in document["connections"]["closes"]),
     )
     gaps = [f"{one['target']}: {one['reason']}" for one in (*document["gaps"], *document["files_not_logs"])]
-    if remarks := [*document["remarks"], *gaps]:
+    copies = [f"{target} {reason}; it is left out" for target, reason in left_out(document)]
+    if remarks := [*document["remarks"], *copies, *gaps]:
         yield f"### Remarks\n\n{listed(remarks)}"
 
 
