@@ -11,6 +11,7 @@ from ldapdiag.cli import times
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
+    ReportFormat,
     check_followed,
     check_table,
     contains_gaps,
@@ -41,10 +42,11 @@ from ldapdiag.report.log.sort import OF_TOTALS, Sort
 from ldapdiag.report.tables.names import LogTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
     from threading import Event
 
+    from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.sources.logs.access_log import LogReading
@@ -178,11 +180,20 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 )
                 if not text_on_terminal(written):
                     notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
-                write(combined(reading, wanted=asked))
+                found = combined(reading, wanted=asked)
+                _print_not_found(found, written)
+                write(found)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+
+
+def _print_not_found(found: ReadLog, written: Sequence[Destination]) -> None:
+    """Print what the selection names and the log does not have, which only the text contains."""
+    if all(one.form is not ReportFormat.TEXT for one in written):
+        for sentence in found.not_found:
+            print_error(sentence)
 
 
 def _print_scanner_notice(scanner: Scanner | None, notices: Notices) -> None:

@@ -19,6 +19,7 @@ from log_lines import connection, header, run, stamp
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
+CAPTURED_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
 SLOW = "".join(
     f"{line}\n"
     for line in (
@@ -275,3 +276,11 @@ class TestFollow:
 
     def test_of_nothing_ends_at_once(self, tmp_path):
         assert log("--follow", tmp_path / "nowhere").code == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "markdown", "html"])
+def test_a_selected_client_that_is_not_in_the_log_is_named_beside_every_format(form):
+    arguments = ("log", CAPTURED_LOG, "--client", "203.0.113.9")
+    assert "no connection of the log has the client 203.0.113.9" in " ".join(ldapdiag(*arguments).text.split())
+    beside = ldapdiag(*arguments, "--format", form, "-q").complaints
+    assert any("no connection of the log has the client 203.0.113.9" in line for line in beside)
