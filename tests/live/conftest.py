@@ -28,6 +28,7 @@ def desk_of(laboratory) -> Callable[..., Desk]:
         for name in hosts or topology.hosts:
             laboratory.keys.serve(topology.hosts[name])
         password = laboratory.folder / "password"
+        password.touch(mode=0o600)
         password.write_text(PASSWORD)
         return Desk(topology.desk, laboratory.keys.configuration(topology), password)
 
