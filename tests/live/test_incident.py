@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BOX_SECONDS = 2
 TARGETS = ("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
-RUNS = 20
+RUNS = 10
 FEW = 10
 
 
@@ -52,7 +52,7 @@ def test_exactly_the_dead_ones_are_named_with_account_and_timeout(
     assert said.code == 1
 
 
-def test_twenty_runs_while_200_connections_a_second_come_and_go(laboratory, topology, desk, leaking, start) -> None:
+def test_ten_runs_while_200_connections_a_second_come_and_go(laboratory, topology, desk, leaking, start) -> None:
     """The churn is the dead pool's neighbour on the same host: all of it comes from one address.
 
     A new connection may get the port of a dead one, which ends that one at the server: the truth shrinks meanwhile, on
