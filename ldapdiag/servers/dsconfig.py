@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.servers.remedy_texts import CLIENTS_ARE_REFUSED, SECURE_BINDS
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
 
 PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  a path
 PASSWORD_HINT = (
@@ -42,3 +49,22 @@ class Dsconfig:
     def show(self, what: str, *names: str, component: str = "") -> str:
         """Return the command that shows properties."""
         return self.run(f"get-{what}-prop", *filter(None, [component]), *(f"--property {name}" for name in names))
+
+
+def secure_binds(tool: Dsconfig, target: str, family: Family) -> Remedy:
+    """Return the remedy that sets require-secure-authentication of the default password policy."""
+    return Remedy(
+        title=SECURE_BINDS,
+        target=target,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=tool.set("password-policy", "require-secure-authentication:true", component=DEFAULT_POLICY),
+        changes=(
+            "Accounts of the default password policy need TLS or StartTLS to bind with a password. Every other policy, "
+            f"as that of root users, has a setting of its own. {PASSWORD_HINT}"
+        ),
+        risk=CLIENTS_ARE_REFUSED,
+        undo=tool.set("password-policy", "require-secure-authentication:false", component=DEFAULT_POLICY),
+        verify=tool.show("password-policy", "require-secure-authentication", component=DEFAULT_POLICY),
+        family=family,
+    )

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.dsconfig import DEFAULT_POLICY, HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
+from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER, host
 from ldapdiag.servers.ping.defaults import IDLE
 from ldapdiag.servers.remedy_texts import (
-    CLIENTS_ARE_REFUSED,
     EXEMPT_ACCOUNTS,
     KEEPALIVE_OF_HANDLERS,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
     POOL_MUST_RECONNECT,
-    SECURE_BINDS,
     STOPGAP,
     idle_for,
 )
@@ -146,19 +144,4 @@ def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Re
 def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
     """Set require-secure-authentication of the default password policy."""
     del version  # the same in every version
-    tool = dsconfig(server)
-    return Remedy(
-        title=SECURE_BINDS,
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=tool.set("password-policy", "require-secure-authentication:true", component=DEFAULT_POLICY),
-        changes=(
-            "Accounts of the default password policy need TLS or StartTLS to bind with a password. Every other policy, "
-            f"as that of root users, has a setting of its own. {PASSWORD_HINT}"
-        ),
-        risk=CLIENTS_ARE_REFUSED,
-        undo=tool.set("password-policy", "require-secure-authentication:false", component=DEFAULT_POLICY),
-        verify=tool.show("password-policy", "require-secure-authentication", component=DEFAULT_POLICY),
-        family=Family.PING,
-    )
+    return secure_binds(dsconfig(server), server.name, Family.PING)
