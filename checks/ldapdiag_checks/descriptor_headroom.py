@@ -148,14 +148,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity, wai
 
 def _forecast_observed(forecast: DescriptorForecast) -> dict[str, object]:
     """Return the numbers of the forecast, as docs/contract.md has them."""
-    low, rate, high = forecast.rates or (None, None, None)
-    return {
-        "rate_per_hour": rate,
-        "rate_per_hour_low": low,
-        "rate_per_hour_high": high,
-        "hours_left": forecast.median,
-        "hours_left_earliest": forecast.earliest,
-        "hours_left_latest": forecast.latest,
+    return forecast.numbers | {
         "forecast_source": forecast.source,
         "forecast_readings": forecast.readings,
         "forecast_hours": forecast.hours,

@@ -70,14 +70,4 @@ def _limits(descriptors: Descriptors | None, source: str) -> dict[str, Any]:
 
 def _forecast(forecast: DescriptorForecast) -> dict[str, Any] | None:
     """Return a forecast of growth, by the keys that a finding of descriptor-headroom has."""
-    if forecast.rates is None or forecast.rates[0] <= 0:
-        return None
-    low, rate, high = forecast.rates
-    return {
-        "rate_per_hour": rate,
-        "rate_per_hour_low": low,
-        "rate_per_hour_high": high,
-        "hours_left": forecast.median,
-        "hours_left_earliest": forecast.earliest,
-        "hours_left_latest": forecast.latest,
-    }
+    return forecast.numbers if forecast.rates and forecast.rates[0] > 0 else None

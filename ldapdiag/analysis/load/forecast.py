@@ -84,6 +84,19 @@ class DescriptorForecast:
         """Return whether the limit is reached already."""
         return self.latest == 0
 
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """Return rate and time left with their bounds, by the keys of the contract."""
+        low, rate, high = self.rates or (None, None, None)
+        return {
+            "rate_per_hour": rate,
+            "rate_per_hour_low": low,
+            "rate_per_hour_high": high,
+            "hours_left": self.median,
+            "hours_left_earliest": self.earliest,
+            "hours_left_latest": self.latest,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class _Series:
