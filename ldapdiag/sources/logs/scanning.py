@@ -82,14 +82,17 @@ class InProcess:
         return USUAL
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the result of each chunk in order; raise ChunkError if one cannot be scanned."""
+        """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
         with closing(chunks):
             for chunk in chunks:
                 if stop.is_set():
                     return
                 with explained(chunk):
-                    scanned = scan_whole_chunk(chunk, period)
-                yield scanned
+                    yield from self.scanned_chunk(chunk, period)
+
+    def scanned_chunk(self, chunk: Chunk, period: Period | None) -> Iterator[Scanned]:
+        """Yield the results of one chunk."""
+        yield scan_whole_chunk(chunk, period)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,30 +6,23 @@ is scanned after the one before it has been merged, by the reference scanner.
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.original_lines import OriginalLines
 from ldapdiag.sources.logs.period import Place
-from ldapdiag.sources.logs.scanning import Scanned, divided, explained, scan_part
+from ldapdiag.sources.logs.scanning import InProcess, Scanned, divided, scan_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from threading import Event
+    from collections.abc import Callable, Iterator
 
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection
-    from ldapdiag.sources.logs.chunks import Chunk, Sizes
+    from ldapdiag.sources.logs.chunks import Chunk
     from ldapdiag.sources.logs.period import Period
 
 
-class Selecting:
+class Selecting(InProcess):
     """Scans the chunks of one stream with a selection."""
-
-    scanner = Scanner.PYTHON
-    most_open = 4
 
     def __init__(self, selection: Selection, so_far: Callable[[], Segment]) -> None:
         """`so_far` returns the Segment of all chunks before the one that is scanned."""
@@ -37,20 +30,8 @@ class Selecting:
         self._so_far = so_far
         self.lines = OriginalLines()
 
-    def sizes(self, total: int) -> Sizes:  # noqa: ARG002  the sizes do not depend on it
-        """Return the default sizes: each chunk is read into memory."""
-        return USUAL
-
-    def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
-        with closing(chunks):
-            for chunk in chunks:
-                if stop.is_set():
-                    return
-                with explained(chunk):
-                    yield from self._scanned(chunk, period)
-
-    def _scanned(self, chunk: Chunk, period: Period | None) -> Iterator[Scanned]:
+    def scanned_chunk(self, chunk: Chunk, period: Period | None) -> Iterator[Scanned]:
+        """Yield the results of one chunk, and look for the lines of the slowest operations in it."""
         records = divided(chunk, period)
         if records is None:
             yield Scanned(chunk=chunk, replaced=True)
