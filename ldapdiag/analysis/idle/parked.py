@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 NONE = (0, 0, 0)
+SHOWS = 60.0
+"""Seconds of the log that a request shows at least, however short the idle times are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +65,12 @@ class LoggedLoad:
     """Seconds of an interval of the time axis."""
     open: tuple[int, ...]
     """Open connections at the beginning of each interval."""
+    begins: float
+    """Seconds from the beginning of the first interval to the first record."""
     opened: tuple[int, ...]
     """Connections opened in each interval."""
+    answered: tuple[int, ...]
+    """Requests answered in each interval."""
     parked: Mapping[int, Parked]
     """By timeout in seconds (evidence.log.idle_times.TIMEOUTS)."""
 
@@ -76,12 +82,30 @@ class LoggedLoad:
         An interval beside it may have its only record at its far end.
         """
         gaps = [(begin - self.step, end + self.step) for begin, end in self.silences if end - begin > longest_idle]
-        begins, ends = [0.0, *(end for _, end in gaps)], [*(begin for begin, _ in gaps), self.seconds]
-        return tuple(max(0.0, end - begin) for begin, end in zip(begins, ends, strict=True))
+        gaps = sorted([*gaps, *self._sparse(longest_idle)])
+        begins, ends = accumulate((0.0, *(end for _, end in gaps)), max), [*(begin for begin, _ in gaps), self.seconds]
+        whole = (max(0.0, end - begin) for begin, end in zip(begins, ends, strict=True))
+        return (*whole, *self._sparse(longest_idle).values())
 
     def silent_seconds(self, longest_idle: float) -> float:
-        """Return the time of the silences that are longer than any idle time."""
-        return sum(end - begin for begin, end in self.silences if end - begin > longest_idle)
+        """Return the time of the silences that are longer than any idle time, those within intervals included."""
+        silent = sum(end - begin for begin, end in self.silences if end - begin > longest_idle)
+        sparse = self._sparse(longest_idle).items()
+        return silent + sum(end - begin - shown for (begin, end), shown in sparse)
+
+    def _sparse(self, longest_idle: float) -> dict[tuple[float, float], float]:
+        """Return the intervals that must have such a silence, and the seconds that each shows.
+
+        A request shows the time since the one before it, if that is not longer than any idle time.
+        """
+        shows = max(SHOWS, longest_idle)
+        intervals = ((self._interval(place), answered * shows) for place, answered in enumerate(self.answered))
+        return {(begin, end): shown for (begin, end), shown in intervals if 0 < shown < end - begin}
+
+    def _interval(self, place: int) -> tuple[float, float]:
+        """Return when an interval begins and ends, in seconds since the first record, within the log's time."""
+        begin = place * self.step - self.begins
+        return max(0.0, begin), min(self.seconds, begin + self.step)
 
     def peak_under(self, timeout: int, late_seconds: float = 0.0, exempt: int = 0) -> int | None:
         """Return an upper bound of the most connections at once under a timeout; None: the log is not counted for it.
@@ -117,7 +141,9 @@ def logged_load(traffic: Traffic) -> LoggedLoad | None:
         silences=tuple(_silences(axis, traffic.seconds)),
         step=axis.step,
         open=opened,
+        begins=(axis.begin - axis.at(0)) / SECOND,
         opened=tuple(interval.opened for interval in axis.intervals),
+        answered=tuple(interval.answered for interval in axis.intervals),
         parked={timeout: _parked(traffic, axis, timeout) for timeout in TIMEOUTS},
     )
 

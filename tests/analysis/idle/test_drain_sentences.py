@@ -99,7 +99,7 @@ def test_a_gap_of_the_log_is_named_and_excludes_nothing() -> None:
     log.searches(log.opens(), 1, took=0)
     text, advice = read(log)
     assert advice.drain.silent_seconds == pytest.approx(30 * DAY - USES * GAP, rel=0.02)
-    assert "The access log has no record in 25.5 days of its time, longer than any idle time of a connection" in text
+    assert "The access log has no record in 25.8 days of its time, longer than any idle time of a connection" in text
 
 
 def test_a_connection_that_is_used_after_the_gap_shows_it_whole() -> None:
