@@ -15,6 +15,7 @@ from ldapdiag.check import Need, needs_of
 from ldapdiag.evidence.bundle import Bundle, Gap, Missing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.main_evidence import shortfall
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
 from ldapdiag.verdict_limit import VerdictLimit
@@ -41,8 +42,8 @@ class Diagnosis:
     hosts: tuple[Host, ...]
     judged: tuple[Judged, ...]
     facts: Facts
-    of_indexes: bool = False
-    """Only the checks on indexes were run, whose main evidence is another."""
+    kind: ReportKind = ReportKind.ALL
+    """Which checks were run; their main evidence differs."""
 
     @property
     def found(self) -> tuple[tuple[str, Finding], ...]:
@@ -76,7 +77,7 @@ class Diagnosis:
     @property
     def shortfall(self) -> Gap | None:
         """Return what to report first: the main evidence is missing, or most of it was passed over."""
-        return shortfall(self.bundle, has_findings=bool(self.findings), of_indexes=self.of_indexes)
+        return shortfall(self.bundle, has_findings=bool(self.findings), kind=self.kind)
 
     @property
     def crashed(self) -> tuple[Judged, ...]:
@@ -152,7 +153,7 @@ def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all
 
 
 def diagnose(
-    bundle: Bundle, checks: Sequence[AnyCheck], *, of_indexes: bool = False, earlier: History | None = None
+    bundle: Bundle, checks: Sequence[AnyCheck], *, kind: ReportKind = ReportKind.ALL, earlier: History | None = None
 ) -> Diagnosis:
     """Attribute the facts to hosts, join them, and run every check. Earlier runs are of all servers."""
     attribution = attribute(bundle)
@@ -172,7 +173,7 @@ def diagnose(
         hosts=facts.every(Host),
         judged=judged,
         facts=facts,
-        of_indexes=of_indexes,
+        kind=kind,
     )
 
 

@@ -36,6 +36,7 @@ from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import IndexTable
 
@@ -116,7 +117,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 period=period,
                 notices=Notices(quiet=quiet, color=color),
                 verbose=verbose,
-                of_indexes=True,
+                kind=ReportKind.INDEXES,
             )
         if ldif or script or not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=ldif or script or not contains_gaps(written))

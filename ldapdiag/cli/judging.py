@@ -1,4 +1,4 @@
-"""Steps that `diagnose` and `indexes` share: gather the evidence, run the checks, write the report, exit code."""
+"""Steps that `diagnose`, `indexes` and `storage` share: gather evidence, run checks, report, exit code."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +64,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     period: AskedPeriod | None,
     notices: Notices,
     verbose: bool,
-    of_indexes: bool = False,
+    kind: ReportKind = ReportKind.ALL,
     earlier: History | None = None,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
@@ -95,7 +96,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
-    return judge(bundle, checks(), of_indexes=of_indexes, earlier=earlier)
+    return judge(bundle, checks(), kind=kind, earlier=earlier)
 
 
 def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Gap
@@ -20,6 +21,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.explanations import IndexExplanations
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.processes import BootTime, ProcessTable
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.wording import counted
 
@@ -35,19 +37,38 @@ SUPPORTING = (
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""
 
-OF_INDEXES = (AccessLog, IndexConfiguration, IndexStatus, IndexExplanations)
-"""What `ldapdiag indexes` judges."""
-
 PLACES_SHOWN = 3
 
 
-def shortfall(bundle: Bundle, *, has_findings: bool, of_indexes: bool = False) -> Gap | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MainEvidence:
+    """What a report needs."""
+
+    facts: tuple[type[Any], ...] = ()
+    """Any of them suffices; none: every fact that is not supporting."""
+    names: str
+    """As in `no connection, log or configuration was read`."""
+    how: str
+
+
+MAIN = {
+    ReportKind.ALL: MainEvidence(names="connection, log or configuration", how="the folder of the evidence"),
+    ReportKind.INDEXES: MainEvidence(
+        facts=(AccessLog, IndexConfiguration, IndexStatus, IndexExplanations),
+        names="access log and no index configuration",
+        how="the access logs of a server, and its index configuration",
+    ),
+}
+
+
+def shortfall(bundle: Bundle, *, has_findings: bool, kind: ReportKind = ReportKind.ALL) -> Gap | None:
     """Return what to report first if the main evidence is missing, or if less of it was read than was not.
 
     Supporting facts suffice for a finding (a connection-tracking table that is full), never for a report without one.
     """
     read = sum(_files_read(bundle))
-    has_main = any(isinstance(fact, OF_INDEXES) for fact in bundle.facts) if of_indexes else read > 0
+    main = MAIN[kind]
+    has_main = any(isinstance(fact, main.facts) for fact in bundle.facts) if main.facts else read > 0
     every: tuple[PassedOver | Gap, ...] = (*bundle.passed_over, *bundle.gaps)
     unread = [one for one in every if one.files]
     files = sum(one.files for one in unread)
@@ -60,12 +81,8 @@ def shortfall(bundle: Bundle, *, has_findings: bool, of_indexes: bool = False) -
     else:
         kinds = ", ".join(sorted({fact.kind for fact in bundle.facts}))
         has_only = f" ({kinds} only)" if kinds else ""
-        main = "access log and no index configuration" if of_indexes else "connection, log or configuration"
-        reason = f"no {main} was read{has_only}{f'; {not_read}' if not_read else ''}"
-    otherwise = (
-        "the access logs of a server, and its index configuration" if of_indexes else "the folder of the evidence"
-    )
-    how = "name or unpack what was passed over; -v and the gaps list it" if unread else f"name {otherwise}"
+        reason = f"no {main.names} was read{has_only}{f'; {not_read}' if not_read else ''}"
+    how = "name or unpack what was passed over; -v and the gaps list it" if unread else f"name {main.how}"
     return Gap(target="evidence", reason=reason, how=how)
 
 

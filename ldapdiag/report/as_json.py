@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag import __version__
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
@@ -52,7 +53,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
         "directions": directions(diagnosis.pairings),
-        "series": series(diagnosis.facts, of_indexes=diagnosis.of_indexes),
+        "series": series(diagnosis.facts, of_logs_alone=diagnosis.kind is not ReportKind.ALL),
     }
 
 

@@ -27,9 +27,9 @@ MOST_SOURCES = 4
 """Other series of connections of one server than that of its access log."""
 
 
-def series(facts: Facts, *, of_indexes: bool = False) -> list[dict[str, Any]]:
-    """Return the series of each server; of a report on indexes, those of its access log alone."""
-    known = () if of_indexes else facts.every(Descriptors)
+def series(facts: Facts, *, of_logs_alone: bool = False) -> list[dict[str, Any]]:
+    """Return the series of each server; of a command that judges no connections, those of its access log alone."""
+    known = () if of_logs_alone else facts.every(Descriptors)
     descriptors = {one.server: one for one in known}
     traffic = {one.server: one for one in facts.every(Traffic)}
     servers = sorted(descriptors.keys() | traffic.keys())[:MOST_SERVERS]

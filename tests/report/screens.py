@@ -13,6 +13,7 @@ import healthy_site
 from command import INCIDENT
 from ldapdiag.catalogue import index_checks, installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.indexes.as_text import IndexScreen
 from ldapdiag.report.page import PIPED, Page
@@ -44,14 +45,14 @@ def diagnosed(*evidence: Path) -> Diagnosis:
 
 def audited(*evidence: Path) -> Diagnosis:
     """Return the audit of evidence."""
-    return diagnose(gather([str(one) for one in evidence]), index_checks(), of_indexes=True)
+    return diagnose(gather([str(one) for one in evidence]), index_checks(), kind=ReportKind.INDEXES)
 
 
 def lines_of(diagnosis: Diagnosis, size: str = "80x24", *, verbose: bool = False) -> list[str]:
     """Return the lines of a report at a size."""
     width, height = SIZES[size]
     stream = StringIO()
-    screen = IndexScreen if diagnosis.of_indexes else Screen
+    screen = IndexScreen if diagnosis.kind is ReportKind.INDEXES else Screen
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
     screen(Page(console, height), diagnosis, verbose=verbose).show()
     return stream.getvalue().splitlines()

@@ -17,6 +17,7 @@ from command import INCIDENT
 from ldapdiag.catalogue import index_checks, installed_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import NotJudged, Severity
 from ldapdiag.report.headline import first_step, headline, outcomes
 from ldapdiag.report.neutral import neutral
@@ -158,7 +159,7 @@ class TestIndexes:
         assert any("commands: " in line and "--script writes them alone" in line for line in brief)
 
     def test_of_a_site_with_every_disease(self) -> None:
-        diagnosis = diagnose(sick_site.bundle(), index_checks(), of_indexes=True)
+        diagnosis = diagnose(sick_site.bundle(), index_checks(), kind=ReportKind.INDEXES)
         rows = rows_of(lines_of(diagnosis))
         for screen in (rows[:ROWS], rows[-ROWS:]):
             assert head_of(diagnosis)[-1] in squeezed(screen)

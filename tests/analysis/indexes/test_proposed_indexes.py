@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.catalogue import index_checks
 from ldapdiag.diagnosis import diagnose
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.sources.gathering import gather
 
@@ -23,7 +24,7 @@ def test_what_an_index_saves_is_not_known_for_an_attribute_that_no_schema_define
         lines.append(HEAD.format(op) + result)
     (tmp_path / "slapd.log").write_text("\n".join(lines) + "\n")
     (tmp_path / "slapd.conf").write_text(CONFIGURATION)
-    diagnosis = diagnose(gather([str(tmp_path)]), index_checks(), of_indexes=True)
+    diagnosis = diagnose(gather([str(tmp_path)]), index_checks(), kind=ReportKind.INDEXES)
     (coverage,) = diagnosis.facts.every(IndexCoverage)
     (scan,) = coverage.scans
     assert scan.obstacle is not None
