@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.idle_enforcement import IdleRules
     from ldapdiag.servers.product_interfaces import IndexRemedies, ListViewRemedies, ServerRemedies
     from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.storage_rules import StorageRules
 
 
 def no_limit(database: Database) -> None:
@@ -50,3 +51,5 @@ class Product:
     copy_over_test: float = 0.0
     """The time to copy one ID while the lists of a range's keys are united, as a share of the time to test an entry; 0:
     the server appends them all and sorts once."""
+    storage: StorageRules | None = None
+    """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""

@@ -1,0 +1,1 @@
+"""Storage: the file systems, disks and settings under a directory server."""

@@ -1,0 +1,83 @@
+"""Storage rules: what the settings of a product mean for a power cut, and the commands that make it safe again.
+
+A module `storage` of a product offers the functions of `StorageRules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Version
+    from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
+    from ldapdiag.remedy import Remedy
+    from ldapdiag.servers.server_address import ServerAddress
+
+WRITE_BACK_SECONDS = 30
+"""By when Linux writes a changed page to the disk (vm.dirty_expire_centisecs 3000, every 5 s)."""
+
+
+class Window(StrEnum):
+    """Which of the acknowledged changes a power cut loses."""
+
+    NONE = "none"
+    LAST = "the last ones"
+    """At most the last transaction, or the few that wait for a common flush."""
+    SECONDS = "seconds"
+    """Those of the last seconds: the kernel or the server writes the others back by itself."""
+    UNBOUNDED = "unbounded"
+    """All since the last flush: nothing requests one."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durability:
+    """What one setting means for the acknowledged changes of one backend; of each backend the first one applies."""
+
+    backend: str
+    """userRoot, {1}mdb, …; empty: all."""
+    setting: str
+    """As the server spells it."""
+    value: str
+    """The value in force, a default included; empty: not known."""
+    is_default: bool
+    """The setting is not in the text: the value is the default of this version."""
+    window: Window
+    window_seconds: int | None = None
+    """The longest age of the changes that are lost; None: not in seconds, or not known."""
+    loss: str
+    """What a power cut loses, as a sentence; empty: nothing."""
+    corrupts: bool
+    """It may leave a database that is damaged, not only older."""
+    survives_kill: bool
+    """The end of the process alone (kill -9) loses nothing."""
+    effective: bool = True
+    """False: the setting has no effect, or not the intended one, because of `why`."""
+    why: str = ""
+    """Why it has no effect or brings nothing, as a sentence; empty: it has its effect."""
+    flushes_per_write: int | None
+    """How often the server waits for the disk per change; None: not known."""
+    tested: bool
+    """It was measured; False: by the product's manual or source."""
+
+    @property
+    def is_safe(self) -> bool:
+        """Return whether a power cut loses no acknowledged change, as far as the server's settings decide."""
+        return self.window is Window.NONE
+
+
+class StorageRules(Protocol):
+    """The module `storage` of a product. `version`: that of the server, empty where it is not known."""
+
+    def durability(self, settings: StorageSettings, version: Version) -> tuple[Durability, ...]:
+        """Return what the settings mean: of each backend the one that applies, then those without effect."""
+
+    def places(self, settings: StorageSettings, version: Version, instance: str) -> tuple[StoragePlace, ...]:
+        """Return the places in the text, and those that the defaults of the version give an instance."""
+
+    def make_safe(
+        self, server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version
+    ) -> Remedy | None:
+        """Return the commands that make the server wait for the disk; None where the setting needs no change."""
