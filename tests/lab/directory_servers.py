@@ -261,7 +261,8 @@ def slapd(
     text = (SLAPD_CONF + SLAPD_MONITOR * monitor).format(
         pid_file=PID_SLAPD, more=tls + configuration, database=database, password=PASSWORD, suffix=SUFFIX, root=ROOT
     )
-    host.run("rm -rf /etc/ldap/slapd.d /var/lib/ldap; mkdir -p /etc/ldap/slapd.d /var/lib/ldap /run/slapd")
+    host.run("mkdir -p /etc/ldap/slapd.d /var/lib/ldap /run/slapd")
+    host.run("find /etc/ldap/slapd.d /var/lib/ldap -mindepth 1 -delete")  # a volume may be mounted there
     for suffix, (lines, _) in (further or {}).items():
         stored = f"/var/lib/ldap-{suffix.partition('=')[2]}"
         text += f"database mdb\nsuffix {suffix}\ndirectory {stored}\n{lines}"

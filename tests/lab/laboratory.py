@@ -15,6 +15,7 @@ import pytest
 from lab.certificates import Authority
 from lab.directory_servers import Server, ds389, make_389, slapd
 from lab.host import Host
+from lab.slow_disk import compile_slow_disk
 from lab.ssh import Keys
 from lab.topology import Topology
 
@@ -76,6 +77,12 @@ class Laboratory:
     def made_389(self) -> Path:
         need("ns-slapd", "dscreate", "pk12util")
         return make_389(self.folder)
+
+    @cached_property
+    def slow_disk(self) -> Path:
+        """The program of slow_disk.py, compiled."""
+        need("losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
+        return compile_slow_disk(self.folder)
 
     def ds389(self, host: Host, **options: object) -> Server:
         """Start a 389 Directory Server in a host; see `directory_servers.ds389`."""

@@ -1,0 +1,148 @@
+"""Volumes of the laboratory: file systems of every kind on loop devices, in the mount namespace of a host.
+
+    with Host("ldap") as host:
+        mount(host, FileSystem("ext4", options="nobarrier"), "/var/lib/ldap")
+        server = laboratory.slapd(host)                     # its database lies on that volume
+
+Images lie in the host's /run, in memory. A loop device is bound to its mount (autoclear), and the mount to the host's
+namespace: all of it ends with the host, however the test ends.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lab.host import wait_for
+from lab.slow_disk import SlowDisk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab.host import Host
+
+IMAGES = "/run/images"
+MEGABYTES = 320
+"""XFS takes no less than 300."""
+ROOM_FOR_389 = 2048
+"""In MiB: ns-slapd with Berkeley DB does not start with less space for its regions."""
+NO_BACKGROUND = "-E lazy_itable_init=0,lazy_journal_init=0"
+"""All is written when the file system is made: later writes and flushes are the server's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """How a file system is made and mounted."""
+
+    type: str
+    """ext2, ext3, ext4, xfs, btrfs, tmpfs; or what lies over another one: overlay, bind."""
+    options: str = ""
+    """Those of mount -o."""
+    make: str = ""
+    """Options of mkfs."""
+    defaults: str = ""
+    """Mount options that tune2fs -o writes into the superblock."""
+    over: FileSystem | None = None
+    """The file system that this one, or its image, lies on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A mounted file system of a host."""
+
+    host: Host
+    folder: str
+    image: str
+    """The file that it lies on; "" it has none."""
+    disk: SlowDisk | None
+
+    @property
+    def device(self) -> str:
+        """The name of its loop device: loop3."""
+        source = self.host.run(["findmnt", "-no", "SOURCE", "--mountpoint", self.folder])
+        return source.split("[")[0].strip().removeprefix("/dev/")
+
+    def settle(self) -> None:
+        """Write what is in memory, down to the image, whatever the file system asks its disk for."""
+        self.host.run(["sync", "-f", self.folder])
+        if self.disk:
+            self.disk.flush()
+
+    def unmount(self) -> None:
+        """Unmount it, once nobody uses it, and wait until its loop device is free."""
+        device = self.device
+        wait_for(lambda: self.host.attempt(["umount", self.folder]).returncode == 0, f"{self.folder} stays in use")
+        free = f"! grep -qs . /sys/block/{device}/loop/backing_file"
+        wait_for(lambda: self.host.attempt(free).returncode == 0, f"{device} stays in use")
+
+    def after_power_cut(self) -> Volume:
+        """Return the volume as it is mounted again: what its disk had flushed, the journal replayed.
+
+        Its processes have ended. A host's memory does not survive either: its /dev/shm is empty.
+        """
+        self.unmount()
+        self.disk.stop()
+        self.host.run("find /dev/shm -mindepth 1 -delete")
+        self.host.run(["mount", "-o", "loop", self.image, self.folder])
+        return Volume(self.host, self.folder, self.image, None)
+
+
+def mount(host: Host, made: FileSystem, folder: str, *, megabytes: int = MEGABYTES) -> Volume:
+    """Make a file system, mount it there, and return the volume."""
+    host.run(["mkdir", "-p", folder])
+    if made.type == "tmpfs":
+        host.run(["mount", "-t", "tmpfs", *_options(made), "tmpfs", folder])
+        return Volume(host, folder, "", None)
+    if made.type in {"overlay", "bind"}:
+        return _mount_over(host, made, folder, megabytes)
+    below = IMAGES
+    if made.over:
+        below = mount(host, made.over, f"{IMAGES}/below{folder}", megabytes=megabytes + MEGABYTES).folder
+    image = _make(host, made, f"{below}/{folder.strip('/').replace('/', '-')}", megabytes)
+    _mount_image(host, made, image, folder)
+    return Volume(host, folder, image, None)
+
+
+def mount_slow(
+    host: Host, program: Path, made: FileSystem, folder: str, *, flush_milliseconds: float, megabytes: int = MEGABYTES
+) -> Volume:
+    """Make a file system on a slow disk (`Laboratory.slow_disk` is the program), mount it, and return the volume."""
+    host.run(["mkdir", "-p", folder])
+    image = _make(host, made, f"{IMAGES}/{folder.strip('/').replace('/', '-')}", megabytes)
+    disk = SlowDisk(host, program, image, flush_milliseconds=flush_milliseconds)
+    _mount_image(host, made, disk.path, folder)
+    return Volume(host, folder, image, disk)
+
+
+def _make(host: Host, made: FileSystem, image: str, megabytes: int) -> str:
+    force = "-F" if made.type.startswith("ext") else "-f"
+    how = f"mkfs.{made.type} -q {force} {NO_BACKGROUND if force == '-F' else ''} {made.make} {shlex.quote(image)}"
+    host.run(f"mkdir -p {IMAGES}; truncate -s {megabytes}M {shlex.quote(image)}; {how}")
+    if made.defaults:
+        host.run(["tune2fs", "-o", made.defaults, image])
+    return image
+
+
+def _mount_image(host: Host, made: FileSystem, image: str, folder: str) -> None:
+    """Mount it by a loop device that is free again when it is unmounted (mount(8))."""
+    options = ",".join(filter(None, ["loop", made.options]))
+    host.run(["mount", "-t", made.type, "-o", options, image, folder])
+    caches = host.run(f"cat /sys/block/$(basename $(findmnt -no SOURCE --mountpoint {folder}))/queue/write_cache")
+    assert caches == "write back\n", f"the loop device under {folder} sends no flushes: {caches}"
+
+
+def _mount_over(host: Host, made: FileSystem, folder: str, megabytes: int) -> Volume:
+    below = mount(host, made.over or FileSystem("ext4"), f"{IMAGES}/below{folder}", megabytes=megabytes).folder
+    if made.type == "bind":
+        host.run(f"mkdir -p {below}/ldap/db; mount --bind {below}/ldap/db {folder}")
+    else:
+        host.run(["mkdir", "-p", *(f"{below}/{name}" for name in ("lower", "upper", "work"))])
+        layers = f"lowerdir={below}/lower,upperdir={below}/upper,workdir={below}/work"
+        host.run(["mount", "-t", "overlay", *_options(made, layers), "overlay", folder])
+    return Volume(host, folder, "", None)
+
+
+def _options(made: FileSystem, *more: str) -> list[str]:
+    options = ",".join(filter(None, [made.options, *more]))
+    return ["-o", options] if options else []
