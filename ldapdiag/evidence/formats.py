@@ -63,6 +63,8 @@ MODULES = (
     "host_formats.boot_time",
     "host_formats.descriptors",
     "host_formats.capture_times",
+    "storage.mountinfo",
+    "storage.sysfs",
 )
 """The modules of all formats. A new format is one module and one line here."""
 
