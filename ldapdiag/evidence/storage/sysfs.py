@@ -57,8 +57,8 @@ MAPPER_KINDS = {"LVM": "lvm", "CRYPT": "crypt", "mpath": "mpath", "part": "part"
 
 
 @dataclass(slots=True)
-class Lines:
-    """The lines of one device while a file is read."""
+class Attributes:
+    """The attributes of one device while a file is read."""
 
     values: dict[str, str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)
@@ -68,20 +68,20 @@ class Lines:
 
 
 @dataclass(slots=True)
-class Devices:
+class DeviceTree:
     """The devices while a file is read."""
 
-    by_name: dict[str, Lines] = field(default_factory=dict)
+    by_name: dict[str, Attributes] = field(default_factory=dict)
     listed: str | None = None
     """The device whose directory `slaves` is being listed; empty: another directory is; None: none is."""
     names: dict[str, str] = field(default_factory=dict)
     """By number."""
 
-    def of(self, name: str) -> Lines:
+    def of(self, name: str) -> Attributes:
         """Return the lines of a device; beyond the limit, ones that are not kept."""
         if len(self.by_name) >= MOST_DEVICES:
-            return self.by_name.get(name, Lines())
-        return self.by_name.setdefault(name, Lines())
+            return self.by_name.get(name, Attributes())
+        return self.by_name.setdefault(name, Attributes())
 
     def lies_on(self, name: str, parent: str) -> None:
         """Add that a device lies on another."""
@@ -156,7 +156,7 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[BlockDevices]:
     """Read every device."""
-    devices = Devices()
+    devices = DeviceTree()
     for line in document.lines:
         if not devices.take(line.rstrip()) and line.strip():
             document.misread(line)
@@ -165,7 +165,7 @@ def read(document: Document) -> Iterator[BlockDevices]:
         yield BlockDevices(origin=document.origin(), devices=known)
 
 
-def _device(name: str, lines: Lines) -> BlockDevice:
+def _device(name: str, lines: Attributes) -> BlockDevice:
     values = lines.values
     size = values.get("size", "")
     return BlockDevice(
@@ -189,7 +189,7 @@ def _is_part(name: str, disk: str) -> bool:
     return bool(disk) and name.startswith(disk) and PART.fullmatch(name, len(disk)) is not None
 
 
-def _type(name: str, lines: Lines) -> str:
+def _type(name: str, lines: Attributes) -> str:
     """Return the type of a device; empty for one that is only named as part of another."""
     if "partition" in lines.values or (lines.parents and not lines.is_whole):
         return "part"
