@@ -47,6 +47,7 @@ pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
 pub mod timeline;
+pub mod write_times;
 
 #[cfg(feature = "python")]
 mod bindings;
@@ -54,4 +55,4 @@ mod bindings;
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 11;
+pub const GRAMMAR_VERSION: u32 = 12;

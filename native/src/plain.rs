@@ -64,6 +64,8 @@ impl<'py> Converter<'py> {
         plain.set_item("longest_wait", segment.longest_wait)?;
         plain.set_item("waited", segment.waited)?;
         plain.set_item("took", segment.took)?;
+        let writes = &segment.writes;
+        plain.set_item("writes", (writes.first, writes.last, self.histogram(&writes.own.0)?))?;
         plain.set_item("opened", segment.opened)?;
         plain.set_item("cut_short", segment.cut_short.iter().copied().collect::<Vec<_>>())
     }
@@ -167,6 +169,7 @@ impl<'py> Converter<'py> {
             interval.search_etime,
             interval.slow,
             interval.failed_binds,
+            interval.writing,
             interval.opened,
             interval.closed,
         );

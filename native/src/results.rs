@@ -9,6 +9,7 @@ use crate::runs::LATE;
 use crate::scan::{PLAIN, SIMPLE, Scan, UNMATCHED_BYTES};
 use crate::segment::sample_of;
 use crate::stamps::SECOND;
+use crate::write_times::is_write;
 
 /// Approximate bytes of a page of a paged search.
 const PAGE_BYTES: usize = 32;
@@ -23,6 +24,9 @@ impl Scan {
         self.segment.timeline.at(time.div_euclid(SECOND)).result(fields.err, 1);
         if let Some(wait) = fields.wait {
             self.count_wait(wait, time);
+        }
+        if is_write(fields.kind) && fields.err == 0 {
+            self.count_write(time, fields);
         }
         let slot = self.unless_ended(number, time);
         let open = slot.filter(|&slot| self.run.connections.at(slot).closed.is_none());
@@ -116,6 +120,16 @@ impl Scan {
         let segment = &mut self.segment;
         segment.waited += i128::from(wait);
         segment.longest_wait = segment.longest_wait.max((wait, -time));
+    }
+
+    /// Counts the time of a write, where the log has it.
+    #[inline(never)]
+    fn count_write(&mut self, time: i64, fields: &ResultFields) {
+        let without_wait = || fields.etime.map(|etime| etime.saturating_sub(fields.wait.unwrap_or(0)).max(0));
+        if let Some(duration) = fields.optime.or_else(without_wait) {
+            let segment = &mut self.segment;
+            segment.added += segment.writes.add(&mut segment.timeline, time, duration);
+        }
     }
 
     /// Counts a result that is written after the close of its connection.

@@ -18,6 +18,7 @@ use crate::shape_row::ShapeRow;
 use crate::substrings::has_substrings;
 use crate::tables::{CappedTable, Caps, LookupCounts, RankedTable};
 use crate::timeline::Timeline;
+use crate::write_times::WriteTimes;
 
 /// Sample lines kept of those that no rule matches.
 pub const SAMPLES: usize = 5;
@@ -89,6 +90,7 @@ pub struct Segment {
     pub longest_wait: (i64, i64),
     pub waited: i128,
     pub took: i128,
+    pub writes: WriteTimes,
     pub opened: u64,
     pub cut_short: BTreeSet<&'static str>,
     pub servers: CappedTable<Symbol, u64>,
@@ -136,6 +138,7 @@ impl Segment {
             longest_wait: (0, 0),
             waited: 0,
             took: 0,
+            writes: WriteTimes::default(),
             opened: 0,
             cut_short: BTreeSet::new(),
             servers: CappedTable::new(caps.codes, OTHER),

@@ -49,6 +49,7 @@ pub struct Interval {
     pub search_etime: i128,
     pub slow: u64,
     pub failed_binds: u64,
+    pub writing: i128,
     pub opened: u64,
     pub closed: u64,
     pub most_busy: (i64, i64),
@@ -94,6 +95,7 @@ impl Interval {
         self.search_etime += other.search_etime;
         self.slow += other.slow;
         self.failed_binds += other.failed_binds;
+        self.writing += other.writing;
         self.opened += other.opened;
         self.closed += other.closed;
         self.most_busy = self.most_busy.max(other.most_busy);

@@ -46,7 +46,7 @@ def boundaries(path: Path) -> list[int]:
 
 def content_of(segment: Segment) -> tuple[str, Any]:
     """Return the JSON of a finished Segment, and the rows that are not in it."""
-    return rendered(segment), plain([segment.shapes, segment.lookups, segment.modified])
+    return rendered(segment), plain([segment.shapes, segment.lookups, segment.modified, segment.writes])
 
 
 @cache

@@ -45,14 +45,14 @@ def text(path: Path) -> bytes:
 
 
 def answer(segment: Segment, dialect: Dialect) -> str:
-    """Return the JSON of a finished Segment without the fields about reading, with its counts for the index audit."""
+    """Return the JSON of a finished Segment without the fields about reading, with its counts for other reports."""
     report = json.loads(rendered(segment, dialect.family))
     of_log = {name: report[name] for name in report if name not in OF_THE_READING}
-    return json.dumps(of_log | _of_indexes(segment), indent=1, sort_keys=True)
+    return json.dumps(of_log | _of_others(segment), indent=1, sort_keys=True)
 
 
-def _of_indexes(segment: Segment) -> dict[str, Any]:
-    """Return the counts of a Segment for the index audit, which are in no report, where there are any."""
+def _of_others(segment: Segment) -> dict[str, Any]:
+    """Return the counts of a Segment for indexes and storage that the report of the log does not have, if any."""
     lengths = {
         _written(*key): {_written(lengths): cell for lengths, cell in row.substring_lengths.items()}
         for key, row in segment.shapes.items()
@@ -79,6 +79,8 @@ def _of_indexes(segment: Segment) -> dict[str, Any]:
         "of_indexes_largest_complete_and_limited_result": limited,
         "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},
         "of_indexes_modified": {_written(key): count for key, count in segment.modified.items()},
+        "of_storage_write_times": {str(bucket): count for bucket, count in sorted(segment.writes.own.items())},
+        "of_storage_writing": {str(at): one.writing for at, one in segment.timeline.intervals.items() if one.writing},
     }
     return {name: one for name, one in counts.items() if one}
 

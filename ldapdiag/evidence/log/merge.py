@@ -47,6 +47,7 @@ def start(caps: Caps = CAPS, selection: Selection | None = None) -> Segment:
 def merge(left: Segment, right: Segment) -> Segment:
     """Return the Segment of two adjacent chunks of one stream."""
     add_counts(left, right)
+    left.writes.follow(left.timeline, right.writes)
     for run in right.runs:
         _repoint(left, run)
     if left.anchored:
@@ -71,6 +72,7 @@ def finish(segment: Segment) -> Segment:
     if segment.runs:
         _end_process(segment, at_end=True)
         segment.runs = []
+    segment.writes.end()
     prune(segment, final=True)
     if segment.selection is not None:
         count_selected(segment)
@@ -87,6 +89,7 @@ def reset_counts(segment: Segment) -> Segment:
         run.delta = run.top = 0
     for name in ("zones", "servers", "instances", "resolution"):
         setattr(fresh, name, getattr(segment, name))
+    fresh.writes.last = segment.writes.last
     return fresh
 
 

@@ -24,6 +24,7 @@ from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.log.tables import CAPS, Caps
 from ldapdiag.evidence.log.timeline import COUNTED as COUNTED_IN_INTERVAL
 from ldapdiag.evidence.log.timeline import Interval, Timeline
+from ldapdiag.evidence.log.write_times import WriteTimes
 
 if TYPE_CHECKING:
     Plain = dict[str, Any]
@@ -47,6 +48,7 @@ def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
     segment.cut_short = set(plain["cut_short"])
     segment.results.update(plain["results"])
     segment.timeline = _timeline(*plain["timeline"])
+    segment.writes = _write_times(*plain["writes"])
     for name in TABLES:
         getattr(segment, name).update(plain[name])
     shapes = [_shape(*row) for row in plain["shapes"]]
@@ -82,6 +84,12 @@ def _timeline(level: int, intervals: list[tuple[Any, ...]]) -> Timeline:
         interval.most_busy, interval.longest_queue = most_busy, longest_queue
         interval.results, interval.idle = results, idle
     return timeline
+
+
+def _write_times(first: tuple[int, int] | None, last: int | None, own: dict[int, int]) -> WriteTimes:
+    writes = WriteTimes()
+    writes.first, writes.last, writes.own = first, last, Durations(own)
+    return writes
 
 
 Rows = TypeVar("Rows", bound=OperationRow)

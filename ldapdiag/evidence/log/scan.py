@@ -28,6 +28,7 @@ from ldapdiag.evidence.log.runs import LATE, Run
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, shortened
+from ldapdiag.evidence.log.write_times import WRITES
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.operation_row import TargetKey
@@ -169,6 +170,8 @@ class Scan(ConnectionScan):
             segment.waited += wait
             if wait >= segment.longest_wait[0]:
                 segment.longest_wait = max(segment.longest_wait, (wait, -time))
+        if kind in WRITES and err == 0:
+            self._count_write(time, etime, wait, optime)
         connection = self.connections.get(number) or self._unless_ended(number, time)
         if notes and kind == SEARCH:
             notes = self._count_notes(connection, notes, page, pages_end)
@@ -300,6 +303,15 @@ class Scan(ConnectionScan):
                 self._rows.clear()
             self._rows[filter_shape, base, scope] = row
         return row
+
+    def _count_write(self, time: int, etime: int | None, wait: int | None, optime: int | None) -> None:
+        """Count the time of a write, where the log has it."""
+        if optime is None:
+            if etime is None:
+                return
+            optime = max(0, etime - (wait or 0))
+        if self.segment.selection is None:
+            self.segment.writes.add(self.segment.timeline, time, optime)
 
     def _result_after_close(self, number: int, connection: Connection | None, result: OperationResult) -> None:
         """Count a result that is written after the close of its connection."""

@@ -41,6 +41,7 @@ from ldapdiag.evidence.log.tables import (
     RankedTable,
 )
 from ldapdiag.evidence.log.timeline import Timeline
+from ldapdiag.evidence.log.write_times import WriteTimes
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.selection import Selection, Slowest
@@ -99,6 +100,8 @@ class Segment:
     waited: int = 0
     took: int = 0
     """Nanoseconds of all operations, waits included."""
+    writes: WriteTimes = field(default_factory=WriteTimes)
+    """Of all writes; empty with a selection."""
 
     opened: int = 0
     open_before: int = 0

@@ -40,6 +40,7 @@ class Interval:
         "search_etime",
         "searches",
         "slow",
+        "writing",
     )
 
     def __init__(self) -> None:
@@ -52,6 +53,8 @@ class Interval:
         self.slow = 0
         """Operations that took at least SLOW."""
         self.failed_binds = 0
+        self.writing = 0
+        """The time of the writes, without their waits for each other (write_times.py)."""
         self.opened = 0
         self.closed = 0
         """Connections closed, or ended by a restart of the server."""
@@ -96,7 +99,7 @@ class Interval:
         cell[2] += closed
 
 
-COUNTED = ("answered", "etime", "searches", "search_etime", "slow", "failed_binds", "opened", "closed")
+COUNTED = ("answered", "etime", "searches", "search_etime", "slow", "failed_binds", "writing", "opened", "closed")
 """Fields of an Interval that are added up; the order of the plain form."""
 
 

@@ -46,6 +46,7 @@ def add_counts(left: Segment, right: Segment) -> None:
     for err, count in right.results.items():
         left.results[left.result_code(err)] += count
     left.timeline.merge(right.timeline)
+    left.writes.own.merge(right.writes.own)
     for operation in right.slowest:
         keep_slowest(left, operation)
     _merge_tables(left, right)

@@ -1,0 +1,65 @@
+"""Write times: how long a server worked on each write, without the time that the write waited for those before it.
+
+389-ds, DSEE and slapd apply one write to a database at a time, so a write begins when it has left the queue of the
+worker threads and the write before it has ended. What is left is the same with one writer and with forty:
+
+    write      |··· wait ···|··· until its turn ···|=== its own time ===|
+    before     ...=================================|                    |
+                                                   result of that one   its result
+
+Only the previous result has to be known, so chunks are joined exactly: a chunk keeps its first write until then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.durations import Durations
+from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
+from ldapdiag.evidence.log.stamps import SECOND
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.timeline import Timeline
+
+WRITES = frozenset({ADD, DELETE, MODIFY, MODRDN})
+
+
+class WriteTimes:
+    """The times of the successful writes of a server, in the order of their results. All in nanoseconds."""
+
+    __slots__ = ("first", "last", "own")
+
+    def __init__(self) -> None:
+        self.first: tuple[int, int] | None = None
+        """(Time of the result, duration) of the first write; the one before it is in the chunk before."""
+        self.last: int | None = None
+        """The time of the last result."""
+        self.own = Durations()
+        """The time of each write from its start, or from the result of the write before it if that came later."""
+
+    def add(self, timeline: Timeline, time: int, duration: int) -> None:
+        """Count a write that took this long after its wait for a worker thread."""
+        if self.last is None:
+            self.first = (time, duration)
+        else:
+            self._count(timeline, time, duration, self.last)
+        self.last = time
+
+    def follow(self, timeline: Timeline, later: WriteTimes) -> None:
+        """Decide the first write of the chunk that follows; its others are added with the counts."""
+        if later.last is None:
+            return
+        if self.last is None:
+            self.first = later.first
+        elif later.first is not None:
+            self._count(timeline, *later.first, self.last)
+        self.last = later.last
+
+    def end(self) -> None:
+        """End the stream: the first write is not counted, because the one before it is not in the log."""
+        self.first = self.last = None
+
+    def _count(self, timeline: Timeline, time: int, duration: int, before: int) -> None:
+        own = max(0, min(duration, time - before))
+        self.own.add(own)
+        timeline.at(time // SECOND).writing += own
