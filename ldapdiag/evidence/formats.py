@@ -63,6 +63,7 @@ MODULES = (
     "host_formats.boot_time",
     "host_formats.descriptors",
     "host_formats.capture_times",
+    "storage.probe_file",
     "storage.mountinfo",
     "storage.sysfs",
 )

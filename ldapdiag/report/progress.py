@@ -52,6 +52,10 @@ class TerminalProgress:
         """Show the time until the second snapshot."""
         self._status_line(f"second snapshot in {ceil(seconds)} s")
 
+    def measuring(self, what: str) -> None:
+        """Show the measurement that begins."""
+        self._status_line(f"measuring {what}")
+
     def _status_line(self, text: str) -> None:
         from rich.text import Text  # noqa: PLC0415  import late
 

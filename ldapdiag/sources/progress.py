@@ -23,6 +23,9 @@ class Progress(Protocol):
     def waiting(self, seconds: float) -> None:
         """Show how many seconds remain until the next snapshot."""
 
+    def measuring(self, what: str) -> None:
+        """Show which measurement of a storage probe begins."""
+
 
 class NoProgress:
     """A display that shows nothing."""
@@ -37,6 +40,9 @@ class NoProgress:
         """Do nothing: the gap is in the bundle."""
 
     def waiting(self, seconds: float) -> None:
+        """Do nothing."""
+
+    def measuring(self, what: str) -> None:
         """Do nothing."""
 
 
