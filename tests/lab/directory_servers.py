@@ -26,6 +26,9 @@ APPLICATIONS = ("application_xyz", "application_foo", "application_shizzle")
 
 INSTANCE = "/etc/dirsrv/slapd-live"
 DSE = f"{INSTANCE}/dse.ldif"
+DATABASE_389, DATABASE_SLAPD = "/var/lib/dirsrv/slapd-live/db", "/var/lib/ldap"
+"""Where a volume of its own is mounted before the server starts."""
+BERKELEY_DB = "cn=bdb,cn=config,cn=ldbm database,cn=plugins,cn=config"
 SLAPD_FILE = "/etc/ldap/slapd.conf"
 PID_389, PID_SLAPD = "/run/dirsrv/slapd-live.pid", "/run/slapd/slapd.pid"
 KEPT = ("etc/dirsrv/slapd-live", "var/lib/dirsrv/slapd-live", "var/log/dirsrv/slapd-live")
@@ -200,12 +203,13 @@ def make_389(folder: Path, *, storage: str = "bdb") -> Path:
 
 
 def ds389(
-    host: Host, made: Path, *, settings: Mapping[str, str] | None = None, descriptors: int | None = None,
-    certificate: Certificate | None = None, port: int = 389,
+    host: Host, made: Path, *, settings: Mapping[str, str] | None = None, database: Mapping[str, str] | None = None,
+    descriptors: int | None = None, certificate: Certificate | None = None, port: int = 389,
 ) -> Server:  # fmt: skip
     """Start a 389 Directory Server in a host.
 
-    `settings` are attributes of cn=config, `descriptors` is its `ulimit -n`; a certificate opens port 636 and StartTLS.
+    `settings` are attributes of cn=config, `database` those of Berkeley DB; `descriptors` is its `ulimit -n`; a
+    certificate opens port 636 and StartTLS.
     """
     host.run(f"tar -C / -xf {shlex.quote(str(made))}; {PLACES_389}")
     chosen = {"nsslapd-port": str(port), "nsslapd-idletimeout": "0", "nsslapd-accesslog-logbuffering": "off"} | dict(
@@ -219,7 +223,7 @@ def ds389(
             "pk12util -i /run/server.p12 -d . -k pwdfile.txt -W x; "
             f"certutil -A -d . -n authority -t CT,, -a -i {certificate.authority} -f pwdfile.txt; rm /run/server.p12"
         )
-    text = with_settings(host.run(["cat", DSE]), chosen)
+    text = with_settings(with_settings(host.run(["cat", DSE]), chosen), database or {}, entry=BERKELEY_DB)
     host.run(["tee", DSE], stdin=f"{text.rstrip()}\n\n{KEY_ENTRY}" if certificate else text)
     argv = ["ns-slapd", "-D", INSTANCE, "-i", PID_389]
     return Server(
@@ -304,11 +308,11 @@ def accounts() -> str:
     return "\n".join([unit, *entries])
 
 
-def with_settings(dse: str, settings: Mapping[str, str]) -> str:
-    """Return a stopped server's dse.ldif with these attributes of cn=config."""
-    head, start, rest = dse.partition("dn: cn=config\n")
-    assert start, "dse.ldif has no cn=config"
-    entry, blank, others = rest.partition("\n\n")
+def with_settings(dse: str, settings: Mapping[str, str], *, entry: str = "cn=config") -> str:
+    """Return a stopped server's dse.ldif with these attributes of an entry."""
+    head, start, rest = dse.partition(f"dn: {entry}\n")
+    assert start, f"dse.ldif has no {entry}"
+    lines, blank, others = rest.partition("\n\n")
     for name in settings:
-        entry = re.sub(rf"(?im)^{re.escape(name)}:.*\n(?: .*\n)*", "", entry + "\n").rstrip("\n")
-    return f"{head}{start}{entry}\n" + "\n".join(f"{n}: {v}" for n, v in settings.items()) + blank + others
+        lines = re.sub(rf"(?im)^{re.escape(name)}:.*\n(?: .*\n)*", "", lines + "\n").rstrip("\n")
+    return head + start + "\n".join([lines, *(f"{name}: {value}" for name, value in settings.items())]) + blank + others
