@@ -28,7 +28,7 @@ INSTANCE = "/etc/dirsrv/slapd-live"
 DSE = f"{INSTANCE}/dse.ldif"
 DATABASE_389, DATABASE_SLAPD = "/var/lib/dirsrv/slapd-live/db", "/var/lib/ldap"
 """Where a volume of its own is mounted before the server starts."""
-BERKELEY_DB = "cn=bdb,cn=config,cn=ldbm database,cn=plugins,cn=config"
+STORAGE_ENTRY = "cn={storage},cn=config,cn=ldbm database,cn=plugins,cn=config"
 SLAPD_FILE = "/etc/ldap/slapd.conf"
 PID_389, PID_SLAPD = "/run/dirsrv/slapd-live.pid", "/run/slapd/slapd.pid"
 KEPT = ("etc/dirsrv/slapd-live", "var/lib/dirsrv/slapd-live", "var/log/dirsrv/slapd-live")
@@ -204,12 +204,12 @@ def make_389(folder: Path, *, storage: str = "bdb") -> Path:
 
 def ds389(
     host: Host, made: Path, *, settings: Mapping[str, str] | None = None, database: Mapping[str, str] | None = None,
-    descriptors: int | None = None, certificate: Certificate | None = None, port: int = 389,
+    storage: str = "bdb", descriptors: int | None = None, certificate: Certificate | None = None, port: int = 389,
 ) -> Server:  # fmt: skip
     """Start a 389 Directory Server in a host.
 
-    `settings` are attributes of cn=config, `database` those of Berkeley DB; `descriptors` is its `ulimit -n`; a
-    certificate opens port 636 and StartTLS.
+    `settings` are attributes of cn=config, `database` those of the entry of `storage`: bdb or mdb, as it was made.
+    `descriptors` is its `ulimit -n`; a certificate opens port 636 and StartTLS.
     """
     host.run(f"tar -C / -xf {shlex.quote(str(made))}; {PLACES_389}")
     chosen = {"nsslapd-port": str(port), "nsslapd-idletimeout": "0", "nsslapd-accesslog-logbuffering": "off"} | dict(
@@ -223,7 +223,9 @@ def ds389(
             "pk12util -i /run/server.p12 -d . -k pwdfile.txt -W x; "
             f"certutil -A -d . -n authority -t CT,, -a -i {certificate.authority} -f pwdfile.txt; rm /run/server.p12"
         )
-    text = with_settings(with_settings(host.run(["cat", DSE]), chosen), database or {}, entry=BERKELEY_DB)
+    text = with_settings(host.run(["cat", DSE]), chosen)
+    if database:
+        text = with_settings(text, database, entry=STORAGE_ENTRY.format(storage=storage))
     host.run(["tee", DSE], stdin=f"{text.rstrip()}\n\n{KEY_ENTRY}" if certificate else text)
     argv = ["ns-slapd", "-D", INSTANCE, "-i", PID_389]
     return Server(

@@ -75,8 +75,11 @@ class Laboratory:
 
     @cached_property
     def made_389(self) -> Path:
-        need("ns-slapd", "dscreate", "pk12util")
-        return make_389(self.folder)
+        return self._made_389("bdb")
+
+    @cached_property
+    def made_389_mdb(self) -> Path:
+        return self._made_389("mdb")
 
     @cached_property
     def slow_disk(self) -> Path:
@@ -84,9 +87,13 @@ class Laboratory:
         need("losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
         return compile_slow_disk(self.folder)
 
-    def ds389(self, host: Host, **options: object) -> Server:
-        """Start a 389 Directory Server in a host; see `directory_servers.ds389`."""
-        return ds389(host, self.made_389, **options)
+    def ds389(self, host: Host, *, storage: str = "bdb", **options: object) -> Server:
+        """Start a 389 Directory Server in a host, with Berkeley DB or LMDB (mdb); see `directory_servers.ds389`."""
+        return ds389(host, self.made_389_mdb if storage == "mdb" else self.made_389, storage=storage, **options)
+
+    def _made_389(self, storage: str) -> Path:
+        need("ns-slapd", "dscreate", "pk12util")
+        return make_389(self.folder, storage=storage)
 
     def slapd(self, host: Host, **options: object) -> Server:
         """Start a slapd in a host; see `directory_servers.slapd`."""

@@ -7,8 +7,8 @@
     acknowledged = load.stop()       # {"writer3": 57}
     lost(acknowledged, values(server))
 
-Each connection changes its own entry again and again, from 1 upwards, and waits for each answer. Acknowledged means that
-the client has received success.
+Each connection changes its own entry again and again, from 1 upwards, and waits for each answer. Acknowledged means
+that the client has received success.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from facts import address_of
-from lab.directory_servers import DSE, SUFFIX, ds389, make_389
+from lab.directory_servers import DSE, SUFFIX
 from lab.host import Host, wait_for
 from lab.laboratory import need
 from lab.odd_directory import SCAN_LIMIT, Asked, ask, limit_scans, load
@@ -167,7 +167,7 @@ def test_an_index_that_is_not_built_is_built(server):
 
 def test_on_lmdb_the_build_is_seen_to_end_and_the_answers_are_right(laboratory):
     with Host("ldap") as host:
-        server = ds389(host, make_389(laboratory.folder, storage="mdb"))
+        server = laboratory.ds389(host, storage="mdb")
         load(server, ENTRIES)
         limit_scans(server, SCAN_LIMIT)
         changes = (*NEW, *FURTHER)
