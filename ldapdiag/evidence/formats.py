@@ -66,6 +66,20 @@ MODULES = (
     "storage.probe_file",
     "storage.mountinfo",
     "storage.sysfs",
+    "storage.proc_mounts",
+    "storage.mount",
+    "storage.findmnt",
+    "storage.lsblk",
+    "storage.df",
+    "storage.stat_f",
+    "storage.ext4_options",
+    "storage.superblock",
+    "storage.xfs_info",
+    "storage.zfs_get",
+    "storage.filefrag",
+    "storage.file_extents",
+    "storage.directory_sizes",
+    "storage.kernel_log",
 )
 """The modules of all formats. A new format is one module and one line here."""
 

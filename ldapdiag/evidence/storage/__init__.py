@@ -190,6 +190,8 @@ class FileExtents:
     """The apparent size: a sparse file allocates less; None: not printed."""
     allocated_bytes: int | None = None
     extents: int | None = None
+    complete: bool = True
+    """False: counting stopped; there are at least as many extents."""
     unsupported: str = ""
     """Why the number of extents is unknown."""
     compressed: bool = False

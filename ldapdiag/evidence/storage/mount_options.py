@@ -48,5 +48,6 @@ def table_of(document: Document, rows: Iterable[Mount], *, always_shows_atime: b
             origin=document.origin(),
             mounts=tuple(mounts),
             complete=any(mount.mount_point == "/" for mount in mounts),
-            shows_atime=always_shows_atime or any("relatime" in mount.super_options for mount in mounts),
+            shows_atime=always_shows_atime
+            or any("relatime" in (*mount.options, *mount.super_options) for mount in mounts),
         )
