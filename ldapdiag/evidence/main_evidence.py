@@ -23,6 +23,18 @@ from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.schema import Schema
+from ldapdiag.evidence.storage import (
+    BlockDevices,
+    DirectorySize,
+    EffectiveOptions,
+    FileExtents,
+    FileSystemSpace,
+    KernelErrors,
+    MountTable,
+    Superblock,
+    XfsGeometry,
+    ZfsProperties,
+)
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -33,6 +45,8 @@ if TYPE_CHECKING:
 SUPPORTING = (
     *(BoxTimeouts, CaptureTimes, DescriptorCount, HostDescription, KernelSettings, ProcessLimits, TcpCounters),
     *(BootTime, History, ProcessTable, Schema),
+    *(BlockDevices, DirectorySize, EffectiveOptions, FileExtents, FileSystemSpace, KernelErrors, MountTable),
+    *(Superblock, XfsGeometry, ZfsProperties),
 )
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""

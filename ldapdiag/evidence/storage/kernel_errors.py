@@ -70,15 +70,15 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     (r"loop: Write error at byte offset", "I/O error"),
     (rf"md/[\w-]{{1,20}}:{DEVICE}: (?:Disk failure|.*unrecoverable I/O)", "RAID member failed"),
     (r"device-mapper: multipath: .{0,40}[Ff]ailing path", "path failed"),
-    (rf"device-mapper: thin: .*(?:out-of-data|read-only mode|no free )", "no space on the device"),
+    (r"device-mapper: thin: .*(?:out-of-data|read-only mode|no free )", "no space on the device"),
     (r"nfs: server \S{1,255} not responding, timed out", "NFS server timed out"),
 )  # fmt: skip
 """The beginning of a message, and what it reports. The first that matches counts."""
 
 GRAMMAR = [(re.compile(pattern, re.ASCII), what) for pattern, what in MESSAGES]
 WORDS = re.compile(
-    r"error|read-?only|shut|abort|corrupt|fail|errs:|csum|timeout|timed out|offline|down|not ready|exception|status|lost"
-    r"|space|free|Remov|recover",
+    r"error|read-?only|shut|abort|corrupt|fail|errs:|csum|timeout|timed out|offline|down|not ready|exception|status"
+    r"|lost|space|free|Remov|recover",
     re.IGNORECASE,
 )
 """One of these is in each message above; lines without are no errors, at little cost."""

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 COUNT = re.compile(r"# (\d{1,12}) lines? of (?:dmesg|journalctl[a-z -]{0,40}) read(, from boot)?", re.ASCII)
 LEVEL = r"(?:<\d{1,3}>|[a-z]{3,8} {0,4}:[a-z]{2,8} {0,4}: )?"
 """dmesg -r and dmesg -x."""
-DMESG = re.compile(
-    LEVEL + r"\[ {0,12}(?P<seconds>\d{1,9}\.\d{6})\](?:\[ {0,6}[TC]\d{1,10}\])? ?(?P<text>.*)", re.ASCII
-)
+DMESG = re.compile(LEVEL + r"\[ {0,12}(?P<seconds>\d{1,9}\.\d{6})\](?:\[ {0,6}[TC]\d{1,10}\])? ?(?P<text>.*)", re.ASCII)
 LOCAL = re.compile(
     LEVEL + r"\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\](?:\[ {0,6}[TC]\d{1,10}\])? ?"
     r"(?P<text>.*)",
