@@ -34,6 +34,15 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """What the threads of a process were in, in looks some milliseconds apart."""
+
+    looks: int
+    seen: tuple[tuple[str, int], ...]
+    """(System call, the looks in which at least one thread was in it); "running" is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessThreads:
     """The threads of one process, and the time of the reading."""
 
@@ -50,3 +59,5 @@ class ProcessThreads:
     """Since boot, when it was read; None: not in the file."""
     threads: tuple[Thread, ...]
     """Those listed: a process may have more."""
+    samples: Samples | None = None
+    """None: the reading is a single look, or its system calls cannot be named."""

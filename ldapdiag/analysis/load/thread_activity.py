@@ -28,7 +28,21 @@ FROZEN = frozenset({"do_freezer_trap", "get_signal", "__refrigerator"})
 """Functions of the kernel in which threads of a frozen control group wait (docker pause); measured on Linux 6.18."""
 FUTEX = "futex"
 TRANSFERS = frozenset(
-    {"read", "write", "writev", "connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "ioctl", "fsync", "fdatasync"}
+    {
+        "read",
+        "write",
+        "writev",
+        "connect",
+        "sendto",
+        "recvfrom",
+        "sendmsg",
+        "recvmsg",
+        "ioctl",
+        "fsync",
+        "fdatasync",
+        "msync",
+        "pwrite64",
+    }
 )
 
 

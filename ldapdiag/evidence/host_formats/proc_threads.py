@@ -6,6 +6,7 @@
     /proc/29/task/36/stat:36 (slapd) S 0 0 0 0 -1 4194624 33 0 0 0 0 0 …
     /proc/29/task/36/wchan:futex_do_wait                                (0: it does not wait, or it is not shown)
     /proc/29/task/36/syscall:202 0x7f5cf7561040 0x0 0x80000022 …        (running; or the number and its arguments)
+    /proc/29/samples:40 202=40 232=40 75=36 running=2    (of 40 looks, in how many a thread was in each system call)
 
 A futex with FUTEX_WAIT is a lock (pthread_mutex_lock); a condition, a semaphore and a read-write lock use
 FUTEX_WAIT_BITSET. So a thread that waits for work and one that waits for a lock differ (measured: slapd 2.5.13, glibc
@@ -20,35 +21,37 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.threads import ProcessThreads, Thread
+from ldapdiag.evidence.threads import ProcessThreads, Samples, Thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-LINE = re.compile(r"/proc/(\d{1,10})/(?:task/(\d{1,10})/)?(stat|wchan|syscall):(.*)", re.ASCII)
+LINE = re.compile(r"/proc/(\d{1,10})/(?:task/(\d{1,10})/)?(stat|wchan|syscall|samples):(.*)", re.ASCII)
 UPTIME = re.compile(r"/proc/uptime:(\d{1,12}\.\d{1,6}) .*", re.ASCII)
 MACHINE = re.compile(r"(?:x86_64|aarch64|riscv64|ppc64|ppc64le|s390x|i[3-6]86|armv\w{1,10})", re.ASCII)
 STAT = re.compile(r"\d{1,10} \((.{0,64})\) ([A-Za-z])(?: -?\d{1,20}){10} (\d{1,20}) (\d{1,20})(?: .*)?", re.ASCII)
 WCHAN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", re.ASCII)
 SYSCALL = re.compile(r"(\d{1,5})((?: 0x[0-9a-f]{1,16}){0,9})", re.ASCII)
+SAMPLES = re.compile(r"(\d{1,6})((?: (?:-1|\d{1,5}|running)=\d{1,6}){1,64})", re.ASCII)
+RUNNING = "running"
 PROGRAM = re.compile(r"[^A-Za-z0-9._-]")
 MOST_THREADS = 4096
 """Of a file; a directory server has tens, in Java a few hundred."""
 
 CALLS = {
     "x86_64": {
-        0: "read", 1: "write", 7: "poll", 16: "ioctl", 20: "writev", 23: "select", 42: "connect", 43: "accept",
-        44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl", 73: "flock",
-        74: "fsync", 75: "fdatasync", 202: "futex", 230: "clock_nanosleep", 232: "epoll_wait", 270: "pselect6",
-        271: "ppoll", 281: "epoll_pwait", 288: "accept4",
+        0: "read", 1: "write", 7: "poll", 16: "ioctl", 18: "pwrite64", 20: "writev", 23: "select", 26: "msync",
+        42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4",
+        72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync", 202: "futex", 230: "clock_nanosleep",
+        232: "epoll_wait", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait", 288: "accept4",
     },
     "aarch64": {
-        22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 63: "read", 64: "write", 66: "writev",
+        22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 63: "read", 64: "write", 66: "writev", 68: "pwrite64",
         72: "pselect6", 73: "ppoll", 82: "fsync", 83: "fdatasync", 98: "futex", 115: "clock_nanosleep",
         202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg",
-        242: "accept4", 260: "wait4",
+        227: "msync", 242: "accept4", 260: "wait4",
     },
 }  # fmt: skip
 """System calls that wait, by machine and number (asm/unistd_64.h, asm-generic/unistd.h)."""
@@ -63,6 +66,7 @@ class Lines:
     stat: re.Match[str] | None = None
     wchan: str = ""
     syscall: re.Match[str] | None = None
+    samples: re.Match[str] | None = None
 
 
 @dataclass(slots=True)
@@ -97,6 +101,7 @@ def read(document: Document) -> Iterator[ProcessThreads]:
                 ticks=int(whole[3]) + int(whole[4]),
                 uptime_seconds=file.uptime,
                 threads=tuple(_threads(lines, file.machine)),
+                samples=_samples(lines.get(0, Lines()).samples, file.machine),
             )
 
 
@@ -130,6 +135,9 @@ def _keep(name: str, text: str, lines: Lines) -> bool:
     if name == "wchan":
         lines.wchan = text if WCHAN.fullmatch(text) else ""
         return bool(lines.wchan) or text in {"0", ""}
+    if name == "samples":
+        lines.samples = SAMPLES.fullmatch(text)
+        return lines.samples is not None
     lines.syscall = SYSCALL.fullmatch(text)
     return lines.syscall is not None or text.startswith(("running", "-1 "))
 
@@ -140,6 +148,17 @@ def _threads(lines: dict[int, Lines], machine: str) -> Iterator[Thread]:
             call, lock = _call(one.syscall, machine)
             ticks = int(one.stat[3]) + int(one.stat[4])
             yield Thread(number=number, state=one.stat[2], ticks=ticks, waits_in=one.wchan, call=call, lock=lock)
+
+
+def _samples(samples: re.Match[str] | None, machine: str) -> Samples | None:
+    """Return how often threads were seen in each system call; None: not looked, or of an unknown kind of machine."""
+    if samples is None or machine not in CALLS:
+        return None
+    names = CALLS[machine] | {RUNNING: RUNNING}
+    counts = [(number, int(count)) for number, _, count in (one.partition("=") for one in samples[2].split())]
+    looks = int(samples[1])
+    seen = {names.get(int(number) if number.isdigit() else number, ""): min(count, looks) for number, count in counts}
+    return Samples(looks=looks, seen=tuple(sorted((name, count) for name, count in seen.items() if name)))
 
 
 def _call(syscall: re.Match[str] | None, machine: str) -> tuple[str, str]:

@@ -60,3 +60,31 @@ def test_several_processes_are_several_facts() -> None:
 def test_the_lock_of_a_file_is_a_lock() -> None:
     (read,) = facts_of(LOCKED.replace("syscall:202 0x7f5cf7561040 0x0", "syscall:73 0x5 0x2"))
     assert (read.threads[1].call, read.threads[1].lock) == ("flock", "flock 0x5")
+
+
+SAMPLES = "/proc/29/samples:40 202=40 75=36 running=2 499=1\n"
+
+
+def test_samples_name_the_calls_that_are_known() -> None:
+    (read,) = facts_of(LOCKED + SAMPLES)
+    assert read.samples is not None
+    assert read.samples.looks == 40
+    assert dict(read.samples.seen) == {"futex": 40, "fdatasync": 36, "running": 2}
+    assert read.origin.not_understood == 0
+
+
+@pytest.mark.parametrize("machine", ["mips", ""])
+def test_samples_of_an_unknown_machine_are_none(machine: str) -> None:
+    (read,) = facts_of(LOCKED.replace("x86_64", machine) + SAMPLES)
+    assert read.samples is None
+
+
+@pytest.mark.parametrize("damage", ["", "40", "40 75", "40 75=x", "1234567 75=1", "40 75=1 ;", "40" + " 75=1" * 65])
+def test_damaged_samples_are_counted_and_are_none(damage: str) -> None:
+    (read,) = facts_of(f"{LOCKED}/proc/29/samples:{damage}\n")
+    assert (read.samples, read.origin.not_understood) == (None, 1)
+
+
+def test_no_call_was_seen_in_more_looks_than_there_were() -> None:
+    (read,) = facts_of(LOCKED + "/proc/29/samples:4 75=900\n")
+    assert read.samples.seen == (("fdatasync", 4),)

@@ -15,8 +15,12 @@ threads() {
         test "$threads_left" -gt 0 || return 0
         threads_left=`expr "$threads_left" - 1`
         section "$1" "threads-$threads_pid-$3.txt" "stat, wchan and syscall of /proc/$threads_pid/task/*" \
-            threads_of "$threads_pid"
+            threads_and_samples_of "$threads_pid"
     done
+}
+
+threads_and_samples_of() {
+    threads_of "$1" && samples_of "$1"
 }
 
 # threads_of PID: print its first MOST_THREADS threads. Only root may read what a thread waits for.
@@ -45,4 +49,21 @@ threads_of() {
         part[n] == "syscall:" { m = split(text, field, " "); text = field[1]; for (i = 2; i <= m && i < 5; i++) text = text " " field[i] }
         { print path text }
         END { exit !found }'
+}
+
+# samples_of PID: look 40 times, about 10 ms apart, at what its threads wait for, and print in how many samples at least
+# one was in each system call. One that syncs a disk is seen in most samples, if all writes wait for it.
+samples_of() {
+    # shellcheck disable=SC2016  # the shell of root expands it
+    privileged sh -c 'for i in 1 2 3 4 5; do for j in 1 2 3 4 5 6 7 8; do
+            echo sample; cat /proc/$1/task/*/syscall; sleep 0.01
+        done; done' sh "$1" 2>/dev/null | awk -v pid="$1" '
+        $1 == "sample" { count++; next }
+        last[$1] != count { last[$1] = count; if (in_call[$1]++ == 0 && kinds < 32) kind[++kinds] = $1 }
+        END {
+            if (!kinds) exit
+            printf "/proc/%s/samples:%d", pid, count
+            for (i = 1; i <= kinds; i++) printf " %s=%d", kind[i], in_call[kind[i]]
+            printf "\n"
+        }'
 }
