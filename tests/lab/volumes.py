@@ -105,12 +105,14 @@ def mount(host: Host, made: FileSystem, folder: str, *, megabytes: int = MEGABYT
 
 
 def mount_slow(
-    host: Host, program: Path, made: FileSystem, folder: str, *, flush_milliseconds: float, megabytes: int = MEGABYTES
-) -> Volume:
+    host: Host, program: Path, made: FileSystem, folder: str, *, flush_milliseconds: float,
+    write_milliseconds: float = 0, megabytes: int = MEGABYTES,
+) -> Volume:  # fmt: skip
     """Make a file system on a slow disk (`Laboratory.slow_disk` is the program), mount it, and return the volume."""
     host.run(["mkdir", "-p", folder])
     image = _make(host, made, f"{IMAGES}/{folder.strip('/').replace('/', '-')}", megabytes)
-    disk = SlowDisk(host, program, image, flush_milliseconds=flush_milliseconds)
+    milliseconds = {"flush_milliseconds": flush_milliseconds, "write_milliseconds": write_milliseconds}
+    disk = SlowDisk(host, program, image, **milliseconds)
     _mount_image(host, made, disk.path, folder)
     return Volume(host, folder, image, disk)
 
