@@ -6,6 +6,7 @@ Two snapshots of `ldap` and its clients, ten minutes apart, the log of a day, an
 from __future__ import annotations
 
 import facts
+import storage_facts
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
@@ -76,5 +77,7 @@ def bundle() -> Bundle:
         facts.flows(at_server),
         access_log(),
         *indexes("ldap", INDEXES),
+        storage_facts.settings(),
+        *storage_facts.SAFE,
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in read))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import facts
+import storage_facts
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
@@ -133,6 +134,16 @@ def indexes(host: str, text: str) -> list[Any]:
     return [replace(fact, origin=facts.origin(host, "dse.ldif")) for fact in facts_of(text)]
 
 
+def storage() -> list[Any]:
+    """Return what is read of the server's disks: its database is on a volume without barriers, by a hidden default."""
+    return [
+        storage_facts.settings(),
+        storage_facts.table(storage_facts.mount()),
+        storage_facts.devices(),
+        storage_facts.in_force("nobarrier"),
+    ]
+
+
 def bundle() -> Bundle:
     """Return everything that was read at the site."""
     sending = {"last_received": HOUR, "timer": Timer.RETRANSMIT, "retransmits": 5}
@@ -160,6 +171,7 @@ def bundle() -> Bundle:
         facts.sessions(HELD, GONE, taken=LATER),
         access_log(),
         *indexes("ldap", INDEXES),
+        *storage(),
         facts.table([facts.listening(), facts.row("10.77.1.3:389", f"{facts.OTHER}:60000")], "ldap2"),
         LdapProbe(
             origin=facts.origin("ldap3", "ldap-probe.txt"),

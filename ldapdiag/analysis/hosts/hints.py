@@ -26,6 +26,8 @@ from ldapdiag.evidence.ldap_session import question_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.storage import MountTable
+from ldapdiag.evidence.storage.settings import StorageSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,10 +41,10 @@ Endpoint = tuple[str, int]
 Life = tuple["datetime", "datetime | None"]
 """When a server started and when it reported that, by its own clock."""
 
-REPORTS = (Monitor, Configuration, ServerLog, AccessLog, IndexConfiguration)
+REPORTS = (Monitor, Configuration, ServerLog, AccessLog, IndexConfiguration, StorageSettings)
 """What a server reports about itself: it identifies the product."""
 SERVER_FACTS = (*REPORTS, IndexStatus, EntryCount, IndexExplanations, Schema, ProcessLimits, DescriptorCount)
-"""Facts about one server process. All others are about its host."""
+"""Facts about one server process. All others are about its host, except the mounts of a named process."""
 
 KINDRED = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
 """Families that one program name stands for, as the same text may."""
@@ -88,6 +90,11 @@ class ServerHints:
     """The process that the name of a file about a process has, unless it is a port."""
     words: tuple[str, ...] = ()
     """The words of the file's name, in lower case: a process, a port, an instance or a count perhaps."""
+
+
+def is_about_server(fact: Any) -> bool:  # noqa: ANN401  facts of all kinds
+    """Return whether a fact is about one server process, not about its host."""
+    return isinstance(fact, SERVER_FACTS) or (isinstance(fact, MountTable) and bool(processes_named(fact.origin)))
 
 
 def hints_of(facts: Sequence[Any]) -> ServerHints:

@@ -21,6 +21,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.servers.idle_enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.servers.products import product_of
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 BEHIND = "collect from the directory servers behind it, or name them as targets"
 
-Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
+Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | StorageSettings | None
 """Evidence that a server reports about itself."""
 
 
@@ -150,6 +151,7 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
     indexes: tuple[IndexConfiguration, ...],
+    storage: tuple[StorageSettings, ...],
 ) -> Iterator[Instance]:
     """Yield an instance for every process that accepts LDAP connections, with the evidence about it."""
     by_name = {host.host: host for host in hosts}
@@ -180,9 +182,10 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
         configuration = merge_configurations(facts_of(configurations, name))
         own_logs = tuple(sorted(facts_of(logs, name), key=lambda log: log.origin.path))
         own_access_logs = tuple(sorted(facts_of(access_logs, name), key=lambda log: log.origin.path))
+        reports: list[Source] = [*facts_of(indexes, name), *facts_of(storage, name)]
         yield replace(
             shared,
-            identity=_identity((monitor, configuration, *own_logs, *own_access_logs, *facts_of(indexes, name))),
+            identity=_identity([monitor, configuration, *own_logs, *own_access_logs, *reports]),
             monitor=monitor,
             configuration=configuration,
             limits=_last(facts_of(limits, name)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.candidate import ports_of
-from ldapdiag.analysis.hosts.hints import REPORTS, SERVER_FACTS
+from ldapdiag.analysis.hosts.hints import REPORTS, is_about_server
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.listening import listening_processes
 from ldapdiag.analysis.hosts.separation import separate
@@ -102,7 +102,7 @@ def attribute_to_servers(hosts: Iterable[Host], facts: Iterable[Any]) -> ServerA
 
 def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
     """Return the servers of one host, and its facts with their servers."""
-    about_servers = [fact for fact in facts if isinstance(fact, SERVER_FACTS)]
+    about_servers = [fact for fact in facts if is_about_server(fact)]
     known = host.ldap_ports | _reported_ports(about_servers)
     ports = frozenset[int]().union(*(served_ports(snapshot.sockets, known) for snapshot in host.snapshots))
     relays = _relays(host, ports, facts)

@@ -1,0 +1,33 @@
+"""The kernel's messages about the devices of a volume."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.storage.volume import Volume
+    from ldapdiag.evidence.storage import KernelErrors
+
+PARTITION = re.compile(r"((?:sd|vd|xvd|hd)[a-z]{1,3})\d{1,3}|((?:nvme\d+n|mmcblk|md|loop|nbd)\d+)p\d{1,3}", re.ASCII)
+"""A partition, with the disk that its name begins with (Documentation/admin-guide/devices.txt of Linux)."""
+
+
+def with_errors(volume: Volume, kernel: KernelErrors | None) -> Volume:
+    """Return a volume with the errors that the kernel reported about one of its devices."""
+    if kernel is None:
+        return volume
+    names = device_names(volume)
+    return replace(volume, errors=tuple(error for error in kernel.errors if error.device in names))
+
+
+def device_names(volume: Volume) -> frozenset[str]:
+    """Return the names that messages have for the devices of a volume, its disks included as far as they are known."""
+    names = {name for device in volume.stack for name in (device.name, device.mapper_name)}
+    if volume.source.startswith("/dev/"):
+        names.add(volume.source.removeprefix("/dev/").removeprefix("mapper/"))
+    for below in volume.beneath:
+        names |= device_names(below)
+    disks = {found[1] or found[2] for name in names if (found := PARTITION.fullmatch(name))}
+    return frozenset(names | disks) - {""}

@@ -1,0 +1,105 @@
+"""Volume: one mounted file system that a directory server keeps its data on, down to the disks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.storage.options import MEMORY, NETWORK, Options
+from ldapdiag.evidence.storage.settings import Role
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.storage import BlockDevice, DeviceError, DirectorySize, FileExtents, Space, Superblock
+
+WRITE_BACK, WRITE_THROUGH = "write back", "write through"
+"""Values of queue/write_cache: the kernel sends flushes, or none (Documentation/block/writeback_cache_control)."""
+IN_MEMORY = ("zram", "ram")
+"""Names of block devices in memory begin so."""
+LASTING = frozenset({Role.DATABASE, Role.TRANSACTION_LOG, Role.CHANGELOG})
+"""What a server needs after a power cut; an access log is no part of the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """One mounted file system that a server uses, as far as the evidence shows it."""
+
+    host: str
+    mount_point: str
+    source: str
+    fs_type: str
+    """As mounted: ext2, ext3, ext4, xfs, btrfs, zfs, tmpfs, overlay, nfs4 …"""
+    paths: tuple[tuple[Role, str], ...]
+    """What the server keeps there."""
+    options: Options
+    device: str = ""
+    """Its number, as in "8:1"; empty: unknown."""
+    stack: tuple[BlockDevice, ...] = ()
+    """Top to bottom; below a loop device follow the devices under its file."""
+    devices: tuple[BlockDevice, ...] = ()
+    """The bottom: the disks."""
+    disk_unknown: str = ""
+    """Why not all disks below are known; empty: they are."""
+    beneath: tuple[Volume, ...] = ()
+    """The file systems below it: that of a loop device's file, or of an overlay's upper folder."""
+    in_memory: str = ""
+    """What is in memory below it, so that nothing survives a restart: `tmpfs`, `zram0`; empty: nothing known."""
+    space: Space | None = None
+    extents: tuple[FileExtents, ...] = ()
+    """Of the server's files there."""
+    directories: tuple[DirectorySize, ...] = ()
+    superblock: Superblock | None = None
+    errors: tuple[DeviceError, ...] = ()
+    """What the kernel reported about its devices."""
+    limits: tuple[str, ...] = ()
+    """What the evidence does not show of it, as sentences."""
+    origins: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Return what the server keeps there, without repetition."""
+        return tuple(dict.fromkeys(role for role, _ in self.paths))
+
+    @property
+    def lasting_paths(self) -> tuple[tuple[Role, str], ...]:
+        """Return the parts of the server's data there; an access log is none."""
+        return tuple((role, path) for role, path in self.paths if role in LASTING)
+
+    @property
+    def disk_known(self) -> bool:
+        """Return whether all disks below it are known."""
+        return not self.disk_unknown
+
+    @property
+    def write_cache(self) -> str | None:
+        """Return `volatile assumed` if the kernel flushes the cache of a disk, `none` if of none; None: unknown."""
+        caches = {one.write_cache for one in self.devices}
+        if WRITE_BACK in caches:
+            return "volatile assumed"
+        return "none" if caches == {WRITE_THROUGH} and self.disk_known else None
+
+    @property
+    def durable(self) -> bool | None:
+        """Return False where the data is in memory, or a sync writes nothing; None: the evidence does not show it."""
+        if self.in_memory or self.options.volatile:
+            return False
+        return True if self.disk_known and self.devices else None
+
+    @property
+    def local(self) -> bool:
+        """Return whether it is not mounted over a network."""
+        return self.fs_type not in NETWORK
+
+    @property
+    def name(self) -> str:
+        """Return what it is in a few words: `/srv (ext4 on /dev/sda1)`."""
+        source = f" on {self.source}" if self.source.startswith("/") or not self.local else ""
+        return f"{self.mount_point} ({self.fs_type}{source})"
+
+
+def memory_name(fs_type: str, device: BlockDevice | None = None) -> str:
+    """Return the name of what is in memory: a file system or a block device; empty if neither is."""
+    if fs_type in MEMORY:
+        return fs_type
+    if device is not None and (device.type in IN_MEMORY or device.name.rstrip("0123456789") in IN_MEMORY):
+        return device.name
+    return ""

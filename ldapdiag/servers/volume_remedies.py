@@ -1,0 +1,184 @@
+"""Remedies for the volumes of a directory server: mount options, block devices, and where its data is."""
+
+from __future__ import annotations
+
+import re
+from shlex import quote
+
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+
+MOUNT_POINT = re.compile(r"/[A-Za-z0-9_./@:+=~-]{0,1000}")
+DEVICE_PATH = re.compile(r"/dev/[A-Za-z0-9_./@:+=~-]{1,200}")
+DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,60}")
+DATASET = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,250}")
+
+SLOWER = (
+    "Each change waits for the disk again: writes take as long as the disk needs for a flush, and so do the clients "
+    "that wait for them. That is the price of an acknowledged change."
+)
+NOT_UNDONE = "None: without barriers acknowledged changes are lost. A faster disk is the way to faster writes."
+
+
+def use_barriers(host: str, mount_point: str, device: str, *, in_superblock: bool) -> Remedy:
+    """Mount a file system with write barriers, now and from now on."""
+    title = f"Turn write barriers on for {mount_point}"
+    changes = "A sync flushes the cache of the disk, so an acknowledged change is on the disk."
+    if not MOUNT_POINT.fullmatch(mount_point) or (in_superblock and not DEVICE_PATH.fullmatch(device)):
+        return _advice(
+            host, title, "Mount it with barriers: mount -o remount,barrier=1, and the same in /etc/fstab.", changes
+        )
+    lasting = (
+        f"tune2fs -o ^nobarrier {quote(device)}"
+        if in_superblock
+        else f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier or barrier=0 from its options"
+    )
+    return Remedy(
+        title=title,
+        target=host,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=f"mount -o remount,barrier=1 {quote(mount_point)}\n{lasting}",
+        changes=changes,
+        risk=SLOWER,
+        undo=NOT_UNDONE,
+        verify="grep -H barrier /proc/fs/ext4/*/options    # barrier, not nobarrier",
+    )
+
+
+def use_btrfs_barriers(host: str, mount_point: str) -> Remedy:
+    """Mount btrfs or an old XFS with write barriers, now and from now on."""
+    title = f"Turn write barriers on for {mount_point}"
+    changes = "A sync flushes the cache of the disk, so an acknowledged change is on the disk."
+    if not MOUNT_POINT.fullmatch(mount_point):
+        return _advice(
+            host, title, "Mount it with barriers: mount -o remount,barrier, and the same in /etc/fstab.", changes
+        )
+    return Remedy(
+        title=title,
+        target=host,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=f"mount -o remount,barrier {quote(mount_point)}\n"
+        f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier from its options",
+        changes=changes,
+        risk=SLOWER,
+        undo=NOT_UNDONE,
+        verify=f"findmnt -no OPTIONS {quote(mount_point)} | grep -c nobarrier    # 0",
+    )
+
+
+def use_ordered_journal(host: str, mount_point: str, device: str, *, in_superblock: bool) -> Remedy:
+    """Return to data=ordered, which needs a new mount: the kernel refuses to change it by a remount."""
+    known = DEVICE_PATH.fullmatch(device) is not None
+    lasting = (
+        f"run tune2fs -o ^journal_data_writeback {quote(device)} as root"
+        if in_superblock and known
+        else "remove data=writeback (and journal_async_commit) from its options in /etc/fstab"
+    )
+    return _advice(
+        host,
+        f"Mount {mount_point} with data=ordered",
+        f"In a maintenance window: stop the server, unmount {mount_point}, {lasting}, mount it and start the server. "
+        "A remount cannot change the mode of the journal.",
+        "Files that grow contain no old blocks of the disk after a power cut. A database that syncs is as fast as "
+        "before.",
+        risk="The server is not available while the volume is unmounted.",
+        undo="The same steps with data=writeback; nothing is gained by it.",
+        verify="grep -H data= /proc/fs/ext4/*/options    # data=ordered",
+        needs=Needs.RESTART,
+    )
+
+
+def add_journal(host: str, mount_point: str) -> Remedy:
+    """Advise a file system with a journal."""
+    return _advice(
+        host,
+        f"Give {mount_point} a journal",
+        f"In a maintenance window, after a backup: stop the server, unmount {mount_point}, run e2fsck -f and tune2fs "
+        "-O has_journal on its device, run e2fsck -f again, mount it as ext4 and start the server.",
+        "After a power cut the journal is replayed in seconds, and no fsck is needed.",
+        risk="The server is not available meanwhile. A sync costs a second flush (journal).",
+        undo="Unmount it, and run tune2fs -O ^has_journal on its device.",
+        verify=f"tune2fs -l DEVICE | grep has_journal    # the device of {mount_point}",
+        needs=Needs.RESTART,
+    )
+
+
+def send_flushes(host: str, device: str) -> Remedy:
+    """Make the kernel flush the cache of a device again."""
+    title = f"Let the kernel flush the cache of {device}"
+    changes = "The kernel sends flushes to the device, so a synced change is on the disk."
+    if not DEVICE_NAME.fullmatch(device):
+        return _advice(host, title, "Write `write back` to queue/write_cache of the device in /sys/block.", changes)
+    file = f"/sys/block/{device}/queue/write_cache"
+    return Remedy(
+        title=title,
+        target=host,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=f"echo 'write back' > {file}\ngrep -rn write_cache /etc/udev/rules.d /etc/rc.local /etc/tmpfiles.d",
+        changes=f"{changes} The second command finds what sets it at boot.",
+        risk=SLOWER,
+        undo=f"echo 'write through' > {file}    # only for a device whose cache is not volatile",
+        verify=f"cat {file}    # write back",
+    )
+
+
+def sync_dataset(host: str, dataset: str) -> Remedy:
+    """Let ZFS carry out the syncs of a dataset again."""
+    title = f"Set sync=standard for {dataset}"
+    changes = "ZFS writes what an application syncs to its intent log before it acknowledges."
+    if not DATASET.fullmatch(dataset):
+        return _advice(host, title, "zfs set sync=standard for the dataset of the database.", changes)
+    return Remedy(
+        title=title,
+        target=host,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=f"zfs set sync=standard {dataset}",
+        changes=changes,
+        risk=f"{SLOWER} A separate log device (SLOG) with power-loss protection makes it faster.",
+        undo="None: with sync=disabled acknowledged changes are lost.",
+        verify=f"zfs get sync {dataset}    # standard",
+    )
+
+
+def move_data(host: str, what: str, mount_point: str) -> Remedy:
+    """Advise to move a server's data to a local file system on a disk."""
+    return _advice(
+        host,
+        f"Move the {what} from {mount_point} to a local file system on a disk",
+        f"In a maintenance window, after a backup: stop the server, copy the {what} to a volume with ext4 or XFS on a "
+        "local disk (in a container: a mounted volume, not the image's own layer), set the path in the server's "
+        "configuration, and start it.",
+        "The data is on a disk that obeys a sync.",
+        risk="The server is not available meanwhile; writes may be slower, because they wait for a disk.",
+        undo="Set the former path while the former files are still there, and no change has been made since.",
+        verify="df -T PATH    # ext4 or xfs",
+        needs=Needs.RESTART,
+    )
+
+
+def _advice(  # noqa: PLR0913  the fields of a remedy
+    host: str,
+    title: str,
+    text: str,
+    changes: str,
+    *,
+    risk: str = SLOWER,
+    undo: str = NOT_UNDONE,
+    verify: str = "findmnt -T PATH    # the options in force",
+    needs: Needs = Needs.NONE,
+) -> Remedy:
+    return Remedy(
+        title=title,
+        target=host,
+        where=Where.SERVER,
+        kind=RemedyKind.ADVICE,
+        text=text,
+        changes=changes,
+        risk=risk,
+        undo=undo,
+        verify=verify,
+        needs=needs,
+    )
