@@ -1,8 +1,9 @@
 /* A disk with a volatile write cache, as one file of a FUSE file system: FOLDER/disk.
  *
- *     slow_disk IMAGE FOLDER FLUSH_MICROSECONDS
+ *     slow_disk IMAGE FOLDER FLUSH_MICROSECONDS [WRITE_MICROSECONDS]
  *
  * Writes land in memory. A flush (fsync) takes the time given, and then what was written before it began is in IMAGE.
+ * With WRITE_MICROSECONDS the cache is off: each write takes that time, one after the other, and is in IMAGE then.
  * SIGUSR1 is a power cut: what was not flushed is gone, and every later request fails with EIO. FOLDER/counts has the
  * numbers of writes and flushes so far. slow_disk.py starts it; a loop device over FOLDER/disk is the disk.
  */
@@ -27,11 +28,11 @@ static int image;
 static off_t size; /* bytes, whole blocks */
 static char *contents; /* of the disk as its user sees it: a private map of the image */
 static unsigned char *unflushed; /* one per block */
-static useconds_t flush_microseconds;
+static useconds_t flush_microseconds, write_microseconds;
 static atomic_long writes, flushes;
 static volatile sig_atomic_t is_cut;
 static pthread_mutex_t cache = PTHREAD_MUTEX_INITIALIZER; /* contents and unflushed */
-static pthread_mutex_t head = PTHREAD_MUTEX_INITIALIZER; /* one flush at a time, as a disk does it */
+static pthread_mutex_t head = PTHREAD_MUTEX_INITIALIZER; /* one flush, or slow write, at a time, as a disk does it */
 
 static void cut_power(int number)
 {
@@ -107,6 +108,15 @@ static int read_file(const char *path, char *into, size_t length, off_t offset, 
     return (int)length;
 }
 
+static int write_through(const char *from, size_t length, off_t offset)
+{
+    pthread_mutex_lock(&head);
+    usleep(write_microseconds);
+    int failed = is_cut || pwrite(image, from, length, offset) != (ssize_t)length;
+    pthread_mutex_unlock(&head);
+    return failed;
+}
+
 static int write_file(const char *path, const char *from, size_t length, off_t offset, struct fuse_file_info *opened)
 {
     (void)path, (void)opened;
@@ -114,11 +124,13 @@ static int write_file(const char *path, const char *from, size_t length, off_t o
         return 0;
     if (offset >= size || length > (size_t)(size - offset))
         return -ENOSPC;
+    int failed = write_microseconds && write_through(from, length, offset);
     pthread_mutex_lock(&cache);
-    int failed = is_cut;
+    failed = failed || is_cut;
     if (!failed) {
         memcpy(contents + offset, from, length);
-        memset(unflushed + offset / BLOCK, 1, (offset + length - 1) / BLOCK - offset / BLOCK + 1);
+        if (!write_microseconds)
+            memset(unflushed + offset / BLOCK, 1, (offset + length - 1) / BLOCK - offset / BLOCK + 1);
         atomic_fetch_add(&writes, 1);
     }
     pthread_mutex_unlock(&cache);
@@ -184,8 +196,8 @@ static const struct fuse_operations operations = {
 int main(int count, char **arguments)
 {
     struct stat found;
-    if (count != 4) {
-        fprintf(stderr, "usage: slow_disk IMAGE FOLDER FLUSH_MICROSECONDS\n");
+    if (count != 4 && count != 5) {
+        fprintf(stderr, "usage: slow_disk IMAGE FOLDER FLUSH_MICROSECONDS [WRITE_MICROSECONDS]\n");
         return 2;
     }
     image = open(arguments[1], O_RDWR | O_CLOEXEC);
@@ -195,6 +207,7 @@ int main(int count, char **arguments)
     }
     size = found.st_size;
     flush_microseconds = (useconds_t)atol(arguments[3]);
+    write_microseconds = count == 5 ? (useconds_t)atol(arguments[4]) : 0;
     contents = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, image, 0);
     unflushed = calloc(size / BLOCK, 1);
     if (contents == MAP_FAILED || unflushed == NULL) {

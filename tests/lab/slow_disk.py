@@ -55,12 +55,15 @@ class Counts:
 class SlowDisk:
     """A running disk in a host; it ends with the host at the latest."""
 
-    def __init__(self, host: Host, program: Path, image: str, *, flush_milliseconds: float) -> None:
-        """Start it over an image, which is a file in the host."""
+    def __init__(
+        self, host: Host, program: Path, image: str, *, flush_milliseconds: float, write_milliseconds: float = 0
+    ) -> None:
+        """Start it over an image, which is a file in the host; a write that takes time is one without a cache."""
         self.host, self.image, self.folder = host, image, f"{image}.disk"
         self.path = f"{self.folder}/disk"
         host.run(["mkdir", "-p", self.folder])
-        self.process = host.start([program, image, self.folder, f"{flush_milliseconds * 1000:.0f}"])
+        microseconds = [f"{1000 * one:.0f}" for one in (flush_milliseconds, write_milliseconds)]
+        self.process = host.start([program, image, self.folder, *microseconds])
         wait_for(lambda: host.attempt(["test", "-e", self.path]).returncode == 0, f"no slow disk over {image}")
 
     @property

@@ -20,9 +20,10 @@ from lab.host import Host
 from lab.volumes import FileSystem, mount, mount_slow
 host = Host("orphan")
 mount(host, FileSystem("ext4", over=FileSystem("ext4")), "/srv/orphan-below")
+mount(host, FileSystem("ext4", in_zram=True), "/srv/orphan-zram")
 mount_slow(host, Path(sys.argv[1]), FileSystem("ext4"), "/srv/orphan-slow", flush_milliseconds=20)
 host.start(["sh", "-c", "while :; do date >> /srv/orphan-slow/busy; sync /srv/orphan-slow/busy; done"])
-print(host.pid, *host.run("findmnt -rno SOURCE | grep /dev/loop").split(), flush=True)
+print(host.pid, *host.run("findmnt -rno SOURCE | grep -E '/dev/(loop|zram)'").split(), flush=True)
 os.kill(os.getpid(), 9)
 """
 
@@ -94,7 +95,7 @@ def test_nothing_stays_when_the_test_is_killed(laboratory) -> None:
         cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False,
     )  # fmt: skip
     init, *devices = made.stdout.split()
-    assert len(devices) == 3, made.stdout + made.stderr
+    assert len(devices) == 4, made.stdout + made.stderr
     wait_for(lambda: not Path(f"/proc/{init}").exists(), "the host lives on")
 
     def left() -> list[str]:
@@ -102,6 +103,8 @@ def test_nothing_stays_when_the_test_is_killed(laboratory) -> None:
         return [line for line in shown if line.split(":")[0] in devices and "orphan" in line]
 
     wait_for(lambda: not left(), "a loop device stays")
+    (zram,) = [device for device in devices if "zram" in device]
+    wait_for(lambda: not Path(zram).exists(), "a block device in memory stays")
     assert "/srv/orphan" not in Path("/proc/mounts").read_text()
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert "orphan-slow" not in running

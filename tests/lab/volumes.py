@@ -4,13 +4,13 @@
         mount(host, FileSystem("ext4", options="nobarrier"), "/var/lib/ldap")
         server = laboratory.slapd(host)                     # its database lies on that volume
 
-Images lie in the host's /run, in memory. A loop device is bound to its mount (autoclear), and the mount to the host's
-namespace: all of it ends with the host, however the test ends.
+Images lie in the host's /run, in memory, or in another folder. A loop device is bound to its mount (autoclear), and the
+mount to the host's namespace: all of it ends with the host, however the test ends.
 """
 
 from __future__ import annotations
 
-import shlex
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,20 @@ if TYPE_CHECKING:
     from lab.host import Host
 
 IMAGES = "/run/images"
+# zram devices belong to no namespace: a process of no host removes this one when the host has ended.
+ZRAM = """
+number=$(cat /sys/class/zram-control/hot_add)
+(while kill -0 {host}; do sleep 0.1; done
+ until [ ! -e /sys/block/zram$number ] || echo $number > /sys/class/zram-control/hot_remove; do sleep 0.1; done
+) > /dev/null 2>&1 &
+echo {megabytes}M > /sys/block/zram$number/disksize
+echo /dev/zram$number
+"""
 MEGABYTES = 320
 """XFS takes no less than 300."""
 ROOM_FOR_389 = 2048
 """In MiB: ns-slapd with Berkeley DB does not start with less space for its regions."""
-NO_BACKGROUND = "-E lazy_itable_init=0,lazy_journal_init=0"
+NO_BACKGROUND = ("-E", "lazy_itable_init=0,lazy_journal_init=0")
 """All is written when the file system is made: later writes and flushes are the server's."""
 
 
@@ -45,6 +54,8 @@ class FileSystem:
     """Mount options that tune2fs -o writes into the superblock."""
     over: FileSystem | None = None
     """The file system that this one, or its image, lies on."""
+    in_zram: bool = False
+    """It lies on a block device in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class Volume:
     host: Host
     folder: str
     image: str
-    """The file that it lies on; "" it has none."""
+    """The file or device that it lies on; "" it has none of its own."""
     disk: SlowDisk | None
 
     @property
@@ -88,37 +99,55 @@ class Volume:
         return Volume(self.host, self.folder, self.image, None)
 
 
-def mount(host: Host, made: FileSystem, folder: str, *, megabytes: int = MEGABYTES) -> Volume:
-    """Make a file system, mount it there, and return the volume."""
+def mount(
+    host: Host, made: FileSystem, folder: str, *, megabytes: int = MEGABYTES, images: str | Path = IMAGES
+) -> Volume:
+    """Make a file system in a folder of images, mount it, and return the volume."""
     host.run(["mkdir", "-p", folder])
     if made.type == "tmpfs":
         host.run(["mount", "-t", "tmpfs", *_options(made), "tmpfs", folder])
         return Volume(host, folder, "", None)
     if made.type in {"overlay", "bind"}:
-        return _mount_over(host, made, folder, megabytes)
-    below = IMAGES
+        return _mount_over(host, made, folder, megabytes, images)
+    if made.in_zram:
+        device = _make(host, made, _zram(host, megabytes))
+        host.run(["mount", "-t", made.type, *_options(made), device, folder])
+        return Volume(host, folder, device, None)
+    below = images
     if made.over:
-        below = mount(host, made.over, f"{IMAGES}/below{folder}", megabytes=megabytes + MEGABYTES).folder
-    image = _make(host, made, f"{below}/{folder.strip('/').replace('/', '-')}", megabytes)
+        below = mount(host, made.over, _below(folder), megabytes=2 * megabytes, images=images).folder
+    image = _make(host, made, _image(host, below, folder, megabytes))
     _mount_image(host, made, image, folder)
     return Volume(host, folder, image, None)
 
 
 def mount_slow(
-    host: Host, program: Path, made: FileSystem, folder: str, *, flush_milliseconds: float, megabytes: int = MEGABYTES
-) -> Volume:
+    host: Host, program: Path, made: FileSystem, folder: str, *, flush_milliseconds: float,
+    write_milliseconds: float = 0, megabytes: int = MEGABYTES,
+) -> Volume:  # fmt: skip
     """Make a file system on a slow disk (`Laboratory.slow_disk` is the program), mount it, and return the volume."""
     host.run(["mkdir", "-p", folder])
-    image = _make(host, made, f"{IMAGES}/{folder.strip('/').replace('/', '-')}", megabytes)
-    disk = SlowDisk(host, program, image, flush_milliseconds=flush_milliseconds)
+    image = _make(host, made, _image(host, IMAGES, folder, megabytes))
+    milliseconds = {"flush_milliseconds": flush_milliseconds, "write_milliseconds": write_milliseconds}
+    disk = SlowDisk(host, program, image, **milliseconds)
     _mount_image(host, made, disk.path, folder)
     return Volume(host, folder, image, disk)
 
 
-def _make(host: Host, made: FileSystem, image: str, megabytes: int) -> str:
-    force = "-F" if made.type.startswith("ext") else "-f"
-    how = f"mkfs.{made.type} -q {force} {NO_BACKGROUND if force == '-F' else ''} {made.make} {shlex.quote(image)}"
-    host.run(f"mkdir -p {IMAGES}; truncate -s {megabytes}M {shlex.quote(image)}; {how}")
+def _image(host: Host, images: str | Path, folder: str, megabytes: int) -> str:
+    image = f"{images}/{folder.strip('/').replace('/', '-')}"
+    host.run(f"mkdir -p {images}; truncate -s {megabytes}M {image}")
+    return image
+
+
+def _zram(host: Host, megabytes: int) -> str:
+    added = ["setsid", "sh", "-e", "-c", ZRAM.format(host=host.pid, megabytes=megabytes)]
+    return subprocess.run(added, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _make(host: Host, made: FileSystem, image: str) -> str:
+    force = ["-F", *NO_BACKGROUND] if made.type.startswith("ext") else ["-f"]
+    host.run([f"mkfs.{made.type}", "-q", *force, *made.make.split(), image])
     if made.defaults:
         host.run(["tune2fs", "-o", made.defaults, image])
     return image
@@ -132,8 +161,9 @@ def _mount_image(host: Host, made: FileSystem, image: str, folder: str) -> None:
     assert caches == "write back\n", f"the loop device under {folder} sends no flushes: {caches}"
 
 
-def _mount_over(host: Host, made: FileSystem, folder: str, megabytes: int) -> Volume:
-    below = mount(host, made.over or FileSystem("ext4"), f"{IMAGES}/below{folder}", megabytes=megabytes).folder
+def _mount_over(host: Host, made: FileSystem, folder: str, megabytes: int, images: str | Path) -> Volume:
+    over = made.over or FileSystem("ext4")
+    below = mount(host, over, _below(folder), megabytes=megabytes, images=images).folder
     if made.type == "bind":
         host.run(f"mkdir -p {below}/ldap/db; mount --bind {below}/ldap/db {folder}")
     else:
@@ -141,6 +171,11 @@ def _mount_over(host: Host, made: FileSystem, folder: str, megabytes: int) -> Vo
         layers = f"lowerdir={below}/lower,upperdir={below}/upper,workdir={below}/work"
         host.run(["mount", "-t", "overlay", *_options(made, layers), "overlay", folder])
     return Volume(host, folder, "", None)
+
+
+def _below(folder: str) -> str:
+    """Return where the file system below another one is mounted."""
+    return f"/run/below{folder}"
 
 
 def _options(made: FileSystem, *more: str) -> list[str]:
