@@ -1,8 +1,8 @@
 """When slapd has its changes on the disk.
 
 Measured with 2.5.13 by its calls of fdatasync and msync, and by a simulated power cut: with the defaults one change
-waits for two flushes (data, then the meta page) and none was lost; with dbnosync 15,388 of 15,388 changes of 2.5 s were lost,
-with writemap and mapasync 29,071 of 29,071, with nometasync the last one in each of three cuts. kill -9 lost none.
+waits for two flushes (data, then the meta page), and none was lost; with dbnosync all 15,388 changes of 2.5 s were
+lost, with writemap and mapasync all 29,071, with nometasync the last one in each of three cuts. kill -9 lost none.
 Sources: slapd-mdb(5); lmdb.h (MDB_NOSYNC, MDB_NOMETASYNC, MDB_MAPASYNC).
 """
 

@@ -63,7 +63,8 @@ def _by_file(server: ServerAddress, one: Written, kept: tuple[str, ...]) -> Reme
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
         text=f"In slapd.conf, in the section of the database number {one.backend[1:].partition('}')[0]} "
-        f"({one.backend}), remove the line 'dbnosync' and leave {line}. Test the file with slaptest -u, then restart slapd: {RESTART}.",
+        f"({one.backend}), remove the line 'dbnosync' and leave {line}. "
+        f"Test the file with slaptest -u, then restart slapd: {RESTART}.",
         changes="From its next start on, slapd confirms a change when it is on the disk.",
         risk=f"A restart. {RISK}",
         undo="",
