@@ -1,7 +1,7 @@
 """The catalogue: the installed checks of all packages, through entry points.
 
-A package lists all its checks in `ldapdiag.checks`, and those that `ldapdiag indexes` runs also in
-`ldapdiag.index_checks`, so that this command need not import the others.
+A package lists all its checks in `ldapdiag.checks`, and those that `ldapdiag indexes` or `ldapdiag storage` runs also
+in `ldapdiag.index_checks` or `ldapdiag.storage_checks`, so that these commands need not import the others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from ldapdiag.check import Check
 from ldapdiag.errors import UsageError
 
-GROUP, INDEX_GROUP = "ldapdiag.checks", "ldapdiag.index_checks"
+GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
 
 AnyCheck = Check[Any]
 
@@ -25,6 +25,11 @@ def installed_checks() -> tuple[AnyCheck, ...]:
 def index_checks() -> tuple[AnyCheck, ...]:
     """Return the installed checks on indexes, in the same order."""
     return _listed(INDEX_GROUP)
+
+
+def storage_checks() -> tuple[AnyCheck, ...]:
+    """Return the installed checks on storage, in the same order."""
+    return _listed(STORAGE_GROUP)
 
 
 def _listed(group: str) -> tuple[AnyCheck, ...]:

@@ -15,6 +15,7 @@ from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.report import as_json
 from ldapdiag.report.indexes.as_data import plans
 from ldapdiag.report.log import as_json as log_as_json
+from ldapdiag.report.storage.as_data import storage
 from ldapdiag.sources.gathering import gather
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def of(diagnosis: Diagnosis, **more: Any) -> dict[str, Any]:
 def sick() -> dict[str, Any]:
     """Return the report on a site in which every check finds something, with its index plan."""
     diagnosis = diagnose(sick_site.bundle(), installed_checks())
-    return of(diagnosis, indexes=plans(diagnosis))
+    return of(diagnosis, indexes=plans(diagnosis), **storage(diagnosis))
 
 
 @cache

@@ -18,6 +18,7 @@ from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
 from ldapdiag.cli.man import man
 from ldapdiag.cli.schema import schema
+from ldapdiag.cli.storage import storage
 
 WIDEST_HELP = 120
 """Columns of --help on a wide terminal; longer lines are hard to read."""
@@ -46,11 +47,12 @@ def options(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Diagnose the connections and the indexes of LDAP servers: ghost connections, timeouts, missing indexes."""
+    """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, and the disk under the database."""
 
 
 app.command(cls=SingleCommand)(diagnose)
 app.command(cls=SingleCommand)(indexes)
+app.command(cls=SingleCommand)(storage)
 app.command(cls=SingleCommand)(log)
 app.command(cls=SingleCommand)(history)
 app.command(cls=SingleCommand)(collect)

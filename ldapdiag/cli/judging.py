@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
+    from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.asked_period import AskedPeriod
 
@@ -65,9 +67,13 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     notices: Notices,
     verbose: bool,
     kind: ReportKind = ReportKind.ALL,
+    measure: Callable[[], Sequence[Fact]] = tuple,
     earlier: History | None = None,
 ) -> Diagnosis:
-    """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
+    """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence.
+
+    `measure` is called first; what it returns is evidence, too.
+    """
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
@@ -77,6 +83,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
     collection = options()
+    measured = tuple(measure())
     with notices.progress() as progress:
         bundle = gather(
             evidence,
@@ -87,6 +94,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
             period=period,
             meanwhile=partial(import_early, checks),
         )
+    bundle = replace(bundle, facts=(*bundle.facts, *measured))
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         notices.write(notice)
     # Any server shows its schema to any client; and a server that did not answer has left no evidence to judge others.

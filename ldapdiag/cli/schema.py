@@ -25,8 +25,9 @@ def schema(
 ) -> None:
     """List the JSON Schemas of the output, or print one.
 
-    They are in the form of JSON Schema 2020-12: report is that of diagnose and indexes, log that of log, history that
-    of history, and capture that of the manifest of a capture. A program that reads the JSON can validate it:
+    They are in the form of JSON Schema 2020-12: report is that of diagnose, indexes and storage, log that of log,
+    history that of history, and capture that of the manifest of a capture. A program that reads the JSON can validate
+    it:
 
         ldapdiag schema report > report.schema.json
 

@@ -35,6 +35,8 @@ from ldapdiag.evidence.storage import (
     XfsGeometry,
     ZfsProperties,
 )
+from ldapdiag.evidence.storage.probe import StorageProbe
+from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ SUPPORTING = (
     *(BoxTimeouts, CaptureTimes, DescriptorCount, HostDescription, KernelSettings, ProcessLimits, TcpCounters),
     *(BootTime, History, ProcessTable, Schema),
     *(BlockDevices, DirectorySize, EffectiveOptions, FileExtents, FileSystemSpace, KernelErrors, MountTable),
-    *(Superblock, XfsGeometry, ZfsProperties),
+    *(StorageProbe, Superblock, XfsGeometry, ZfsProperties),
 )
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""
@@ -72,6 +74,12 @@ MAIN = {
         names="access log and no index configuration",
         how="the access logs of a server, and its index configuration",
     ),
+    ReportKind.STORAGE: MainEvidence(
+        facts=(MountTable, EffectiveOptions, Superblock, FileExtents, KernelErrors, StorageSettings, StorageProbe),
+        names="mount table and no storage setting of a server",
+        how="/proc/PID/mountinfo of the directory server, lsblk -O -J and its configuration; or run ldapdiag storage "
+        "on the server, as root",
+    ),
 }
 
 
@@ -80,8 +88,8 @@ def shortfall(bundle: Bundle, *, has_findings: bool, kind: ReportKind = ReportKi
 
     Supporting facts suffice for a finding (a connection-tracking table that is full), never for a report without one.
     """
-    read = sum(_files_read(bundle))
     main = MAIN[kind]
+    read = sum(_files_read(bundle, main.facts))
     has_main = any(isinstance(fact, main.facts) for fact in bundle.facts) if main.facts else read > 0
     every: tuple[PassedOver | Gap, ...] = (*bundle.passed_over, *bundle.gaps)
     unread = [one for one in every if one.files]
@@ -100,9 +108,10 @@ def shortfall(bundle: Bundle, *, has_findings: bool, kind: ReportKind = ReportKi
     return Gap(target="evidence", reason=reason, how=how)
 
 
-def _files_read(bundle: Bundle) -> Iterator[int]:
+def _files_read(bundle: Bundle, main: tuple[type[Any], ...]) -> Iterator[int]:
     """Yield the number of files of each input with main evidence; an access log has many."""
-    yield len({(fact.origin.folder, fact.origin.path) for fact in bundle.facts if not isinstance(fact, SUPPORTING)})
+    counts = [fact for fact in bundle.facts if isinstance(fact, main) or not isinstance(fact, SUPPORTING)]
+    yield len({(fact.origin.folder, fact.origin.path) for fact in counts})
     for fact in bundle.facts:
         if isinstance(fact, AccessLog):
             yield max(0, sum(len(stream.files) for stream in fact.streams) - 1)

@@ -11,3 +11,5 @@ class ReportKind(Enum):
     ALL = auto()
     INDEXES = auto()
     """Those of `ldapdiag indexes`."""
+    STORAGE = auto()
+    """Those of `ldapdiag storage`."""

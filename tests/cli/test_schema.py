@@ -13,6 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import sick_site
+import storage_documents
+import storage_site
 from command import INCIDENT, ldapdiag
 from histories import found, run, server
 from ldapdiag.catalogue import installed_checks
@@ -24,6 +26,7 @@ from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.report import as_json
 from ldapdiag.report.history import as_json as history_json
 from ldapdiag.report.indexes import as_data
+from ldapdiag.report.storage import as_data as storage_data
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from test_catalogue import contract
@@ -64,7 +67,11 @@ def problems(document: dict[str, Any]) -> list[str]:
 
 def sick() -> dict[str, Any]:
     diagnosis = diagnose(sick_site.bundle(), installed_checks())
-    return as_json.document(diagnosis, NOW) | {"indexes": as_data.plans(diagnosis)}
+    return as_json.document(diagnosis, NOW) | {"indexes": as_data.plans(diagnosis)} | storage_data.storage(diagnosis)
+
+
+def storage() -> dict[str, Any]:
+    return storage_documents.document(storage_site.probe(), storage_site.settings())
 
 
 def history() -> dict[str, Any]:
@@ -150,7 +157,7 @@ def with_key(document: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
     return changed
 
 
-@pytest.mark.parametrize("make", [sick, log, history, capture])
+@pytest.mark.parametrize("make", [sick, storage, log, history, capture])
 def test_an_undocumented_key_is_not_valid_anywhere(make: Any) -> None:
     document = make()
     assert problems(document) == []
@@ -167,7 +174,10 @@ class TestCommand:
     def test_lists_the_schemas(self) -> None:
         lines = ldapdiag("schema").text.splitlines()
         assert [line.split()[0] for line in lines] == list(NAMES)
-        assert lines[0] == "report   ldapdiag.report/1: the report of ldapdiag diagnose and ldapdiag indexes"
+        assert (
+            lines[0]
+            == "report   ldapdiag.report/1: the report of ldapdiag diagnose, ldapdiag indexes and ldapdiag storage"
+        )
 
     @pytest.mark.parametrize("name", list(NAMES))
     def test_prints_one_as_the_package_has_it(self, name: str) -> None:

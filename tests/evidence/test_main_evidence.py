@@ -59,6 +59,17 @@ def test_an_audit_of_indexes_needs_a_log_or_a_configuration_of_indexes() -> None
     assert ldapdiag("indexes", CAPTURES / "389ds" / "indexes").code != 2
 
 
+def test_of_storage_needs_mounts_or_settings_and_these_count_against_what_was_passed_over(tmp_path: Path) -> None:
+    ran = ldapdiag("storage", INCIDENT / "app1")
+    assert ran.code == 2
+    assert ran.text.startswith("NOT READ    no mount table and no storage setting of a server was read (")
+    (tmp_path / "mountinfo.txt").write_text("26 23 254:0 / /srv rw,relatime shared:14 - ext4 /dev/vda1 rw\n")
+    (tmp_path / ".hidden").mkdir()
+    shutil.copy(next((INCIDENT / "app1").glob("ss*")), tmp_path / ".hidden" / "ss.txt")
+    assert ldapdiag("storage", tmp_path).code == 0
+    assert diagnose(tmp_path).code == 2
+
+
 def test_but_a_finding_in_it_counts(tmp_path: Path) -> None:
     full = "net.netfilter.nf_conntrack_count = 65536\nnet.netfilter.nf_conntrack_max = 65536\n"
     (tmp_path / "sysctl.txt").write_text(full)

@@ -11,6 +11,7 @@ from ldapdiag.report.html.grouping import clear_checks
 from ldapdiag.report.html.index_tables import index_tables
 from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
+from ldapdiag.report.html.storage_tables import storage_tables
 from ldapdiag.report.html.tables import table
 from ldapdiag.report.verdicts import lacks
 from ldapdiag.wording import counted
@@ -54,6 +55,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "charts_of": figures.in_findings([one.finding for one in shown.full], document),
         "tables_of": candidate_tables(one.finding for one in shown.full),
         "index_tables": index_tables(document.get("indexes") or ()),
+        "storage_tables": storage_tables(document),
         "collect": [] if actions else lacks(verdicts)[:COLLECT],
         "sheets": sheets(findings),
         "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],

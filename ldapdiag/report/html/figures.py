@@ -11,6 +11,7 @@ from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart
 from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
 from ldapdiag.report.charts.over_time import of_timeline, over_time
+from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
@@ -71,9 +72,10 @@ def _charts_of(finding: Mapping[str, Any], document: Mapping[str, Any], judged: 
 
 
 def of_sections(document: Mapping[str, Any]) -> list[Figure]:
-    """Return the charts that belong to no finding: further index plans, and numbers over time."""
+    """Return the charts that belong to no finding: probes, further index plans, and numbers over time."""
     plans = (before_after(one) for one in (document.get("indexes") or ())[1:])
-    charts: Iterator[Chart] = chain((one for one in plans if one is not None), over_time(document["series"]))
+    probes: Iterator[Chart] = chain.from_iterable(probe_charts(one) for one in document.get("probes") or ())
+    charts: Iterator[Chart] = chain(probes, (one for one in plans if one is not None), over_time(document["series"]))
     return [figure(chart) for chart, _ in zip(charts, range(_most(document)), strict=False)]
 
 

@@ -10,6 +10,7 @@ from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.log.quantities import HOUR, span
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
+from ldapdiag.report.storage.rows import tables as storage_tables
 from ldapdiag.report.verdicts import nothing_found
 from ldapdiag.wording import counted, number, seconds
 
@@ -22,6 +23,8 @@ WIDTH = 80
 """Columns of a bar chart."""
 ROWS = 8
 """Bars of one chart."""
+TABLES = 6
+"""Of the storage of servers; the JSON report has them all."""
 SENTENCE = 1000
 SENTENCES = 30
 LANGUAGES = {"shell": "sh", "ldif": "ldif"}
@@ -58,6 +61,9 @@ def _head(document: Plain) -> Iterator[str]:
     )
     for plan in document.get("indexes", ()):
         yield from _plan(plan)
+    for one in storage_tables(document)[:TABLES]:
+        yield f"### {prose(one.title)}"
+        yield table(list(one.columns), [list(row) for row in one.rows])
 
 
 def _numbers(document: Plain) -> dict[str, str]:

@@ -28,6 +28,19 @@ class IndexTable(StrEnum):
     EVIDENCE = "evidence"
 
 
+class StorageTable(StrEnum):
+    """Tables of `storage`."""
+
+    VOLUMES = "volumes"
+    SETTINGS = "settings"
+    FILES = "files"
+    PROBES = "probes"
+    FINDINGS = "findings"
+    VERDICTS = "verdicts"
+    GAPS = "gaps"
+    EVIDENCE = "evidence"
+
+
 class LogTable(StrEnum):
     """Tables of `log`."""
 

@@ -1,10 +1,10 @@
-"""The tables of `ldapdiag diagnose` and `ldapdiag indexes`."""
+"""The tables of `ldapdiag diagnose`, `ldapdiag indexes` and `ldapdiag storage`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.tables.names import DiagnosisTable, IndexTable
+from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, StorageTable
 from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
 
 if TYPE_CHECKING:
@@ -45,6 +45,34 @@ def _searches(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"server": plan["server"], "list": name} | row
 
 
+def _files(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the files of each volume."""
+    for storage in document["storage"]:
+        for volume in storage["volumes"]:
+            for row in volume["files"]:
+                yield {"server": storage["server"], "mount_point": volume["mount_point"]} | row
+
+
+def _measurements(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what each probe measured: latencies of a sync, commits of several committers, small files."""
+    for probe in document["probes"]:
+        place = {name: probe[name] for name in ("host", "directory", "mount_point", "fs_type", "begun")}
+        for row in probe["syncs"]:
+            yield place | {"measured": f"{row['write']}, {row['call']}"} | row | row["sync"]
+        for row in probe["commits"]:
+            rate = _rate(row, "commits")
+            yield (
+                place | {"measured": "group commit", "per_second": rate, "count": row["commits"]} | row | row["commit"]
+            )
+        for row in probe["files"]:
+            rate = _rate(row, "count")
+            yield place | {"measured": f"{row['operation']} small files", "per_second": rate} | row
+
+
+def _rate(row: dict[str, Any], name: str) -> float | None:
+    return row[name] / row["seconds"] if row["seconds"] else None
+
+
 FINDINGS = TableColumns(rows_at("findings"), "severity confidence check server hosts subject title detail origins id")
 VERDICTS = TableColumns(rows_at("verdicts"), "check subject outcome reason missing how")
 GAPS = TableColumns(rows_at("gaps"), "target reason how")
@@ -72,4 +100,26 @@ INDEX_TABLES = {
     IndexTable.VERDICTS: VERDICTS,
     IndexTable.GAPS: GAPS,
     IndexTable.EVIDENCE: EVIDENCE,
+}
+STORAGE_TABLES = {
+    StorageTable.VOLUMES: TableColumns(
+        rows_within("storage", "volumes"),
+        "server host mount_point source fs_type roles options hidden_options disks write_cache in_memory durable local "
+        "total_bytes used_bytes free_bytes",
+    ),
+    StorageTable.SETTINGS: TableColumns(
+        rows_within("storage", "settings"),
+        "server backend setting value is_default window window_seconds loss corrupts survives_kill effective why "
+        "flushes_per_write tested",
+    ),
+    StorageTable.FILES: TableColumns(_files, "server mount_point path bytes allocated_bytes extents compressed reason"),
+    StorageTable.PROBES: TableColumns(
+        _measurements,
+        "host directory mount_point fs_type begun measured block_bytes committers count per_second p10_seconds "
+        "p50_seconds p90_seconds p99_seconds worst_seconds",
+    ),
+    StorageTable.FINDINGS: FINDINGS,
+    StorageTable.VERDICTS: VERDICTS,
+    StorageTable.GAPS: GAPS,
+    StorageTable.EVIDENCE: EVIDENCE,
 }

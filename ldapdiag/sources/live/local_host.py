@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from ldapdiag.sources.targets import LocalTarget
 
 
+def own_folder() -> str:
+    """Return the folder of this host's evidence: its name."""
+    return os.uname().nodename or "local"
+
+
 class LocalCollector:
     """Collect from the local host, or from one network namespace of it."""
 
@@ -51,7 +56,7 @@ class LocalCollector:
         self._stop = stop
         self._queries_directories = queries_directories
         self._only = target.name if isinstance(target, NamespaceTarget) else None
-        self._name = self._only or os.uname().nodename or "local"
+        self._name = self._only or own_folder()
         self._namespaces: tuple[namespaces.NetworkNamespace, ...] = ()
         self._unreadable = 0
         self._snapshots = 0

@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 import documents
 import examples
+import storage_documents
 from ldapdiag.report.html.page import render
 
-DOCUMENTS = {"diagnosis": documents.sick, "incident": documents.incident, "log": documents.log}
+DOCUMENTS = {
+    "diagnosis": documents.sick,
+    "incident": documents.incident,
+    "storage": storage_documents.probed,
+    "log": documents.log,
+}
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+import storage_documents
 from command import INCIDENT, ldapdiag
-from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable
-from ldapdiag.report.tables.of_diagnosis import INDEX_TABLES, TABLES
+from ldapdiag.report import as_csv
+from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable, StorageTable
+from ldapdiag.report.tables.of_diagnosis import INDEX_TABLES, STORAGE_TABLES, TABLES
 from ldapdiag.report.tables.of_log import TABLES as LOG_TABLES
 
 ACCESS_LOG = Path(__file__).parents[2] / "captures" / "access-logs" / "389-pools.head500.access"
@@ -29,9 +31,10 @@ def report(*command: str | Path) -> dict[str, Any]:
 
 
 def test_every_table_has_a_name_and_the_first_is_that_without_the_option() -> None:
-    assert (list(TABLES), list(INDEX_TABLES), list(LOG_TABLES)) == (
+    assert (list(TABLES), list(INDEX_TABLES), list(STORAGE_TABLES), list(LOG_TABLES)) == (
         list(DiagnosisTable),
         list(IndexTable),
+        list(StorageTable),
         list(LogTable),
     )
     assert rows("diagnose", INCIDENT) == rows("diagnose", INCIDENT, "--table", "findings")
@@ -55,6 +58,21 @@ def test_of_a_plan_has_its_servers_and_indexes() -> None:
     (plan,) = report("indexes", AUDIT)["indexes"]
     told = [(one["server"], one["attribute"], float(one["saves_seconds"])) for one in rows("indexes", AUDIT)]
     assert told == [(plan["server"], one["attribute"], one["saves_seconds"]) for one in plan["plan"]]
+
+
+def test_of_storage_has_its_volumes_files_and_measurements() -> None:
+    report = storage_documents.probed()
+    (server,), (probe,) = report["storage"], report["probes"]
+    written = {
+        name: list(csv.DictReader(StringIO(as_csv.render(report, table)))) for name, table in STORAGE_TABLES.items()
+    }
+    assert [one["mount_point"] for one in written[StorageTable.VOLUMES]] == ["/srv/ldap", "/"]
+    assert written[StorageTable.VOLUMES][0]["options"] == "nobarrier; data=ordered; relatime; commit=5"
+    assert len(written[StorageTable.FILES]) == sum(len(one["files"]) for one in server["volumes"])
+    measured = [one["measured"] for one in written[StorageTable.PROBES]]
+    assert len(measured) == sum(len(probe[name]) for name in ("syncs", "commits", "files"))
+    fastest = max(float(one["per_second"] or 0) for one in written[StorageTable.PROBES])
+    assert fastest == max(one["commits"] / one["seconds"] for one in probe["commits"])
 
 
 def test_of_a_log_has_the_rows_of_its_json() -> None:

@@ -1,0 +1,168 @@
+"""ldapdiag storage: the disk under a directory server, what a power cut would lose, and what waits for a sync."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from ldapdiag.cli import times
+from ldapdiag.cli.destinations import (
+    FormatOption,
+    OutputOption,
+    ReportFormat,
+    check_table,
+    contains_gaps,
+    deliver,
+    destinations,
+    text_on_terminal,
+)
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.judging import (
+    FailOn,
+    FailOnOption,
+    SinceOption,
+    StrictOption,
+    exit_code,
+    print_unread,
+    run_diagnosis,
+)
+from ldapdiag.cli.notices import Notices, QuietOption
+from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import writer
+from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
+from ldapdiag.cli.storage_probe import (
+    ProbeOption,
+    ProbeSecondsOption,
+    ProbeSizeOption,
+    SaveProbeOption,
+    asked_probe,
+)
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.report_kind import ReportKind
+from ldapdiag.report.color import Color
+from ldapdiag.report.tables.names import StorageTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.sources.collection_options import CollectionOptions
+
+
+@with_collection_options
+def storage(  # noqa: PLR0913  one parameter per option of the command
+    evidence: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="EVIDENCE...",
+            help="Files, folders, captures; - for standard input. Or live targets: local: (this host, the default), "
+            "ssh://HOST, ldap://HOST (settings).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    table: Annotated[
+        StorageTable | None,
+        typer.Option("--table", help="Write this table as CSV; default volumes.", show_default=False),
+    ] = None,
+    fail_on: FailOnOption = FailOn.HIGH,
+    since: SinceOption = None,
+    strict: StrictOption = False,
+    probe: ProbeOption = None,
+    probe_seconds: ProbeSecondsOption = 30,
+    probe_size: ProbeSizeOption = 128,
+    save_probe: SaveProbeOption = None,
+    severity: SeverityOption = LeastSeverity.INFO,
+    color: ColorOption = Color.AUTO,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show all volumes, files and findings in full.")
+    ] = False,
+    quiet: QuietOption = False,
+    options: OptionsFactory,
+) -> None:
+    """Show the disk under a directory server, and what a power cut would lose.
+
+    On the server itself, as root, or from another host:
+
+        ldapdiag storage
+
+        ldapdiag storage ssh://ds1 --sudo
+
+    The report has the volumes of the database, the transaction log, the changelog and the access log: file system,
+    options in force (also those that mount does not show), disks with their write caches, space and extents; and the
+    settings of the server that decide whether a change waits for the disk.
+
+    Captured: /proc/PID/mountinfo of the server, or the output of mount, findmnt and df; /proc/fs/ext4/*/options,
+    tune2fs -l, xfs_info, zfs get; lsblk -O -J, /sys/block/*/queue; filefrag; dmesg; and the server's configuration as
+    for ldapdiag diagnose. With the access log, the times of its writes are judged, too. Nothing is changed.
+
+    --probe DIRECTORY measures how long a sync takes there: appends and overwrites of 4 and 16 KiB with fsync and
+    fdatasync, commits of 1 to 80 writers that share syncs, small files, and the cost of access times. It writes into a
+    scratch folder and removes it; it refuses a volume with little free space. The checks then compare the write times
+    of the access log with it.
+
+        ldapdiag storage --probe /var/lib/dirsrv --save-probe probe.json
+
+    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
+    evidence, or most of it passed over, 130 Ctrl-C.
+    """
+    try:
+        written = destinations(form, output)
+        check_table(table, written)
+        asked = asked_probe(probe, probe_seconds, probe_size, save_probe, evidence or [])
+        notices = Notices(quiet=quiet, color=color)
+        with interruptible(evidence or []) as stop:
+            diagnosis = run_diagnosis(
+                evidence or [],
+                cache(_checks),
+                partial(_collection_options, options),
+                stop,
+                period=times.asked_period(since),
+                notices=notices,
+                verbose=verbose,
+                measure=lambda: (asked.run(notices, stop),) if asked else (),
+                kind=ReportKind.STORAGE,
+            )
+        if not text_on_terminal(written):
+            print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))
+        deliver(_writer(diagnosis, table, verbose=verbose, color=color, severity=severity), written)
+    except LdapdiagError as error:
+        print_error(error)
+        raise typer.Exit(FAILED) from None
+    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
+
+
+def _collection_options(options: OptionsFactory) -> CollectionOptions:
+    """Return the options with access logs, and without a sample interval: disks do not change between snapshots."""
+    return replace(options(), sample_interval_seconds=0.0, logs=True)
+
+
+def _checks() -> tuple[AnyCheck, ...]:
+    from ldapdiag.catalogue import storage_checks  # noqa: PLC0415  import late: --help must be quick
+
+    return storage_checks()
+
+
+def _writer(
+    diagnosis: Diagnosis, table: StorageTable | None, *, verbose: bool, color: Color, severity: LeastSeverity
+) -> Callable[[ReportFormat, TextIO], object]:
+    from datetime import UTC, datetime  # noqa: PLC0415  import late
+
+    from ldapdiag.report import as_json  # noqa: PLC0415  import late
+    from ldapdiag.report.storage import as_data, as_text  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.tables.of_diagnosis import STORAGE_TABLES  # noqa: PLC0415
+
+    return writer(
+        lambda: as_json.document(diagnosis, datetime.now(UTC)) | as_data.storage(diagnosis),
+        partial(as_text.print_storage, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        as_json.render,
+        STORAGE_TABLES[table or StorageTable.VOLUMES],
+    )

@@ -1,0 +1,124 @@
+"""The storage of each server, and every probe, as plain values for JSON (docs/contract.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.storage.probes import probe_of
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.evidence.storage.probe import StorageProbe
+from ldapdiag.evidence.storage.probe_file import FIRST, content
+from ldapdiag.report.storage.unknowns import unknowns
+from ldapdiag.report.storage.words import option_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.analysis.storage.volume import Volume
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.storage import BlockDevice, FileExtents
+    from ldapdiag.servers.storage_rules import Durability
+
+MOST_FILES = 50
+"""Files of a volume with their extents: those with the most."""
+
+
+def storage(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return what `ldapdiag storage` adds to a report object."""
+    probes = diagnosis.facts.every(StorageProbe)
+    return {
+        "storage": [_server(one, probes) for one in diagnosis.facts.every(ServerStorage)],
+        "probes": [probe_values(one) for one in probes],
+    }
+
+
+def _server(one: ServerStorage, probes: Sequence[StorageProbe]) -> dict[str, Any]:
+    probed = {volume.mount_point: probe for volume in one.volumes if (probe := probe_of(volume, probes))}
+    return {
+        "server": one.server,
+        "host": one.host,
+        "volumes": [_volume(volume, probed.get(volume.mount_point)) for volume in one.volumes],
+        "settings": [_durability(setting) for setting in one.durability],
+        "unplaced": [{"role": str(each.role), "path": each.path, "reason": each.why} for each in one.unplaced],
+        "unknown": [{"what": each.what, "how": each.how or None} for each in unknowns(one, frozenset(probed))],
+    }
+
+
+def _volume(volume: Volume, probe: StorageProbe | None) -> dict[str, Any]:
+    space = volume.space
+    files = sorted(volume.extents, key=lambda one: (-(one.extents or 0), one.path))
+    return {
+        "mount_point": volume.mount_point,
+        "source": volume.source,
+        "fs_type": volume.fs_type,
+        "roles": list(dict.fromkeys(map(str, volume.roles))),
+        "paths": [{"role": str(role), "path": path} for role, path in volume.paths],
+        "options": option_words(volume.options),
+        "hidden_options": list(volume.options.hidden),
+        "mount_options": list(volume.options.words),
+        "stack": [_device(device) for device in volume.stack],
+        "disks": [device.name for device in volume.devices],
+        "disks_unknown": volume.disk_unknown or None,
+        "in_memory": volume.in_memory or None,
+        "write_cache": volume.write_cache,
+        "durable": volume.durable,
+        "local": volume.local,
+        "total_bytes": space.total_bytes if space else None,
+        "used_bytes": space.used_bytes if space else None,
+        "free_bytes": space.free_bytes if space else None,
+        "files": [_extents(one) for one in files[:MOST_FILES]],
+        "files_read": len(files),
+        "probe": probe.origin.path if probe else None,
+    }
+
+
+def _device(device: BlockDevice) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "mapper_name": device.mapper_name or None,
+        "number": device.number or None,
+        "type": device.type or None,
+        "model": device.model or None,
+        "bytes": device.bytes,
+        "write_cache": device.write_cache or None,
+        "rotational": device.rotational,
+        "fua": device.fua,
+        "scheduler": device.scheduler or None,
+        "backing_file": device.backing_file or None,
+    }
+
+
+def _extents(one: FileExtents) -> dict[str, Any]:
+    return {
+        "path": one.path,
+        "bytes": one.bytes,
+        "allocated_bytes": one.allocated_bytes,
+        "extents": one.extents,
+        "reason": one.unsupported or None,
+        "compressed": one.compressed,
+    }
+
+
+def _durability(one: Durability) -> dict[str, Any]:
+    return {
+        "backend": one.backend or None,
+        "setting": one.setting,
+        "value": one.value or None,
+        "is_default": one.is_default,
+        "window": str(one.window),
+        "window_seconds": one.window_seconds,
+        "loss": one.loss or None,
+        "corrupts": one.corrupts,
+        "survives_kill": one.survives_kill,
+        "effective": one.effective,
+        "why": one.why or None,
+        "flushes_per_write": one.flushes_per_write,
+        "tested": one.tested,
+    }
+
+
+def probe_values(one: StorageProbe) -> dict[str, Any]:
+    """Return a probe as in the report object."""
+    values = content(one)
+    del values[FIRST]
+    return {"host": one.origin.host or None, "origin": one.origin.path} | values

@@ -1,0 +1,204 @@
+"""The report of `ldapdiag storage` as text: what a power cut would lose, then each server's volumes on one screen.
+
+    ldap        OpenLDAP 2.5.13
+    volume      /var/lib/ldap · ext4 on /dev/vda1 · database
+    options     barrier data=ordered relatime commit=5
+    disks       vda · write cache: taken for volatile
+    space       12.1 of 19.5 GiB free (62 %)
+    extents     data.mdb 14 in 4.00 MiB
+    settings    olcDbNoSync FALSE (default): each change waits for the disk (2 flushes)
+    unknown     sync time of /var/lib/ldap: ldapdiag storage --probe /var/lib/ldap
+
+The commands that the worst finding asks for follow the servers, then the other findings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.probes import probe_of
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.evidence.storage.probe import StorageProbe
+from ldapdiag.finding import Clear, Severity
+from ldapdiag.report.charts.probe import probe_charts
+from ldapdiag.report.charts.terminal_charts import bar_rows
+from ldapdiag.report.color import Color
+from ldapdiag.report.common_parts import CommonParts
+from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_explanation, print_finding, print_remedy, step_parts
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.headline import first_step, headline
+from ldapdiag.report.hints import hint_for
+from ldapdiag.report.page import Page, page_for
+from ldapdiag.report.storage.as_data import probe_values
+from ldapdiag.report.storage.unknowns import unknowns
+from ldapdiag.report.storage.volume_rows import sync_parts, volume_rows
+from ldapdiag.report.storage.words import durability_words
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.report.headline import FirstStep, Headline
+    from ldapdiag.servers.storage_rules import Durability
+
+UNKNOWNS, CLEAR, SETTINGS = 4, 8, 4
+"""Rows of one kind without -v."""
+WHY = 3
+"""Lines of the explanation at the head, without -v."""
+IN_FULL = 3
+"""Findings with explanation and commands, without -v; further ones have their titles."""
+
+
+def print_storage(
+    diagnosis: Diagnosis,
+    stream: TextIO,
+    *,
+    verbose: bool = False,
+    color: Color = Color.AUTO,
+    at_least: Severity = Severity.INFO,
+) -> None:
+    """Write the report, with the findings of a severity and above."""
+    StorageScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
+
+
+@dataclass(slots=True)
+class StorageScreen:
+    """The report, printed part by part."""
+
+    page: Page
+    diagnosis: Diagnosis
+    verbose: bool
+    at_least: Severity = Severity.INFO
+
+    def show(self) -> None:
+        """Print every part."""
+        common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
+        first = headline(self.diagnosis, self.at_least)
+        step = first_step(self.diagnosis, first)
+        common.shortfall()
+        print_outcomes(self.page, self.diagnosis)
+        self.page.blank()
+        self.head(first, step)
+        for server in self.diagnosis.facts.every(ServerStorage):
+            self.server(server)
+        self.probes()
+        self.clear()
+        self.remedies(first)
+        self.findings(first, step)
+        common.hidden(self.at_least)
+        common.crashed()
+        common.not_judged()
+        common.gaps()
+        if self.verbose:
+            common.evidence()
+        common.footer()
+        print_reprise(self.page, self.diagnosis, first, step)
+
+    def head(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the worst finding and the first step, without commands: the volumes are to be on the same screen."""
+        if first is None:
+            return
+        finding = first.finding
+        if finding is None:
+            print_head(self.page, first, step, verbose=self.verbose)
+            return
+        most = None if self.verbose else TITLE
+        self.page.labelled(first.label, first.text, STYLES[finding.severity], "bold", most=most)
+        hidden = print_explanation(self.page, finding, verbose=self.verbose, most=WHY)
+        more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
+        self.page.indented(" · ".join([first.check, str(finding.confidence), *more]), "dim")
+        if step is not None:
+            self.page.packed(FIRST, step_parts(step), "bold", "bold", most=most)
+        self.page.blank()
+
+    def server(self, storage: ServerStorage) -> None:
+        """Print the volumes and the settings of one server, and what is not known."""
+        instance = self.diagnosis.facts.of(Instance, storage.server)
+        self.page.packed(storage.server, [instance.description if instance else "directory server"], "bold", "bold")
+        probed = set()
+        for volume in storage.volumes:
+            probe = probe_of(volume, self.diagnosis.facts.every(StorageProbe))
+            probed |= {volume.mount_point} if probe else set()
+            for label, parts in volume_rows(volume, probe, verbose=self.verbose):
+                self.page.packed(label, parts, "bold" if label == "volume" else "")
+        self.settings(storage)
+        self.unknown(storage, frozenset(probed), instance.family if instance else None)
+        self.page.blank()
+
+    def settings(self, storage: ServerStorage) -> None:
+        """Print what each setting means for acknowledged changes."""
+        shown = storage.durability if self.verbose else storage.durability[:SETTINGS]
+        several = len({one.backend for one in storage.durability}) > 1
+        self.page.listed("settings", (_setting(one, several=several) for one in shown), "")
+        if len(storage.durability) > len(shown):
+            self.page.indented(f"and {len(storage.durability) - len(shown)} more (-v shows them)")
+
+    def unknown(self, storage: ServerStorage, probed: frozenset[str], family: Family | None) -> None:
+        """Print what the evidence does not show, with the command that shows it."""
+        found = unknowns(storage, probed)
+        shown = found if self.verbose else found[:UNKNOWNS]
+        for place, one in enumerate(shown):
+            how = hint_for(one.how, {family} if family else ())
+            self.page.packed("" if place else "unknown", filter(None, [one.what, how]), "")
+        if len(found) > len(shown):
+            self.page.indented(f"and {len(found) - len(shown)} more (-v shows them)")
+
+    def probes(self) -> None:
+        """Print the charts of each probe; of a volume that no server is known to use, the numbers as well."""
+        probes = self.diagnosis.facts.every(StorageProbe)
+        volumes = [volume for one in self.diagnosis.facts.every(ServerStorage) for volume in one.volumes]
+        used = {probe.origin.path for volume in volumes if (probe := probe_of(volume, probes))}
+        for probe in probes:
+            about = f"{probe.fs_type or 'file system'} at {probe.mount_point}" if probe.mount_point else ""
+            numbers = () if probe.origin.path in used else sync_parts(probe)
+            self.page.packed("probe", [*filter(None, [probe.directory, about]), *numbers], "bold")
+            for chart in probe_charts(probe_values(probe)):
+                unit = "" if chart.unit in chart.title.lower() else f" ({chart.unit})"
+                self.page.indented(f"{chart.title}{unit}")
+                for row in bar_rows(chart, self.page.room, verbose=self.verbose):
+                    self.page.row(row)
+            self.page.blank()
+
+    def clear(self) -> None:
+        """Print what each check found in order, or has nothing to gain."""
+        reasons = [
+            f"{one.verdict.subject}: {one.verdict.reason}  ({one.check})"
+            for one in self.diagnosis.judged
+            if isinstance(one.verdict, Clear)
+        ]
+        shown = reasons if self.verbose else reasons[:CLEAR]
+        self.page.listed("clear", shown, "green")
+        if len(reasons) > len(shown):
+            self.page.indented(f"and {len(reasons) - len(shown)} more (-v shows them)")
+        if reasons:
+            self.page.blank()
+
+    def remedies(self, first: Headline | None) -> None:
+        """Print what to do about the finding at the head, with the commands."""
+        if first is None or first.finding is None or not first.finding.remedies:
+            return
+        self.page.labelled("what to do", f"about {first.check}", "bold", "bold")
+        for place, remedy in enumerate(first.finding.remedies, 1):
+            print_remedy(self.page, place, remedy, verbose=self.verbose)
+        self.page.blank()
+
+    def findings(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the other findings; beyond a few their titles alone."""
+        others = [
+            (check, finding)
+            for check, finding in self.diagnosis.found
+            if finding.severity >= self.at_least and (first is None or finding is not first.finding)
+        ]
+        for place, (check, finding) in enumerate(others):
+            brief = not self.verbose and place >= IN_FULL
+            print_finding(self.page, finding, check, verbose=self.verbose, step=step, brief=brief)
+
+
+def _setting(one: Durability, *, several: bool) -> str:
+    """Return a setting with its value and what it means."""
+    name = f"{one.backend}: {one.setting}" if several and one.backend else one.setting
+    value = f" {one.value}" if one.value else ""
+    by = " (default)" if one.is_default else ""
+    return f"{name}{value}{by}: {durability_words(one)}"

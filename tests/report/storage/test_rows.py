@@ -1,0 +1,38 @@
+"""The tables of pages: what the report object has, as text."""
+
+from __future__ import annotations
+
+import storage_site
+from ldapdiag.report.storage.rows import tables
+from storage_documents import document
+
+
+def test_a_volume_is_a_row_with_its_options_and_disks() -> None:
+    first = tables(document())[0]
+    assert first.title == "Volumes of ldap"
+    assert list(first.rows[0]) == [
+        "/srv/ldap",
+        "ext4 on /dev/mapper/vg-ldap",
+        "database, transaction log, changelog",
+        "nobarrier* data=ordered relatime commit=5 (* not shown by mount)",
+        "sdb",
+        "volatile assumed",
+        "12 GiB of 80 GiB",
+    ]
+
+
+def test_a_measurement_is_a_row_with_its_percentiles() -> None:
+    (measured,) = (one for one in tables(document(storage_site.probe())) if one.title.startswith("Measured"))
+    assert measured.title == "Measured in /srv/ldap/db (ext4 at /srv/ldap)"
+    rows = {row[0]: list(row[1:]) for row in measured.rows}
+    assert rows["overwrite 4 KiB, fdatasync"] == ["120", "10.4 ms", "15.6 ms", "41.6 ms", ""]
+    assert rows["commits of 80 at once"] == ["1,386", "20.0 ms", "30.0 ms", "80.0 ms", "924"]
+
+
+def test_without_storage_there_is_no_table() -> None:
+    assert tables({}) == []
+
+
+def test_every_table_has_a_cell_for_each_column() -> None:
+    for one in tables(document(storage_site.probe(), whole=False)):
+        assert {len(row) for row in one.rows} == {len(one.columns)}
