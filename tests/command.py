@@ -74,7 +74,7 @@ def ldapdiag(
     else:
         done = subprocess.run(
             [*before, *LDAPDIAG, *arguments],
-            input=stdin, capture_output=True, env=given, timeout=PATIENCE, check=False, **settings,
+            input=stdin, capture_output=True, env=given, check=False, **{"timeout": PATIENCE, **settings},
         )  # fmt: skip
         ran = Ran(done.returncode, done.stdout, done.stderr)
     for sign in (b"Traceback", b"this is a bug"):

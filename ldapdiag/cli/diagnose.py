@@ -55,7 +55,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         list[str] | None,
         typer.Argument(
             metavar="EVIDENCE...",
-            help="Files, folders, captures; - for standard input. Or live targets: ldap://HOST, ldaps://HOST, "
+            help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/. Or live targets: ldap://HOST, "
+            "ldaps://HOST, "
             "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
             "default).",
             show_default=False,

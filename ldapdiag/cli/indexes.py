@@ -56,7 +56,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         list[str] | None,
         typer.Argument(
             metavar="EVIDENCE...",
-            help="Access logs and index configuration: files, folders, captures; - for standard input. Or live "
+            help="Access logs and index configuration: files, folders, captures; - for standard input; "
+            "s3://BUCKET/PREFIX/. Or live "
             "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
             "(this host, the default).",
             show_default=False,

@@ -40,6 +40,7 @@ from ldapdiag.report.color import Color
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.sort import OF_TOTALS, Sort
 from ldapdiag.report.tables.names import LogTable
+from ldapdiag.sources.objects.addresses import object_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +61,9 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     file: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="Logs, folders, globs, archives; - for standard input.", show_default=False
+            metavar="FILE...",
+            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://.",
+            show_default=False,
         ),
     ],
     *,
@@ -155,6 +158,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         check_table(table, written)
         if follow:
             check_followed(written)
+        if follow and any(object_address(one) for one in file):
+            raise UsageError("--follow excludes object stores, whose objects do not grow: omit it")
         if follow and (since or until):
             raise UsageError("--follow excludes --since and --until: omit one of them")
         if by is not By.SHAPE and sort not in OF_TOTALS:

@@ -35,6 +35,8 @@ from ldapdiag.evidence.monitor import opendj as opendj_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor
 from ldapdiag.evidence.monitor import ping as ping_monitor
 from ldapdiag.evidence.schema import ldif as schema_ldif
+from ldapdiag.evidence.storage import ds389_settings, opends_settings, slapd_settings
+from ldapdiag.evidence.storage.settings import StorageSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,9 +65,12 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     explanations.OpendjExplanations,
     index_tasks.IndexTasks,
     schema_ldif.LdifSchema,
+    ds389_settings.Ds389StorageSettings,
+    slapd_settings.OpenldapStorageSettings,
+    opends_settings.OpendsStorageSettings,
 )
 
-Identified = TypeVar("Identified", Configuration, IndexConfiguration)
+Identified = TypeVar("Identified", Configuration, IndexConfiguration, StorageSettings)
 
 ALIKE = {Family.DS389: Family.DSEE, Family.OPENDJ: Family.PING}
 """The family assumed for a configuration without product and version, and the family that may be meant instead."""
@@ -93,11 +98,15 @@ def read(document: Document) -> Iterator[Fact]:
     monitors = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor)}
     servers = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Configuration)}
     versioned = {family: identity for family, identity in monitors.items() if identity.version}
+    indexed = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, IndexConfiguration)}
     for fact in facts:
         if isinstance(fact, Configuration):
             yield _identified(fact, versioned)
         elif isinstance(fact, IndexConfiguration):
             yield _identified(fact, servers | versioned)
+        elif isinstance(fact, StorageSettings):
+            plugins = {family: identity for family, identity in indexed.items() if identity.version}
+            yield _identified(fact, servers | plugins | versioned)
         else:
             yield fact
 

@@ -1,10 +1,11 @@
-"""The slapd.conf format: global settings, indexes and schema of OpenLDAP, read in one pass.
+"""The slapd.conf format: settings, indexes, schema and storage of OpenLDAP, read in one pass.
 
     idletimeout 900
     database mdb
     index objectClass eq
 
-Only directives of settings, indexes and schema are read: nothing else of the file is kept, as it may contain passwords.
+Only directives of settings, indexes, schema and storage are read: nothing else of the file is kept, as it may contain
+passwords.
 Source: slapd.conf(5).
 """
 
@@ -17,6 +18,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.slapd_conf import IndexDirectives
 from ldapdiag.evidence.schema.slapd_schema import SchemaDirectives
 from ldapdiag.evidence.slapd_directives import CHARACTERISTIC, DIRECTIVE, directives
+from ldapdiag.evidence.storage.slapd_conf_settings import StorageDirectives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,15 +69,17 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[Fact]:
-    """Read the global settings, the replication accounts, the indexes and the schema."""
+    """Read the global settings, the replication accounts, the indexes, the schema and the storage of databases."""
     settings = SettingDirectives(document)
-    indexes, schema = IndexDirectives(document), SchemaDirectives(document)
+    indexes, schema, storage = IndexDirectives(document), SchemaDirectives(document), StorageDirectives(document)
     for word, rest in directives(document):
         settings.take(word, rest)
         indexes.take(word, rest)
         schema.take(word, rest)
+        storage.take(word, rest)
     yield settings.configuration()
     yield from filter(None, (indexes.configuration(whole=settings.complete), schema.schema()))
+    yield from storage.facts(whole=settings.complete)
 
 
 FORMAT = Format(name="slapd-conf", title="a slapd.conf of OpenLDAP", recognises=recognises, read=read)

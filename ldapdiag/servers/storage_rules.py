@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 WRITE_BACK_SECONDS = 30
-"""By when Linux writes a changed page to the disk (vm.dirty_expire_centisecs 3000, every 5 s)."""
+"""The age of a changed page from which Linux writes it to the disk (vm.dirty_expire_centisecs); it looks every 5 s."""
+WITH_FLUSHES = "changes are made one after the other: measure the disk first (ldapdiag storage --probe)."
+LOSS = "A power cut or a crash of the system loses the confirmed changes that are not on the disk yet."
+UNTIL_WRITTEN = f"The kernel writes them to the disk by itself, after up to about {WRITE_BACK_SECONDS} s."
 
 
 class Window(StrEnum):
@@ -42,30 +45,42 @@ class Durability:
     """As the server spells it."""
     value: str
     """The value in force, a default included; empty: not known."""
-    is_default: bool
+    is_default: bool = False
     """The setting is not in the text: the value is the default of this version."""
     window: Window
     window_seconds: int | None = None
     """The longest age of the changes that are lost; None: not in seconds, or not known."""
-    loss: str
+    loss: str = ""
     """What a power cut loses, as a sentence; empty: nothing."""
-    corrupts: bool
+    corrupts: bool = False
     """It may leave a database that is damaged, not only older."""
-    survives_kill: bool
+    survives_kill: bool = True
     """The end of the process alone (kill -9) loses nothing."""
     effective: bool = True
-    """False: the setting has no effect, or not the intended one, because of `why`."""
+    """False: the setting has no effect, because of `why`."""
     why: str = ""
-    """Why it has no effect or brings nothing, as a sentence; empty: it has its effect."""
-    flushes_per_write: int | None
+    """Why it has no effect, brings nothing or is not known, as sentences; empty: it has its effect."""
+    flushes_per_write: int | None = None
     """How often the server waits for the disk per change; None: not known."""
-    tested: bool
+    tested: bool = False
     """It was measured; False: by the product's manual or source."""
 
     @property
     def is_safe(self) -> bool:
         """Return whether a power cut loses no acknowledged change, as far as the server's settings decide."""
         return self.window is Window.NONE
+
+
+def not_known(backend: str, setting: str, value: str = "", why: str = "") -> Durability:
+    """Return that it is not known what a power cut loses: the setting is not in an excerpt, or as `why` states."""
+    return Durability(
+        backend=backend,
+        setting=setting,
+        value=value,
+        window=Window.UNKNOWN,
+        survives_kill=False,
+        why=why or f"The evidence does not contain {setting}, and it is an excerpt: the default need not apply.",
+    )
 
 
 class StorageRules(Protocol):

@@ -38,7 +38,7 @@ class TestReading:
         assert "hunter2" not in repr(found)
 
     def test_reads_the_capture(self, captures: Path) -> None:
-        found, _ = facts_of((captures / "openldap" / "held-42" / "slapd.conf").read_bytes())
+        found, *_ = facts_of((captures / "openldap" / "held-42" / "slapd.conf").read_bytes())
         assert (found.idle_timeout_seconds, found.threads, found.complete) == (None, 8, True)
 
     def test_is_not_complete_where_other_files_may_hold_settings(self) -> None:
@@ -55,7 +55,7 @@ class TestReading:
         "name", ["openldap-389tests-memberof-slapd.conf", "openldap-tests-slapd-nis-provider.conf"]
     )
     def test_reads_public_ones(self, corpus: Path, name: str) -> None:
-        found, _ = facts_of((corpus / "public" / "config" / name).read_bytes())
+        found, *_ = facts_of((corpus / "public" / "config" / name).read_bytes())
         assert (found.idle_timeout_seconds, found.origin.not_understood) == (None, 0)
 
     @pytest.mark.parametrize(

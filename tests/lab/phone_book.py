@@ -181,7 +181,12 @@ def ask(server: Server, questions: dict[str, Question], seed: int, times: int = 
         results = results_of(logged.since().splitlines())
         return results if len(results) == len(asked) else {}
 
-    results = wait_for(answered, f"the log does not tell of {len(asked)} searches")
+    try:
+        results = wait_for(answered, f"the log has not all of {len(asked)} searches")
+    except AssertionError as error:
+        lines = logged.since().splitlines()
+        error.add_note(f"results of {len(results_of(lines))} searches in {len(lines)} lines; the last: {lines[-3:]}")
+        raise
     told: dict[str, list[Answered]] = {name: [] for name in questions}
     for who, names in orders.items():
         operations = sorted(

@@ -15,7 +15,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration.dsconfig import RULE
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.document import Document
 
+RULE = re.compile(r"-+(?::-+)+\s*")
 HEADING = re.compile(r"(?P<kind>Backend|Local DB) Index\s*:(?P<columns>.*\bindex-type\b.*)")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._;-]{0,254}")
 NONE = "-"

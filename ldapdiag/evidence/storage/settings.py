@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.evidence.family import ServerIdentity
+from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.origin import Origin
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
 
 MOST_ROWS = 2000
 """Limit on places and on settings of one text; further ones are dropped, with a note."""
@@ -47,6 +51,8 @@ class StorageSetting:
     value: str
     """As written; several values are separated by blanks."""
     backend: str = ""
+    entry: str = ""
+    """The RDN of its entry, where a server has it in more than one and reads one of them (389-ds: cn=bdb)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,61 @@ class StorageSettings:
         return of.get(backend, of.get("", ""))
 
 
+class SettingsReader:
+    """Collects the places and settings of one text, within limits."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.places: list[StoragePlace] = []
+        self.settings: list[StorageSetting] = []
+        self.backends: dict[str, None] = {}
+
+    def keep_place(self, role: Role, path: str, backend: str = "") -> None:
+        """Keep a folder or a file; a path that no system has is left out, with a note."""
+        path = path.strip().strip('"')
+        if not path or not path.isprintable() or len(path) > LONGEST_PATH:
+            self.document.note("A path of the server's data is no path and was left out.")
+        elif self._has_room():
+            self.places.append(StoragePlace(role=role, path=path, backend=backend))
+
+    def keep_setting(self, name: str, value: str, backend: str = "", entry: str = "") -> None:
+        """Keep a setting."""
+        if self._has_room():
+            value = " ".join(value[:LONGEST_VALUE].split())
+            self.settings.append(StorageSetting(name=name, value=value, backend=backend, entry=entry))
+
+    def keep_settings(self, entry: Entry, names: Iterable[str], backend: str = "", of: str = "") -> None:
+        """Keep those of these attributes that an entry has."""
+        for name in names:
+            if name in entry:
+                self.keep_setting(name, " ".join(entry.values(name)), backend, of)
+
+    def keep_backend(self, name: str) -> None:
+        """Keep the name of a database that the text describes."""
+        if len(self.backends) < MOST_ROWS:
+            self.backends[name] = None
+
+    def found(self, family: Family, *, complete: bool, file: str = "", root: str = "") -> Iterator[StorageSettings]:
+        """Yield the fact, if there is anything to report."""
+        if self.places or self.settings:
+            yield StorageSettings(
+                origin=self.document.origin(),
+                identity=ServerIdentity(family=family),
+                places=tuple(self.places),
+                settings=tuple(self.settings),
+                backends=tuple(self.backends),
+                complete=complete,
+                file=file,
+                root=root,
+            )
+
+    def _has_room(self) -> bool:
+        if len(self.places) + len(self.settings) < MOST_ROWS:
+            return True
+        self.document.note(f"Only the first {MOST_ROWS:,} places and settings of storage were kept.")
+        return False
+
+
 def merged_settings(found: Iterable[StorageSettings]) -> StorageSettings | None:
     """Return one server's settings: each backend's from the most complete text, of equal ones from the latest."""
     ordered = sorted(found, key=lambda one: (one.complete, one.origin.order), reverse=True)
@@ -86,11 +147,17 @@ def merged_settings(found: Iterable[StorageSettings]) -> StorageSettings | None:
     best = ordered[0]
     for other in ordered[1:]:
         new = frozenset(other.backends) - frozenset(best.backends)
-        known = {(place.role, place.backend) for place in best.places}
+        placed = {(one.role, one.backend) for one in best.places}
+        named = {(one.name, one.entry) for one in best.settings if not one.backend}
         best = replace(
             best,
-            places=best.places + tuple(one for one in other.places if (one.role, one.backend) not in known),
-            settings=best.settings + tuple(one for one in other.settings if one.backend in new),
+            places=best.places + tuple(one for one in other.places if (one.role, one.backend) not in placed),
+            settings=best.settings
+            + tuple(
+                one
+                for one in other.settings
+                if (one.backend in new if one.backend else (one.name, one.entry) not in named)
+            ),
             backends=best.backends + tuple(one for one in other.backends if one in new),
             complete=best.complete and (other.complete or not new),
             root=best.root or other.root,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.dsee import candidates, index_remedies, remedies
+from ldapdiag.servers.dsee import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -18,4 +18,5 @@ PRODUCT = Product(
     candidates=candidates,
     candidates_tested=False,
     longest_list=candidates.longest_list,
+    storage=storage,
 )

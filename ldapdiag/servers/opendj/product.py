@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
-from ldapdiag.servers.opendj import candidates, index_remedies, remedies
+from ldapdiag.servers.opendj import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.opendj.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.opends_candidates import longest_list
 from ldapdiag.servers.product import Product
@@ -18,4 +18,5 @@ PRODUCT = Product(
     never_dropped=NEVER_DROPPED,
     candidates=candidates,
     longest_list=longest_list,
+    storage=storage,
 )

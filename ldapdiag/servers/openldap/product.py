@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.openldap import candidates, index_remedies, remedies
+from ldapdiag.servers.openldap import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
@@ -21,4 +21,5 @@ PRODUCT = Product(
     raise_scan_limit=raise_scan_limit,
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
+    storage=storage,
 )

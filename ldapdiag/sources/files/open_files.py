@@ -1,4 +1,4 @@
-"""Open files: local regular files, opened once and read by all readers at their own offsets."""
+"""Open files: local regular files, opened once and read by all readers at their own offsets; and objects, alike."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ldapdiag.sources.objects.object_file import ObjectFile, ObjectReader
 
 MOST_OPEN = 64
 """Files that a walk keeps open between reading their heads and the remainder; systems allow at least 256."""
@@ -30,6 +34,10 @@ class OpenFile:
         """Return the current size, times and identity."""
         return os.fstat(self.descriptor)
 
+    def stream(self, start: int, length: int | None) -> RangeReader:
+        """Return a stream of a range; None: to the end of the file."""
+        return RangeReader(self, start, length)
+
     def read_at(self, start: int, length: int) -> bytes:
         """Return `length` bytes from an offset, fewer only at the end of the file. OSError propagates to the caller."""
         chunks = []
@@ -45,6 +53,30 @@ class OpenFile:
         with self._lock:
             os.lseek(self.descriptor, start, os.SEEK_SET)
             return os.read(self.descriptor, length)
+
+
+class Files(Protocol):
+    """Where files are opened."""
+
+    def clear(self) -> None:
+        """Close all."""
+
+    def get(self, location: str, /) -> OpenFile | ObjectFile:
+        """Return an open file. OSError propagates to the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneObject:
+    """One object, in the version that was listed."""
+
+    object_file: ObjectFile
+
+    def clear(self) -> None:
+        """Do nothing: an object is not kept open."""
+
+    def get(self, _: str, /) -> ObjectFile:
+        """Return the object."""
+        return self.object_file
 
 
 class OpenFiles:
@@ -72,15 +104,20 @@ class OpenFiles:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of bytes of a local file, which any thread or process can read."""
+    """A range of bytes of a local file, which any thread or process can read, or of an object."""
 
     location: str
     start: int = 0
     length: int | None = None
     """None: to the end of the file at the time of reading."""
-    files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
+    files: Files = field(default_factory=OpenFiles, compare=False, repr=False)
 
-    def file(self) -> OpenFile:
+    def local_file(self) -> OpenFile | None:
+        """Return the open file, which others can open by its location; None: it is an object. OSError propagates."""
+        file = self.file()
+        return file if isinstance(file, OpenFile) else None
+
+    def file(self) -> OpenFile | ObjectFile:
         """Return the open file. OSError propagates to the caller."""
         return self.files.get(self.location)
 
@@ -95,9 +132,9 @@ class FileRange:
             size = min(size, self.start + self.length - offset)
         return self.file().read_at(offset, size)
 
-    def stream(self, skipped: int = 0) -> RangeReader:
+    def stream(self, skipped: int = 0) -> RangeReader | ObjectReader:
         """Return a stream of its bytes without the first `skipped`. OSError propagates to the caller."""
-        return RangeReader(self.file(), self.start + skipped, None if self.length is None else self.length - skipped)
+        return self.file().stream(self.start + skipped, None if self.length is None else self.length - skipped)
 
 
 class RangeReader:

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.sources.objects.store import ObjectError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,5 +34,7 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
     return Gap(
         target=legible(path),
         reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
-        how=ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),
+        how=error.how
+        if isinstance(error, ObjectError)
+        else ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),
     )

@@ -18,6 +18,7 @@ from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import Input, moment_of
 from ldapdiag.sources.files.open_files import FileRange, OpenFiles
 from ldapdiag.sources.files.unreadable import legible, unreadable
+from ldapdiag.sources.objects.addresses import object_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,8 +42,11 @@ def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
 
 
 def expanded(named: str) -> list[str]:
-    """Return the names that match a glob which the shell has not expanded; the name itself if there is no match."""
-    if named == STANDARD_INPUT or not has_magic(named) or Path(named).exists():
+    """Return the names that match a glob which the shell has not expanded; the name itself if there is no match.
+
+    A store is asked for the objects that match a pattern when they are found.
+    """
+    if named == STANDARD_INPUT or not has_magic(named) or object_address(named) or Path(named).exists():
         return [named]
     return sorted(glob(named)) or [named]  # noqa: PTH207  Path.glob takes no absolute pattern
 
@@ -51,6 +55,11 @@ def _found(named: str, files: OpenFiles) -> Iterator[Found]:
     if named == STANDARD_INPUT:
         where = "standard input"
         yield _stream(_standard_input, _Names(where, where, where), _status_of_standard_input())
+        return
+    if (address := object_address(named)) is not None:
+        from ldapdiag.sources.files.objects import inputs_of  # noqa: PLC0415  import late: most inputs are files
+
+        yield from inputs_of(address)
         return
     path = Path(named)
     try:

@@ -63,10 +63,9 @@ class KeptOpen:
     def __exit__(self, *_: object) -> None:
         self._files.clear()
 
-    def open(self, found: FileRange) -> OpenFile:
-        """Open a file; close the one opened first if the limit is exceeded. OSError propagates to the caller."""
-        self._files.append(found.file())
-        return self._files[-1]
+    def keep(self, file: OpenFile) -> None:
+        """Keep a file open; close the one opened first if the limit is exceeded."""
+        self._files.append(file)
 
 
 class EndedEarlyError(Exception):
@@ -142,8 +141,10 @@ def _of_any_time(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None]
     chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)
-    if file.input.file_range is not None and file.dialect.anywhere:
-        yield from _byte_ranges(file.input.file_range, chunk, kept_open, note, sizes.byte_range)
+    found = file.input.file_range if file.dialect.anywhere else None
+    if found is not None and (local := found.local_file()) is not None:
+        kept_open.keep(local)
+        yield from _byte_ranges(found, local, chunk, note, sizes.byte_range)
         return
     with file.input.open() as opened:
         yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)
@@ -152,9 +153,8 @@ def _of_any_time(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None]
 
 
 def _byte_ranges(
-    found: FileRange, chunk: Chunk, kept_open: KeptOpen, note: Callable[[str], None], most: int | None
+    found: FileRange, stream: OpenFile, chunk: Chunk, note: Callable[[str], None], most: int | None
 ) -> Iterator[Chunk]:
-    stream = kept_open.open(found)
     status = stream.status
     at, end = found.bounds()
     byte_range = ByteRange(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)

@@ -122,7 +122,7 @@ def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
     at = max(start, end - LONGEST_RECORD // 16)
     written = at + file.dialect.cut(found.read_at(at, end - at), end - at)
     tail = Tail(location=found.location, dialect=file.dialect, hints=file.hints_at(written - start), at=written)
-    tail.file = found.file()
+    tail.file = found.local_file()
     whole = replace(found, length=written - start)
     return replace(file, input=replace(file.input, source=whole.stream, file_range=whole)), tail
 

@@ -121,7 +121,7 @@ def _zeros(one: Input) -> int | None:
 
 def _hole(found: FileRange) -> int:
     """Return the size of the hole at the beginning of a sparse file in bytes, found without reading its zeros."""
-    if found.length is None and hasattr(os, "SEEK_DATA"):
+    if found.length is None and hasattr(os, "SEEK_DATA") and (file := found.local_file()):
         with suppress(OSError):  # the file is one hole, or the file system does not support SEEK_DATA
-            return max(0, os.lseek(found.file().descriptor, found.start, os.SEEK_DATA) - found.start)
+            return max(0, os.lseek(file.descriptor, found.start, os.SEEK_DATA) - found.start)
     return 0

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.configuration import Configuration, dsconf
+from ldapdiag.evidence import dsconf_format
+from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
 from reading import facts_of
 
@@ -65,5 +66,5 @@ class TestDsconf:
 
     @given(st.text(max_size=200))
     def test_survives_anything(self, text: str) -> None:
-        (found,) = facts_of(text, form=dsconf.FORMAT)
+        (found,) = facts_of(text, form=dsconf_format.FORMAT)
         assert found.origin.lines == found.origin.understood + found.origin.not_understood

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.configuration import Configuration, dsconfig
+from ldapdiag.evidence import dsconfig_format
+from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.configuration import opendj as reader
 from ldapdiag.evidence.family import Family
 from reading import facts_of
@@ -55,7 +56,7 @@ class TestCaptures:
         assert (found.idle_timeout_seconds, found.origin.not_understood) == (None, 0)
 
     def test_other_tables_are_ignored(self, corpus: Path) -> None:
-        path = corpus / "3-opendj-unindexed" / "config" / "dsconfig-backend-userRoot.txt"
+        path = corpus / "3-opendj-unindexed" / "config" / "dsconfig-log-publishers.txt"
         assert facts_of(path.read_bytes()) == []
 
 
@@ -132,5 +133,5 @@ class TestDsconfig:
 
     @given(st.lists(st.text(max_size=60) | st.just(TABLE) | st.just("listen-port : 1\n"), max_size=12))
     def test_survives_anything(self, parts: list[str]) -> None:
-        for found in facts_of("".join(parts), form=dsconfig.FORMAT):
+        for found in facts_of("".join(parts), form=dsconfig_format.FORMAT):
             assert found.origin.lines == found.origin.understood + found.origin.not_understood

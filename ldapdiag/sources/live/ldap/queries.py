@@ -27,6 +27,9 @@ from ldapdiag.evidence.indexes import opends_internal_searches as searchers
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
 from ldapdiag.evidence.schema import ldif as schema
+from ldapdiag.evidence.storage import ds389_settings as ds389_storage
+from ldapdiag.evidence.storage import opends_settings as opends_storage
+from ldapdiag.evidence.storage import slapd_settings as openldap_storage
 
 RootDse = Mapping[str, tuple[str, ...]]
 """Attribute names in lower case, with their values."""
@@ -111,7 +114,7 @@ SUBSCHEMA = ("objectClass", *schema.ATTRIBUTES)
 
 OF_389 = (
     Query(file=MONITOR, base="cn=monitor", attributes=connection_table.ATTRIBUTES, how=AS_MANAGER),
-    Query(file=CONFIG, base="cn=config", attributes=ds389.ATTRIBUTES, how=MANAGER_CONFIG),
+    Query(file=CONFIG, base="cn=config", attributes=(*ds389.ATTRIBUTES, *ds389_storage.OF_CONFIG), how=MANAGER_CONFIG),
     Query(
         file=CONFIG,
         base="cn=mapping tree,cn=config",
@@ -126,7 +129,7 @@ OF_389 = (
     Query(
         file=INDEXES,
         base=ds389_indexes.DATABASES,
-        attributes=ds389_indexes.ATTRIBUTES,
+        attributes=(*ds389_indexes.ATTRIBUTES, *ds389_storage.ATTRIBUTES),
         scope=Scope.SUBTREE,
         filter=ds389_indexes.FILTER,
         required=False,
@@ -134,9 +137,9 @@ OF_389 = (
     Query(
         file=INDEXES,
         base="cn=config",
-        attributes=ds389_internal_searches.PLUGIN_ATTRIBUTES,
+        attributes=(*ds389_internal_searches.PLUGIN_ATTRIBUTES, ds389_storage.CHANGELOG),
         scope=Scope.SUBTREE,
-        filter=ds389_internal_searches.PLUGIN_FILTER,
+        filter=f"(|{ds389_internal_searches.PLUGIN_FILTER}({ds389_storage.CHANGELOG}=*))",
         required=False,
     ),
     Query(
@@ -171,13 +174,19 @@ OF_OPENLDAP = (
     Query(
         file=CONFIG,
         base="{configContext}",
-        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.GLOBALS),
+        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.GLOBALS, openldap_storage.LOG_FILE),
         how=SLAPD_CONFIG,
     ),
     Query(
         file=CONFIG,  # the lengths of substring keys, in the entry above, belong to the same facts
         base="{configContext}",
-        attributes=(*openldap_indexes.ATTRIBUTES, openldap.UPDATE_DN, openldap.SYNCREPL),
+        attributes=(
+            *openldap_indexes.ATTRIBUTES,
+            *openldap_storage.OF_DATABASES,
+            openldap_storage.MARK,
+            openldap.UPDATE_DN,
+            openldap.SYNCREPL,
+        ),
         scope=Scope.SUBTREE,
         filter=openldap_indexes.FILTER,
         required=False,
@@ -211,14 +220,16 @@ JAVA_SETTINGS = (
     *(setting for setting, _ in searchers.SEARCHERS.values()),
     searchers.MATCH_BASE,
     searchers.VIRTUAL_TYPE,
+    *opends_storage.ATTRIBUTES,
 )
 JAVA_CLASSES = (*opends.INDEX_CLASSES, opends.COMPOSITE, *searchers.SEARCHERS)
 JAVA_INDEXES = (
     f"(|{''.join(f'(objectClass={name})' for name in JAVA_CLASSES)}(cn=Index)({opends.SUFFIX}=*)"
+    f"{opends_storage.FILTER}"
     f"(&(objectClass=ds-cfg-virtual-attribute)(!({searchers.VIRTUAL_TYPE}={PERSONAL_LIMIT}))))"
 )
-"""Indexes, their backends, plug-ins that search, and virtual attributes, without the idle limit: the configuration
-query requests it, and a second file with it would be read as a second configuration."""
+"""Indexes, backends, access logs, plug-ins that search, and virtual attributes, without the idle limit: the
+configuration query requests it, and a second file with it would be read as a second configuration."""
 OF_BACKENDS = (opends_entry_count.COUNT, opends_entry_count.PRIVATE, explanations.USE, index_status.NEED_REINDEX)
 """Attributes on entries and indexes in the monitor entries of backends."""
 

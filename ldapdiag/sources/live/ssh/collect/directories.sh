@@ -17,6 +17,10 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
     nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype
     vlvbase vlvscope vlvfilter vlvsort vlvenabled vlvuses"
+# Where the data is, and when changes are on the disk.
+DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
+    nsslapd-db-durable-transaction nsslapd-db-durable-transactions nsslapd-db-transaction-batch-val
+    nsslapd-db-transaction-batch-max-wait nsslapd-db-checkpoint-interval"
 
 ns_slapd() {
     find_ns_slapd "$1" || return 0
@@ -37,7 +41,7 @@ find_ns_slapd() {
 }
 
 ns_slapd_settings() {
-    contents "$1" | ldif_settings "$DS389_SETTINGS $DS389_INDEXES"
+    contents "$1" | ldif_settings "$DS389_SETTINGS $DS389_INDEXES $DS389_STORAGE"
 }
 
 # dse_value NAME: the value of an attribute of cn=config; not for secrets.
@@ -153,6 +157,8 @@ OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstr
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
     olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir
     olcsubordinate"
+# Every entry has the last one: with it, a setting that is missing has its default.
+OPENLDAP_STORAGE="olcdbnosync olcdbenvflags olcdbcheckpoint olclogfile structuralobjectclass"
 MOST_OVERLAYS=200
 
 # find_openldap PID: set openldap_config to its configuration, a folder or a file; return whether it is readable.
@@ -214,7 +220,7 @@ slapd_d_below() {
 }
 
 openldap_settings() {
-    ldif_settings "$OPENLDAP_SETTINGS $OPENLDAP_INDEXES" "$1"
+    ldif_settings "$OPENLDAP_SETTINGS $OPENLDAP_INDEXES $OPENLDAP_STORAGE" "$1"
 }
 
 # slapd_conf_settings FILE: print of each directive listed here the words that its grammar allows, so that no text folded
@@ -241,7 +247,7 @@ slapd_conf_settings() {
             name = tolower(name)
             if (name == "syncrepl") {
                 if (match(tolower(rest), /binddn=("[^"]*"|[^" \t]+)/)) print "syncrepl " substr(rest, RSTART, RLENGTH)
-            } else if (name ~ /^(suffix|updatedn|include)$/) {
+            } else if (name ~ /^(suffix|updatedn|include|directory|logfile)$/) {
                 if (match(rest, /^("[^"]*"|[^" \t]+)/)) print name " " substr(rest, 1, RLENGTH)
             } else if (name ~ /^(idletimeout|threads|writetimeout|conn_max_pending|conn_max_pending_auth|listener-threads)$/) {
                 if (match(rest, /^[0-9]+/)) print name " " substr(rest, 1, RLENGTH)
@@ -251,6 +257,8 @@ slapd_conf_settings() {
                 if (match(rest, /^[A-Za-z0-9_.\/-]+/)) print name " " substr(rest, 1, RLENGTH)
             } else if (name ~ /^index_substr_(if_minlen|if_maxlen|any_len|any_step)$/) {
                 if (match(rest, /^[0-9]+/)) print name " " substr(rest, 1, RLENGTH)
+            } else if (name == "dbnosync") {
+                print name (match(tolower(rest), /^(true|yes|on|false|no|off)$/) ? " " rest : "")
             } else if (name == "index") indexes(rest)
             else if (name == "overlay") { if (match(first, /^"?[A-Za-z0-9_-]+/)) print name " " substr(first, 1, RLENGTH) }
             else if (name in PATTERN) words(name, PATTERN[name])
@@ -261,6 +269,8 @@ slapd_conf_settings() {
             PATTERN["refint_attributes"] = PATTERN["unique_attributes"] = "^[A-Za-z0-9][A-Za-z0-9._;-]*$"
             PATTERN["logdb"] = "^\"?[A-Za-z0-9=, .-]+\"?$"
             PATTERN["logpurge"] = "^[0-9+:]+$"
+            PATTERN["checkpoint"] = "^[0-9]+$"
+            PATTERN["envflags"] = "^(nosync|nometasync|writemap|mapasync|nordahead)$"
             PATTERN["dynlist-attrset"] = "^[A-Za-z0-9_.:+@*-]+$"
             PATTERN["collectinfo"] = "^[A-Za-z0-9_.;,=-]+$"
             PATTERN["unique_uri"] = PATTERN["constraint_attribute"] = "^(ignore|strict|ldap:///.*)$"
@@ -315,6 +325,8 @@ OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-c
     ds-cfg-substring-length ds-cfg-index-extensible-matching-rule ds-cfg-index-filter-pattern ds-cfg-backend-id
     ds-cfg-workflow-element-id ds-cfg-base-dn ds-cfg-prime-index ds-cfg-cache-mode ds-cfg-background-prime
     ds-cfg-type ds-cfg-match-base-dn ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
+OPENDJ_STORAGE="ds-cfg-db-directory ds-cfg-db-txn-no-sync ds-cfg-db-txn-write-no-sync ds-cfg-db-durability
+    ds-cfg-replication-db-directory ds-cfg-log-file"
 
 # java_instance PID: the configuration file of a directory server in Java; nothing for any other program.
 java_instance() {
@@ -335,5 +347,5 @@ java_directory() {
 }
 
 java_settings() {
-    contents "$1" | ldif_settings "$OPENDJ_SETTINGS $OPENDJ_INDEXES"
+    contents "$1" | ldif_settings "$OPENDJ_SETTINGS $OPENDJ_INDEXES $OPENDJ_STORAGE"
 }

@@ -42,7 +42,7 @@ def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variabl
     asked = [one for one in QUERIES[family] if one.file in {CONFIG, INDEXES} and one.base]
     names = {name.lower() for question in asked for name in question.attributes}
     plug_ins = {name for name in names if name.startswith(ds389_internal_searches.ARGUMENT)}
-    known = named(f"{variable}_SETTINGS") | named(f"{variable}_INDEXES")
+    known = named(f"{variable}_SETTINGS") | named(f"{variable}_INDEXES") | named(f"{variable}_STORAGE")
     assert names - known - plug_ins == {"cn", "objectclass"} & names | SPECIAL & names
     assert len(known) > 20
 

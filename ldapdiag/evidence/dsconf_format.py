@@ -1,4 +1,4 @@
-"""The output of `dsconf get-server-prop` of Directory Server Enterprise Edition.
+"""The output of `dsconf get-server-prop` and `get-suffix-prop` of Directory Server Enterprise Edition.
 
     file-descriptor-count  :  1024
     idle-timeout           :  none
@@ -17,17 +17,22 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.storage import dsconf_settings as storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.origin import Fact
 
 ROW = re.compile(r"([a-z][a-z0-9-]{0,80})\s*:\s+(.*)", re.ASCII)
-CHARACTERISTIC = re.compile(r"(?:idle-timeout|file-descriptor-count|max-thread-count|look-through-limit)\s*:\s{2,}\S")
+CHARACTERISTIC = re.compile(
+    r"(?:idle-timeout|file-descriptor-count|max-thread-count|look-through-limit|db-path|db-log-path)\s*:\s{2,}\S"
+)
 WANTED = frozenset(
     {"idle-timeout", "file-descriptor-count", "max-thread-count", "thread-count", "ldap-port", "ldap-secure-port"}
 )
+KEPT = WANTED | storage.PROPERTIES
 NO_LIMIT = frozenset({"none", "unlimited", "disabled"})
 WITHHELD = "(a row without a property's name)"
 
@@ -37,15 +42,18 @@ def recognises(head: Head) -> bool:
     return any(CHARACTERISTIC.match(line) for line in head.lines)
 
 
-def read(document: Document) -> Iterator[Configuration]:
-    """Read the properties in WANTED; the values of others are neither kept nor shown."""
+def read(document: Document) -> Iterator[Fact]:
+    """Read the properties in KEPT; the values of others are neither kept nor shown."""
     properties: dict[str, str] = {}
     for line in document.lines:
         row = ROW.fullmatch(line)
-        if row and row[1] in WANTED:
+        if row and row[1] in KEPT:
             properties[row[1]] = row[2].strip()
         elif line.strip() and not row and not line.startswith((" ", "\t")):
             document.misread(WITHHELD)
+    yield from storage.of_properties(document, properties)
+    if properties and not WANTED & properties.keys():
+        return
     idle = properties.get("idle-timeout", "")
     ports = (properties.get("ldap-port", ""), properties.get("ldap-secure-port", ""))
     yield Configuration(

@@ -8,7 +8,7 @@
                                           : ler2
 
 A long value continues in the next row; `-` means no value. One file may contain several tables: the global
-configuration, handlers, the work queue. Values of properties other than WANTED are neither kept nor shown.
+configuration, handlers, the work queue, backends. Values of other properties than these are neither kept nor shown.
 Captured from OpenDJ 4.10.1.
 """
 
@@ -29,17 +29,19 @@ from ldapdiag.evidence.configuration.opends_settings import (
     OpendsSettings,
 )
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.indexes.dsconfig_list import RULE
+from ldapdiag.evidence.storage import opends_settings as storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.evidence.configuration import Configuration
     from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.origin import Fact
 
 HEADING = re.compile(r"Property\s*:\s*Value\(s\)\s*")
-RULE = re.compile(r"-+(?::-+)+\s*")
 ROW = re.compile(r"([a-z][a-z0-9-]{0,80})?(?:\s*: ?|\t)(.*)", re.ASCII)
 TABBED = re.compile(rf"(?:{IDLE}|{'|'.join(MOST_CONNECTIONS)})\t\S", re.ASCII)
+KEPT = WANTED | storage.PROPERTIES
 NONE = "-"
 WITHHELD = "(a row without a property's name)"
 LONGEST_VALUE = 1024
@@ -52,11 +54,14 @@ def recognises(head: Head) -> bool:
     return headed or any(TABBED.match(line) for line in lines)
 
 
-def read(document: Document) -> Iterator[Configuration]:
-    """Read every table and yield one configuration of all."""
+def read(document: Document) -> Iterator[Fact]:
+    """Read every table and yield one configuration of all, and the storage of the backends."""
     settings = OpendsSettings()
+    backends = []
     for properties in _tables(document):
-        if IDLE in properties or MOST_CONNECTIONS.keys() & properties.keys():
+        if storage.DIRECTORY in properties:
+            backends.append(properties)
+        elif IDLE in properties or MOST_CONNECTIONS.keys() & properties.keys():
             settings.take_global(properties)
         elif KEEPALIVE in properties or PORT in properties:
             _take_handler(properties, settings)
@@ -66,8 +71,9 @@ def read(document: Document) -> Iterator[Configuration]:
             settings.take_work_queue(properties)
     if settings.relevant:
         yield settings.configuration(document.origin(), {})
-    else:
-        document.note("Its tables contain no idle timeout, connection limit, LDAP handler or worker threads.")
+    elif not backends:
+        document.note("Its tables contain no idle timeout, connection limit, LDAP handler, worker threads or backend.")
+    yield from storage.of_tables(document, backends)
 
 
 def _take_handler(properties: dict[str, str], settings: OpendsSettings) -> None:
@@ -90,7 +96,7 @@ def _tables(document: Document) -> Iterator[dict[str, str]]:
             continue
         elif row := ROW.fullmatch(line):
             name = row[1] or name
-            if name in WANTED:
+            if name in KEPT:
                 value = row[2].strip()
                 properties[name] = (properties.get(name, "") + ("" if value == NONE else value))[:LONGEST_VALUE]
         else:

@@ -1,0 +1,182 @@
+"""When 389 Directory Server has its changes on the disk, by version, and how to make it wait again.
+
+Measured with 2.3.1 by its calls of fdatasync, by a simulated power cut, and by what a server accepts and reads back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.ldap_session import question_of
+from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE, IMPLEMENTATION, LONGEST_WAIT
+from ldapdiag.evidence.storage.settings import Role, StoragePlace
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.ldbm_storage import BATCHED, DATABASES, durable_transactions, of_batches
+from ldapdiag.servers.missing_names import advice_if_missing
+from ldapdiag.servers.shell_text import ldif_replace
+from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, Window, not_known
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Version
+    from ldapdiag.evidence.storage.settings import StorageSettings
+    from ldapdiag.servers.server_address import ServerAddress
+
+OWN_ENTRY = {"bdb": "cn=bdb", "mdb": "cn=mdb"}
+"""The entry of an implementation, below cn=config of the databases; since 1.4."""
+IGNORED_IN_MDB = ((2, 3), (2, 4))
+"""From the first version to before the second one. Others were not measured."""
+IGNORED_BY_MDB = "With mdb, 2.3 ignores it: each change is flushed as before, so nothing is gained and nothing is lost."
+BATCHES_BRING_NOTHING = (
+    "It brought no gain with 2.3.1: 67 to 99 changes per second with batches of 5 and 20, 80 to 98 without, by 1 to 40 "
+    "clients."
+)
+
+
+FILE = re.compile(r"(?<![^ ])/(?!proc/)[A-Za-z0-9._/-]{1,1000}/dse\.ldif\b", re.ASCII)
+
+
+def durability(settings: StorageSettings, version: Version) -> tuple[Durability, ...]:
+    """Return what applies to all databases, then settings without effect."""
+    implementation = settings.value(IMPLEMENTATION).lower()
+    own, entry = _read_entry(settings, implementation), OWN_ENTRY.get(implementation, "")
+    value = _value(settings, DURABLE, own)
+    if not value and not settings.complete:
+        return (not_known("", DURABLE),)
+    of_mdb = implementation == "mdb"
+    found = [_of_mdb(value, version) if of_mdb else durable_transactions(DURABLE, value, _checkpoint(settings, own))]
+    if own == entry and own and _value(settings, DURABLE, "").lower() == "off" and value.lower() != "off":
+        found.append(_ignored(own))
+    batch = whole_number(_value(settings, BATCH, own)) or 0
+    if batch > 1 and not of_mdb:
+        batched = of_batches(BATCH, batch, f"{_value(settings, LONGEST_WAIT, own) or 50} ms", BATCHES_BRING_NOTHING)
+        found = [batched, *found] if found[0].is_safe else [*found, batched]
+    return tuple(found)
+
+
+def places(settings: StorageSettings, version: Version, instance: str) -> tuple[StoragePlace, ...]:
+    """Return the places in the text, and those that the packages give an instance."""
+    del version  # the same in every version
+    found = list(settings.places)
+    roles = {place.role for place in found}
+    if instance and Role.DATABASE not in roles:
+        found.append(StoragePlace(role=Role.DATABASE, path=f"/var/lib/dirsrv/slapd-{instance}/db", is_default=True))
+    if instance and Role.ACCESS_LOG not in roles:
+        path = f"/var/log/dirsrv/slapd-{instance}/access"
+        found.append(StoragePlace(role=Role.ACCESS_LOG, path=path, is_default=True))
+    database = next((one for one in found if one.role is Role.DATABASE and not one.backend), None)
+    if database and Role.TRANSACTION_LOG not in roles and settings.value(IMPLEMENTATION).lower() != "mdb":
+        found.append(StoragePlace(role=Role.TRANSACTION_LOG, path=database.path, is_default=True))
+    return tuple(found)
+
+
+def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:
+    """Return the commands that make the server flush each transaction; None where nothing has to be changed."""
+    del version  # the same in every version
+    if unsafe.is_safe:
+        return None
+    if unsafe.setting == BATCH:
+        return _without_batches(server, settings, unsafe)
+    return _durable(server, settings) if unsafe.setting == DURABLE and unsafe.value else None
+
+
+def _read_entry(settings: StorageSettings, implementation: str) -> str:
+    """Return the entry in which the server reads its settings: that of the implementation, if the text has it."""
+    own = OWN_ENTRY.get(implementation, "cn=bdb")
+    return own if any(one.entry == own for one in settings.settings) else ""
+
+
+def _value(settings: StorageSettings, name: str, entry: str) -> str:
+    return next((one.value for one in settings.settings if one.name == name and one.entry == entry), "")
+
+
+def _checkpoint(settings: StorageSettings, entry: str) -> int:
+    return whole_number(_value(settings, CHECKPOINT, entry)) or 60
+
+
+def _of_mdb(value: str, version: Version) -> Durability:
+    """Return what LMDB does; 2.3.1 flushes twice per change (20 ms with a flush of 10 ms), off or on."""
+    off = value.lower() == "off"
+    if off and not IGNORED_IN_MDB[0] <= version < IGNORED_IN_MDB[1]:
+        return not_known(
+            "", DURABLE, value, why="With mdb it has no effect in 2.3.1; other versions were not measured."
+        )
+    return Durability(
+        backend="",
+        setting=DURABLE,
+        value=value or "on",
+        is_default=not value,
+        window=Window.NONE,
+        effective=not off,
+        why=IGNORED_BY_MDB if off else "",
+        flushes_per_write=2,
+        tested=version[:2] == IGNORED_IN_MDB[0],
+    )
+
+
+def _ignored(entry: str) -> Durability:
+    """Return that the setting above the entry of the implementation is not read."""
+    return Durability(
+        backend="",
+        setting=DURABLE,
+        value="off",
+        window=Window.NONE,
+        effective=False,
+        why=f"It is set in cn=config,{DATABASES}; the server reads it in {entry},cn=config,{DATABASES} alone (2.3.1).",
+        flushes_per_write=1,
+        tested=True,
+    )
+
+
+def _durable(server: ServerAddress, settings: StorageSettings) -> Remedy:
+    """Return the edit of dse.ldif: the running server refuses the change (unwillingToPerform, 2.3.1)."""
+    named = FILE.search(question_of(settings.origin.asked))
+    file = named[0] if named else f"/etc/dirsrv/slapd-{server.instance}/dse.ldif"
+    remedy = Remedy(
+        title="Flush each transaction to the disk",
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=_edited(file, "off", "on"),
+        changes="The server confirms a change when its transaction is on the disk. It refuses this change while it "
+        f"runs, so dse.ldif is edited between stop and start; {file}.before-durable is a copy of it.",
+        risk=f"A restart. Each change then waits for one flush of the disk, and {WITH_FLUSHES} A bulk load is faster "
+        "with dsctl ldif2db.",
+        undo=_edited(file, "on", "off"),
+        verify=shown(server, DURABLE, entry=f"cn=bdb,cn=config,{DATABASES}"),
+        family=Family.DS389,
+        needs=Needs.RESTART,
+    )
+    return advice_if_missing(remedy, [] if named or server.instance else ["the name of its instance"])
+
+
+def _edited(file: str, former: str, new: str) -> str:
+    """Return the commands: the server starts again whether or not the file could be edited."""
+    expression = f"s/^\\({DURABLE}:\\) *{former} *$/\\1 {new}/I"
+    return "\n".join(
+        [
+            "systemctl stop dirsrv.target &&",
+            f"sed -i.before-durable '{expression}' {file}",
+            "systemctl start dirsrv.target",
+        ]
+    )
+
+
+def _without_batches(server: ServerAddress, settings: StorageSettings, unsafe: Durability) -> Remedy:
+    own = _read_entry(settings, settings.value(IMPLEMENTATION).lower())
+    entry = ",".join(filter(None, (own, "cn=config", DATABASES)))
+    return Remedy(
+        title="Flush each transaction by itself",
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=modify(server, *ldif_replace(BATCH, 0, entry)),
+        changes="No transaction waits for others before its flush.",
+        risk=f"None is known. {BATCHED} {BATCHES_BRING_NOTHING}",
+        undo=modify(server, *ldif_replace(BATCH, whole_number(unsafe.value), entry)),
+        verify=shown(server, BATCH, entry=entry),
+        family=Family.DS389,
+    )

@@ -1,0 +1,122 @@
+"""When OpenDJ, its relatives and PingDirectory have their changes on the disk, and the commands that make them wait.
+
+Not measured. OpenDJ: JEStorage and its test of 2026 (`db-txn-write-no-sync is on by default`; the two settings exclude
+each other; a change applies at once, in older versions perhaps at the next start). Oracle's manual of Berkeley DB Java
+Edition: what each durability loses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.storage.opends_settings import DURABILITY, JAVA_CLASS, NO_SYNC, PREFIX, WRITE_NO_SYNC
+from ldapdiag.evidence.storage.settings import StoragePlace
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.dsconfig import PASSWORD_HINT
+from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
+from ldapdiag.servers.storage_rules import LOSS, UNTIL_WRITTEN, WRITE_BACK_SECONDS, Durability, Window, not_known
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.storage.settings import StorageSettings
+    from ldapdiag.servers.dsconfig import Dsconfig
+
+BUFFERED = "They wait in the memory of the process, so its end alone (kill -9) loses them as well."
+UNTIL_SYNCED = f"{LOSS} {UNTIL_WRITTEN}"
+
+
+def durability(settings: StorageSettings) -> tuple[Durability, ...]:
+    """Return what applies to each backend."""
+    return tuple(_of_backend(settings, backend) for backend in settings.backends)
+
+
+def places(settings: StorageSettings) -> tuple[StoragePlace, ...]:
+    """Return the places in the text, relative ones below the folder of the instance where that is known."""
+    return tuple(
+        StoragePlace(role=one.role, path=f"{settings.root}/{one.path}", backend=one.backend)
+        if settings.root and not one.path.startswith("/")
+        else one
+        for one in settings.places
+    )
+
+
+def make_safe(tool: Dsconfig, unsafe: Durability, target: str, family: Family, restart: str) -> Remedy | None:
+    """Return the commands that make a backend flush each change; None where nothing has to be changed."""
+    if unsafe.is_safe or unsafe.window is Window.UNKNOWN or not BACKEND_NAME.fullmatch(unsafe.backend):
+        return None
+    if unsafe.setting.endswith(DURABILITY):
+        safe, former = [f"{DURABILITY}:high"], [f"{DURABILITY}:{unsafe.value}"]
+    elif unsafe.setting.endswith(WRITE_NO_SYNC):
+        safe, former = [f"{WRITE_NO_SYNC}:false"], [f"{WRITE_NO_SYNC}:true"]
+    else:
+        safe, former = [f"{NO_SYNC}:false", f"{WRITE_NO_SYNC}:false"], [f"{NO_SYNC}:true", f"{WRITE_NO_SYNC}:false"]
+    names = [one.partition(":")[0] for one in safe]
+    backend = f"--backend-name {unsafe.backend}"
+    return Remedy(
+        title=f"Flush each change of the backend {unsafe.backend} to the disk",
+        target=target,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text="\n".join([tool.set("backend", *safe, component=backend), restart]),
+        changes="The server confirms a change when it is on the disk. Not every version applies the setting before its "
+        f"next start, so the server is restarted. {PASSWORD_HINT}",
+        risk="A restart. Each change then waits for a flush of the disk: measure the disk first (ldapdiag storage "
+        "--probe). These commands were not tested.",
+        undo="\n".join([tool.set("backend", *former, component=backend), restart]),
+        verify=f"{tool.show('backend', *names, component=backend)} --advanced",
+        family=family,
+        needs=Needs.RESTART,
+    )
+
+
+def _of_backend(settings: StorageSettings, backend: str) -> Durability:
+    def written(name: str) -> tuple[str, str]:
+        """Return the name and the value of a property, as LDIF or as dsconfig has it."""
+        value = settings.value(PREFIX + name, backend)
+        return (PREFIX + name, value.lower()) if value else (name, settings.value(name, backend).lower())
+
+    level, no_sync, write_no_sync = written(DURABILITY), written(NO_SYNC), written(WRITE_NO_SYNC)
+    of_persistit = "pdb" in written(JAVA_CLASS)[1]
+    if level[1]:
+        return _by_level(backend, *level)
+    if no_sync[1] == "true":
+        return _losing(backend, *no_sync, loss=f"{UNTIL_SYNCED} {BUFFERED}", survives_kill=False)
+    if write_no_sync[1] == "true":
+        return _losing(backend, *write_no_sync, loss=UNTIL_SYNCED)
+    if write_no_sync[1] == "false" or (of_persistit and (no_sync[1] or settings.complete)):
+        return _flushing(backend, *(no_sync if of_persistit else write_no_sync))
+    if not settings.complete:
+        return not_known(backend, WRITE_NO_SYNC, why=f"{WRITE_NO_SYNC} is not in the evidence: dsconfig shows it only "
+                         "with --advanced. Its default is true, which is not safe in a power cut.")  # fmt: skip
+    return _losing(backend, PREFIX + WRITE_NO_SYNC, "true", loss=UNTIL_SYNCED, is_default=True)
+
+
+def _by_level(backend: str, setting: str, level: str) -> Durability:
+    """Return what db-durability of ForgeRock DS 7 and PingDS means."""
+    if level == "high":
+        return _flushing(backend, setting, level)
+    if level == "low":
+        return _losing(backend, setting, level, loss=f"{UNTIL_SYNCED} {BUFFERED}", survives_kill=False)
+    return _losing(backend, setting, level, loss=UNTIL_SYNCED)
+
+
+def _losing(
+    backend: str, setting: str, value: str, *, loss: str, survives_kill: bool = True, is_default: bool = False
+) -> Durability:
+    return Durability(
+        backend=backend,
+        setting=setting,
+        value=value,
+        is_default=is_default,
+        window=Window.SECONDS,
+        window_seconds=WRITE_BACK_SECONDS,
+        loss=loss,
+        survives_kill=survives_kill,
+        flushes_per_write=0,
+    )
+
+
+def _flushing(backend: str, setting: str, value: str) -> Durability:
+    return Durability(
+        backend=backend, setting=setting, value=value or "false", is_default=not value, window=Window.NONE
+    )

@@ -1,0 +1,23 @@
+"""Allocation: keep freed memory of large answers for the next one, where the C library would give it back each time.
+
+glibc maps blocks of 4 MiB afresh, and the kernel clears their pages: that takes as long as to receive them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from functools import cache
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""Parameters of mallopt(3)."""
+LARGE = 64 << 20
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the allocator reuse blocks of answers, once for the process; other C libraries than glibc have no mallopt."""
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        for parameter in (MMAP_THRESHOLD, TRIM_THRESHOLD):
+            library.mallopt(parameter, LARGE)
