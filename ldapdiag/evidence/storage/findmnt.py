@@ -43,7 +43,7 @@ def _mounts(document: Document) -> Iterator[Mount]:
     for node, _ in tree(list_of(document, LIST)):
         mount = _mount(node)
         if mount is None:
-            document.misread(str(node.get("target", node))[:LONGEST])
+            document.note("Rows that are not mounted, as findmnt --fstab prints them, are not used.")
         else:
             yield mount
 

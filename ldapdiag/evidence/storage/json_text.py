@@ -39,7 +39,8 @@ def list_of(document: Document, key: str) -> list[Any]:
     found = content.get(key) if isinstance(content, dict) else None
     if isinstance(found, list):
         return found
-    document.misread("".join(lines[:3]))
+    if lines:
+        document.misread("".join(lines[:3]))
     return []
 
 

@@ -21,7 +21,8 @@ EXT = r"EXT[234]-fs"
 XFS = rf"XFS \({DEVICE}\): "
 SHUTDOWN = "xfs_do_force_shutdown"
 BTRFS = r"BTRFS:?"
-NOTED = rf"{BTRFS} (?:info|warning) \(device {DEVICE}\): "
+OF_BTRFS = rf"\(device {DEVICE}(?: state \w{{1,20}})?\)"
+NOTED = rf"{BTRFS} (?:info|warning) {OF_BTRFS}: "
 ERRORS = r"bdev .{1,200} errs: (?!wr 0, rd 0, flush 0, corrupt 0,)"
 DISK = rf"sd [\d:]{{1,20}}: \[{DEVICE}\].*"
 BAD_SENSE = (
@@ -47,7 +48,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     (rf"{EXT} \({DEVICE}\): (?:error count|initial error|last error)", "earlier file system error"),
     (rf"{EXT} warning \(device {DEVICE}\): \w{{1,60}}:\d{{1,6}}: I/O error", "I/O error"),
     (r"(?:EXT[234]-fs: )?[Rr]emounting filesystem read-only", "remounted read-only"),
-    (rf"JBD2?: Detected IO errors while flushing file data on {JOURNAL}", "journal I/O error"),
+    (rf"JBD2?: Detected IO errors (?:-\d+ )?while flushing file data on {JOURNAL}", "journal I/O error"),
     (rf"JBD2?: (?:I/O error|Error -\d|IO error|recovery failed)(?:.{{0,80}} for {JOURNAL})?", "journal I/O error"),
     (rf"Aborting journal on device {JOURNAL}", "journal aborted"),
     # XFS
@@ -56,7 +57,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     (rf"{XFS}.*(?i:i/o error)", "I/O error"),
     (rf"{XFS}writeback error", "writeback error"),
     # btrfs
-    (rf"{BTRFS} (?:error|critical|crit) \(device {DEVICE}\)", "file system error"),
+    (rf"{BTRFS} (?:error|critical|crit) {OF_BTRFS}", "file system error"),
     (rf"{NOTED}forced readonly", "remounted read-only"),
     (rf"{NOTED}(?:csum failed|checksum (?:error|verify failed))", "checksum error"),
     (rf"{NOTED}lost page write", "lost page write"),
