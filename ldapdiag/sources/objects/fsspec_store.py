@@ -56,10 +56,10 @@ class FsspecStore:
                 return None
         return _listed(key, info) if info.get("type") != "directory" else None
 
-    def read(self, listed: Listed, start: int, end: int) -> bytes:
+    def read(self, listed: Listed, start: int, end: int) -> memoryview:
         """Return a range of bytes; after the last one, the object must still have the size and version listed."""
         with _explaining():
-            data = bytes(self._system.cat_file(self._path(listed.key), start=start, end=end))
+            data = memoryview(self._system.cat_file(self._path(listed.key), start=start, end=end))
         if (len(data) < end - start or end == listed.bytes) and self._is_another(listed):
             raise replaced()
         if len(data) < end - start:

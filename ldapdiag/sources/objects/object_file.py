@@ -37,8 +37,7 @@ class ObjectFile:
         """Return `length` bytes from an offset, fewer only at the end of the object."""
         end = min(start + length, self.listed.bytes)
         steps = range(start, end, REQUEST_BYTES)
-        parts = [self.store.read(self.listed, one, min(one + REQUEST_BYTES, end)) for one in steps]
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return b"".join(self.store.read(self.listed, one, min(one + REQUEST_BYTES, end)) for one in steps)
 
     def stream(self, start: int, length: int | None) -> ObjectReader:
         """Return a stream of a range of it; None: to its end."""
@@ -54,9 +53,9 @@ class ObjectReader:
         self._asked = start
         """The offset up to which it was requested."""
         self._end = end
-        self._waiting: deque[Future[bytes]] = deque()
+        self._waiting: deque[Future[memoryview]] = deque()
         self._threads: ThreadPoolExecutor | None = None
-        self._left = b""
+        self._left = memoryview(b"")
         """The rest of an answer, from `_at` on."""
         self._at = 0
 
@@ -65,20 +64,22 @@ class ObjectReader:
         if self._at == len(self._left) and size:
             self._left, self._at = self._next(), 0
         begin, self._at = self._at, min(self._at + size, len(self._left))
-        return self._left[begin : self._at]
+        return bytes(self._left[begin : self._at])
 
-    def _next(self) -> bytes:
+    def _next(self) -> memoryview:
         """Return the answer to the next request; from the second on, others follow ahead of their use."""
         if self._threads is None and not self._waiting:
             first, self._asked = self._asked, min(self._asked + FIRST_BYTES, self._end)
             keep_freed_memory()
             self._threads = ThreadPoolExecutor(AHEAD, thread_name_prefix="object")
-            return self._file.read_at(first, self._asked - first)
+            return self._request(first, self._asked)
         while self._threads and len(self._waiting) < AHEAD and self._asked < self._end:
-            length = min(REQUEST_BYTES, self._end - self._asked)
-            self._waiting.append(self._threads.submit(self._file.read_at, self._asked, length))
-            self._asked += length
-        return self._waiting.popleft().result() if self._waiting else b""
+            begin, self._asked = self._asked, min(self._asked + REQUEST_BYTES, self._end)
+            self._waiting.append(self._threads.submit(self._request, begin, self._asked))
+        return self._waiting.popleft().result() if self._waiting else memoryview(b"")
+
+    def _request(self, begin: int, end: int) -> memoryview:
+        return self._file.store.read(self._file.listed, begin, end) if begin < end else memoryview(b"")
 
     def close(self) -> None:
         """Ask for no more."""

@@ -66,11 +66,11 @@ class ObstoreStore:
             except (self._obstore.exceptions.NotFoundError, FileNotFoundError):
                 return None
 
-    def read(self, listed: Listed, start: int, end: int) -> bytes:
+    def read(self, listed: Listed, start: int, end: int) -> memoryview:
         """Return a range of bytes, if the object is still the one that was listed."""
         options: Any = {"range": (start, end), **({"if_match": listed.etag} if listed.etag else {})}
         with self._explaining():
-            data = bytes(self._obstore.get(self._store, listed.key, options=options).bytes())
+            data = memoryview(self._obstore.get(self._store, listed.key, options=options).bytes())
         if len(data) < end - start:
             raise cut(start, len(data), end - start)
         return data

@@ -58,7 +58,7 @@ class Store(Protocol):
     def look_up(self, key: str) -> Listed | None:
         """Return one object; None if there is none."""
 
-    def read(self, listed: Listed, start: int, end: int) -> bytes:
+    def read(self, listed: Listed, start: int, end: int) -> memoryview:
         """Return a range of bytes of the object in the version that was listed."""
 
 

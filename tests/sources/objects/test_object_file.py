@@ -40,14 +40,14 @@ class MemoryStore:
     def listed(self) -> Listed:
         return Listed(key="access", bytes=len(self.content), etag="1")
 
-    def read(self, _: Listed, start: int, end: int) -> bytes:
+    def read(self, _: Listed, start: int, end: int) -> memoryview:
         with self.lock:
             self.under_way += 1
             self.most = max(self.most, self.under_way)
         try:
             if self.breaks_at is not None and end > self.breaks_at:
                 raise ObjectError("the store answered 503, also after retries", "later")
-            return self.content[start:end]
+            return memoryview(self.content)[start:end]
         finally:
             with self.lock:
                 self.under_way -= 1
