@@ -4,38 +4,43 @@ from __future__ import annotations
 
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console
 
 import healthy_site
+import storage_site
 from command import INCIDENT
-from ldapdiag.catalogue import index_checks, installed_checks
+from ldapdiag.catalogue import index_checks, installed_checks, storage_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.indexes.as_text import IndexScreen
 from ldapdiag.report.page import PIPED, Page
+from ldapdiag.report.storage.as_text import StorageScreen
 from ldapdiag.sources.gathering import gather
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+SCREENS = {ReportKind.ALL: Screen, ReportKind.INDEXES: IndexScreen, ReportKind.STORAGE: StorageScreen}
 SIZES: dict[str, tuple[int, int | None]] = {"80x24": (80, 24), "100x40": (100, 40), "piped": (PIPED, None)}
 
 
 @cache
 def situation(name: str) -> Diagnosis:
-    """Return the diagnosis of a situation: incident, all-clear, thin-evidence, index-audit."""
+    """Return the diagnosis of a situation: incident, all-clear, thin-evidence, index-audit, storage."""
     if name == "all-clear":
         return diagnose(healthy_site.bundle(), installed_checks())
+    if name == "storage":
+        return with_storage(storage_site.probe())
     if name == "index-audit":
         return audited(INCIDENT.parent / "audit")
     return diagnosed(INCIDENT if name == "incident" else INCIDENT / "ldap" / "ss-tiepmnaO.txt")
 
 
-SITUATIONS = ("incident", "all-clear", "thin-evidence", "index-audit")
+SITUATIONS = ("incident", "all-clear", "thin-evidence", "index-audit", "storage")
 
 
 def diagnosed(*evidence: Path) -> Diagnosis:
@@ -48,11 +53,17 @@ def audited(*evidence: Path) -> Diagnosis:
     return diagnose(gather([str(one) for one in evidence]), index_checks(), kind=ReportKind.INDEXES)
 
 
+def with_storage(*more: Any, whole: bool = True) -> Diagnosis:
+    """Return the diagnosis of a server's disks, with further facts; not the whole: without what shows the disks."""
+    bundle = storage_site.bundle(*more, whole=whole)
+    return diagnose(bundle, storage_checks(), kind=ReportKind.STORAGE)
+
+
 def lines_of(diagnosis: Diagnosis, size: str = "80x24", *, verbose: bool = False) -> list[str]:
     """Return the lines of a report at a size."""
     width, height = SIZES[size]
     stream = StringIO()
-    screen = IndexScreen if diagnosis.kind is ReportKind.INDEXES else Screen
+    screen = SCREENS[diagnosis.kind]
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
     screen(Page(console, height), diagnosis, verbose=verbose).show()
     return stream.getvalue().splitlines()

@@ -109,8 +109,11 @@ class StorageScreen:
         hidden = print_explanation(self.page, finding, verbose=self.verbose, most=WHY)
         more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
         self.page.indented(" · ".join([first.check, str(finding.confidence), *more]), "dim")
+        if self.verbose:
+            self.page.indented(f"from {', '.join(finding.origins)}", "dim")
         if step is not None:
-            self.page.packed(FIRST, step_parts(step), "bold", "bold", most=most)
+            below = ["commands below"] if step.remedy and step.remedy.kind != "advice" else []
+            self.page.packed(FIRST, [*step_parts(step), *below], "bold", "bold", most=most)
         self.page.blank()
 
     def server(self, storage: ServerStorage) -> None:
@@ -152,7 +155,7 @@ class StorageScreen:
         used = {probe.origin.path for volume in volumes if (probe := probe_of(volume, probes))}
         for probe in probes:
             about = f"{probe.fs_type or 'file system'} at {probe.mount_point}" if probe.mount_point else ""
-            numbers = () if probe.origin.path in used else sync_parts(probe)
+            numbers = () if probe.origin.path in used else sync_parts(probe, verbose=self.verbose)
             self.page.packed("probe", [*filter(None, [probe.directory, about]), *numbers], "bold")
             for chart in probe_charts(probe_values(probe)):
                 unit = "" if chart.unit in chart.title.lower() else f" ({chart.unit})"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = tuple[str, list[str]]
 """A label, and the parts behind it."""
 
-FEW = 3
+FEW = 1
 """Files named with their extents, without -v."""
 WRITE_CACHES = {
     "volatile assumed": "write cache assumed volatile",
@@ -43,7 +43,7 @@ def volume_rows(volume: Volume, probe: StorageProbe | None, *, verbose: bool) ->
     if volume.extents:
         yield "extents", _extents(volume.extents, verbose=verbose)
     if probe is not None:
-        yield "sync", list(sync_parts(probe))
+        yield "sync", list(sync_parts(probe, verbose=verbose))
 
 
 def _options(volume: Volume) -> list[str]:
@@ -84,7 +84,7 @@ def _extents(files: Sequence[FileExtents], *, verbose: bool) -> list[str]:
     shown = known if verbose else known[:FEW]
     parts = [f"{one.path.rpartition('/')[2]} {_pieces(one)}" for one in shown]
     if left := len(known) - len(shown):
-        parts.append(f"{counted(left, 'file')} with {counted(known[FEW].extents or 0, 'extent')} or fewer")
+        parts.append(f"{counted(left, 'file')} with {number(known[FEW].extents or 0)} or fewer")
     return parts
 
 
@@ -93,15 +93,16 @@ def _pieces(one: FileExtents) -> str:
     return f"{number(one.extents or 0)}{f' in {size(length)}' if length else ''}"
 
 
-def sync_parts(probe: StorageProbe) -> Iterator[str]:
-    """Yield the times of a probe that a server is compared with."""
+def sync_parts(probe: StorageProbe, *, verbose: bool) -> Iterator[str]:
+    """Yield the times of a probe that a server is compared with: medians, with -v also the 99th percentiles."""
     for write, call, name in (
         (WriteKind.OVERWRITE, SyncCall.FDATASYNC, "overwrite"),
         (WriteKind.APPEND, SyncCall.FSYNC, "append"),
     ):
         if measured := probe.latency(write, call):
             sync = measured.sync
-            yield f"{name} {_time(sync.p50_seconds)} (99 % below {_time(sync.p99_seconds)})"
+            most = f" (99 % within {_time(sync.p99_seconds)})" if verbose else ""
+            yield f"{name} {_time(sync.p50_seconds)}{most}"
     if best := max(probe.commits, key=lambda one: one.per_second, default=None):
         least = "at least " if best.is_lower_bound else ""
         rate = f"{least}{number(round(best.per_second))} commits/s"
