@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
+from ldapdiag.sources.anonymising import storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = _processes(text, anonymiser)
     elif kind == "ldap-probe":
         new = PROBED.sub(lambda found: _probed(found, anonymiser), anonymiser.text(text))
+    elif form and kind in storage.FORMATS:
+        new = storage.anonymised_storage(text, form, anonymiser)
     else:
         if kind in SOCKET_TABLES:
             _learn_hosts(text, anonymiser)

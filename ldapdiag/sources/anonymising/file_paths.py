@@ -11,13 +11,16 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 ROOTS = re.findall(
     r"\S+",
     "etc var home opt usr srv root data export mnt media run tmp Users app apps local u01 u02 nfs backup storage vol",
 )
 """First folders of a path. Those of /proc and /sys have no names of people; `/24` and `tcp/389` are no paths."""
+
+KEPT = frozenset({"", "proc", "sys", "dev", "boot", "bin", "sbin", "lib", "lib64", *ROOTS})
+"""Folders of `/` that every host has, or whose paths are known without it."""
 
 SYSTEM = frozenset(
     re.findall(
@@ -55,10 +58,18 @@ PROGRAMS = frozenset(
 
 INSTANCE = r"(?:(?<![\w-])|(?<=%2[Ff]))slapd-[A-Za-z\d_][\w-]*"
 COMPONENT = r"[\w.@+~=:-][\w.@+~=:{}-]*"
-PATH = (
-    rf"(?:(?<![\w/.%-])/(?:{'|'.join(ROOTS)})(?:/{COMPONENT})+"
-    rf"|%2[Ff](?:{'|'.join(ROOTS)})(?:%2[Ff](?:(?!%2[Ff])[\w.@+~-])+)+)"
-)
+
+
+def path_pattern(folders: Iterable[str] = ()) -> str:
+    """Return the regular expression of a path in ROOTS, or in further folders of `/`."""
+    roots = "|".join(ROOTS)
+    more = "|".join(map(re.escape, sorted(folders, key=len, reverse=True)))
+    others = rf"|(?<![\w/.%-])/(?:{more})(?![\w.@+~=:-])(?:/{COMPONENT})*" if more else ""
+    return (
+        rf"(?:(?<![\w/.%-])/(?:{roots})(?:/{COMPONENT})+"
+        rf"|%2[Ff](?:{roots})(?:%2[Ff](?:(?!%2[Ff])[\w.@+~-])+)+{others})"
+    )
+
 
 SEPARATOR = re.compile(r"(%2[Ff]|/)")
 PARTS = re.compile(r"([^A-Za-z\d]+)")

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
 from ldapdiag.sources.anonymising.directory_names import DN, FILTER, DirectoryNames
 from ldapdiag.sources.anonymising.file_paths import (
     INSTANCE,
-    PATH,
+    KEPT,
     anonymised_instance,
     anonymised_path,
     anonymised_program,
+    path_pattern,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ GRAMMAR = frozenset(
 )
 """Common words of evidence: a host may have such a name, but the word is not replaced in texts."""
 
+MOST_FOLDERS = 1000
 SHORTEST_HOST = 3
 SHORTEST_VALUE = 4
 """Minimum length of a name that is replaced in any text."""
@@ -69,10 +72,17 @@ WORD = r"[^\W_][\w-]*(?:\.[\w-]+)*"
 NAMESPACE = r"(?<=\bnet:\[)\d{1,20}(?=\])"
 """The inode of a network namespace."""
 
-PATTERN = re.compile(
-    rf"(?P<filter>{FILTER})|(?P<path>{PATH})|(?P<instance>{INSTANCE})|(?P<namespace>{NAMESPACE})|(?P<dn>(?i:{DN}))|(?P<mail>{MAIL})|(?P<url>{URL_HOST})|(?P<syslog>{SYSLOG})"
-    rf"|(?P<six>{IPV6})|(?P<four>{IPV4})(?P<prefix>/\d{{1,2}}(?![\d.]))?|(?P<word>{WORD})"
-)
+
+@cache
+def pattern(folders: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of all names; `folders` of `/` are those that only these hosts have."""
+    return re.compile(
+        rf"(?P<filter>{FILTER})|(?P<path>{path_pattern(folders)})|(?P<instance>{INSTANCE})|(?P<namespace>{NAMESPACE})"
+        rf"|(?P<dn>(?i:{DN}))|(?P<mail>{MAIL})|(?P<url>{URL_HOST})|(?P<syslog>{SYSLOG})"
+        rf"|(?P<six>{IPV6})|(?P<four>{IPV4})(?P<prefix>/\d{{1,2}}(?![\d.]))?|(?P<word>{WORD})"
+    )
+
+
 USER_NUMBER = re.compile(r"uid=\d+")
 """A Unix user ID, which looks like a DN with one RDN."""
 
@@ -100,6 +110,9 @@ class TextAnonymiser:
         self._own: set[str] = set()
         """Names of hosts, those in GRAMMAR included: where only a host can be named, they are replaced."""
         self._values: set[str] = set()
+        self._folders: set[str] = set()
+        self._names: re.Pattern[str] | None = None
+        """None: a folder was added since."""
         self._port_follows = False
 
     def add_host(self, name: str) -> None:
@@ -111,6 +124,12 @@ class TextAnonymiser:
             parts = [first] if len(first) >= SHORTEST_HOST and not first.isdigit() else []
             parts += [domain] if "." in domain and DOMAIN.fullmatch(domain) else []
             self._hosts |= {folded, *parts} - GRAMMAR
+
+    def add_folder(self, name: str) -> None:
+        """Add a folder of `/` in which paths lie, unless they are known without it."""
+        if name not in KEPT and len(self._folders) < MOST_FOLDERS:
+            self._folders.add(name)
+            self._names = None
 
     def host(self, name: str) -> str:
         """Return the pseudonym of a host's name, label by label; of an address, its own."""
@@ -142,7 +161,8 @@ class TextAnonymiser:
         self._port_follows = port_follows
         parts = []
         at = 0
-        while found := PATTERN.search(text, at):
+        names = self._names = self._names or pattern(frozenset(self._folders))
+        while found := names.search(text, at):
             parts.append(text[at : found.start()])
             at = found.end()
             if found.lastgroup == "filter":
