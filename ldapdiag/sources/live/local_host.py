@@ -1,4 +1,4 @@
-"""The local host, or one network namespace of it: sockets from the kernel, all else from the collection script."""
+"""The local host, or one network namespace of it: sockets and extents from the kernel, all else from the script."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.collection_options import BindOptions, Mechanism
 from ldapdiag.sources.live.ldap.directory import query_directory
 from ldapdiag.sources.live.local import namespaces, sockets
+from ldapdiag.sources.live.local.extents import with_extents
 from ldapdiag.sources.live.local.netlink import ListingLimit
 from ldapdiag.sources.live.local.processes import directory_processes, host_path, socket_owners
 from ldapdiag.sources.live.ssh import access_logs
@@ -69,6 +70,7 @@ class LocalCollector:
             sockets=False,
             monitors=False,
             namespaces=self._only is None,
+            extents=False,
             sudo=options.sudo,
             timeout_seconds=options.timeout_seconds,
             stop=stop,
@@ -133,7 +135,7 @@ class LocalCollector:
         self._session.timeout_seconds = _remaining(deadline)
         for answer in self._session.collect():
             reported = reported or (isinstance(answer, Gap) and "network namespace" in answer.reason)
-            yield answer
+            yield answer if isinstance(answer, Gap) else with_extents(answer)
         if self._unreadable and not reported:
             reason = f"cannot read the network namespaces of {self._unreadable} processes: permission denied"
             yield Gap(target=self.target, reason=reason, how="run as root")

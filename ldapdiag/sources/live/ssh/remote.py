@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 SSH = "LDAPDIAG_SSH"
 """Environment variable: the command to run instead of ssh, with its options."""
 PARTS = (
-    "frame", "host", "snapshots", "processes", "servers", "threads", "paths", "directories", "haproxy", "logs", "main",
+    "frame", "host", "snapshots", "processes", "servers", "threads", "paths", "directories", "haproxy", "storage", "logs",
+    "main",
 )  # fmt: skip
 """The files of sources/live/ssh/collect, in the order in which they form one script."""
 MAX_LINE_BYTES = 1 << 16
@@ -69,8 +70,8 @@ def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: 
     return [*command, "--", host.strip("[]"), "sh"]
 
 
-COMMENT = re.compile(r"^[ \t]*#.*\n", re.MULTILINE)
-"""A line of the script that only a reader needs. A pipe must take the whole script before the host reads it."""
+COMMENT = re.compile(r"^[ \t]*#.*\n|^[ \t]+", re.MULTILINE)
+"""What only a reader of the script needs. A pipe must take the whole script before the host reads it."""
 
 
 def script(*, with_comments: bool = False, **settings: str | int) -> str:
@@ -101,6 +102,8 @@ class ScriptSession:
     """Query the directory servers for cn=monitor. On the local host that is done directly."""
     namespaces: bool = True
     """Collect from its other network namespaces, too."""
+    extents: bool = True
+    """Count the extents of database files. On the local host they are listed only, and the kernel is asked directly."""
     sudo: bool = False
     timeout_seconds: float = 30
     """Of each order."""
@@ -204,6 +207,7 @@ class ScriptSession:
             SOCKETS=int(self.sockets),
             MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
+            EXTENTS=int(self.extents),
             LIMIT=max(1, min(MAX_COMMAND_SECONDS, int(self.timeout_seconds * 0.7))),
         )
         try:

@@ -51,11 +51,22 @@ dse_value() {
 
 # ldif_value NAME: the first value of an attribute in the LDIF on stdin.
 ldif_value() {
-    awk -v name="$1:" '
-        found && /^ / { value = value substr($0, 2); next }
-        found { exit }
-        tolower($1) == name { value = $0; sub(/^[^:]*: */, "", value); found = 1 }
-        END { if (found) print value }'
+    ldif_values "$1" | head -1
+}
+
+# ldif_values "NAMES": the values of these attributes in the LDIF on stdin.
+ldif_values() {
+    awk -v names=" $1 " '
+        function ended() {
+            if (found) print value
+            found = 0
+        }
+        /^ / { if (found && length(value) < 65536) value = value substr($0, 2); next }
+        { ended() }
+        index($1, ":") == length($1) && index(names, " " tolower(substr($1, 1, length($1) - 1)) " ") {
+            value = $0; sub(/^[^:]*: */, "", value); sub(/\r$/, "", value); found = 1
+        }
+        END { ended() }'
 }
 
 # ns_slapd_errors FILE: print lines on listening, starting and builds of indexes from the end of the errors logs, and the

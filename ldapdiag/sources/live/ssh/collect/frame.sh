@@ -8,6 +8,7 @@
 # Settings, as assignments before the script: NONCE, a word that no file can contain by chance; INTERACTIVE=1, read
 # orders from stdin (snapshot, configuration, logs, log; access logs are printed on order only);
 # SUDO="sudo -n"; SOCKETS=0, no socket tables; MONITORS=0, no cn=monitor; NAMESPACES=0, this network namespace only;
+# EXTENTS=0, database files are listed without their extents;
 # PAUSE, seconds between the snapshots; LIMIT, seconds for one command; MORE_PATH, further folders of programs.
 
 NONCE=${NONCE-collection$$}
@@ -16,6 +17,7 @@ SUDO=${SUDO-}
 SOCKETS=${SOCKETS-1}
 MONITORS=${MONITORS-1}
 NAMESPACES=${NAMESPACES-1}
+EXTENTS=${EXTENTS-1}
 PAUSE=${PAUSE-5}
 LIMIT=${LIMIT-10}
 PATH=/usr/xpg4/bin:$PATH${MORE_PATH-:/usr/sbin:/sbin:/usr/local/sbin:/usr/local/bin:/usr/local/libexec}

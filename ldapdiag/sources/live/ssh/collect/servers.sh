@@ -50,7 +50,7 @@ own_network() {
 }
 
 socket_table_of() {
-    ls -i "/proc/$1/net/tcp" 2>/dev/null </dev/null | awk '{ print $1 }'
+    ls -i "/proc/$1/net/tcp" 2>/dev/null | awk '{ print $1 }'
 }
 
 # unplaced_servers: print a gap for each server whose namespace is not readable.

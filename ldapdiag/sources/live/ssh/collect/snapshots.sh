@@ -74,7 +74,7 @@ counters() {
     section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
 }
 
-# ---- The configuration, printed once: kernel settings, processes, servers.
+# ---- The configuration, printed once: kernel settings, processes, servers, their storage.
 
 configuration() {
     SERVERS=`find_servers`
@@ -83,6 +83,11 @@ configuration() {
     for configuration_one in `current_others`; do
         other "$configuration_one"
         configuration_in "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]"
+    done
+    storage . "$OWN_NAMESPACE"
+    for configuration_one in `current_others`; do
+        other "$configuration_one"
+        storage "ns:$OTHER_NAME" "net:[$OTHER_NUMBER]"
     done
 }
 
@@ -148,6 +153,7 @@ flows_by() {
     shift
     {
         as_root_within "$flows_in" "$@" 2>/dev/null </dev/null && echo "# read"
+        # shellcheck disable=SC2016  # awk expands it
         within "$flows_in" awk 'NR > 1 { print "# invalid", $5 }' /proc/net/stat/nf_conntrack 2>/dev/null </dev/null
     } | awk '
         $0 == "# read" { read = 1; next }
