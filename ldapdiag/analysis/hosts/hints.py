@@ -26,7 +26,7 @@ from ldapdiag.evidence.ldap_session import question_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.storage import MountTable
+from ldapdiag.evidence.storage import DirectorySize, FileExtents, FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ Life = tuple["datetime", "datetime | None"]
 REPORTS = (Monitor, Configuration, ServerLog, AccessLog, IndexConfiguration, StorageSettings)
 """What a server reports about itself: it identifies the product."""
 SERVER_FACTS = (*REPORTS, IndexStatus, EntryCount, IndexExplanations, Schema, ProcessLimits, DescriptorCount)
-"""Facts about one server process. All others are about its host, except the mounts of a named process."""
+"""Facts about one server process. All others are about its host, but for those of PROCESS_FACTS that name a process."""
+PROCESS_FACTS = (ProcessLimits, DescriptorCount, MountTable, FileSystemSpace, DirectorySize, FileExtents)
+"""Facts about one process: its limits, and its files as it sees them, which a table of the host may show otherwise."""
 
 KINDRED = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
 """Families that one program name stands for, as the same text may."""
@@ -66,7 +68,10 @@ INSTANCE = re.compile(
 HEADER = re.compile(r"\S{1,255}:(\d{1,5}) \((/[^\s)]{1,1000})\)", re.ASCII)
 """ldap.example:389 (/etc/dirsrv/slapd-ds1), at the beginning of an access log."""
 PATH = re.compile(r"/\S{1,1000}")
-PROCESS_NUMBER = re.compile(r"(?:limits|fds?|count|pid|proc)[-_.]?(\d{3,7})(?![0-9A-Za-z]|-\d\d-\d\d)", re.ASCII)
+PROCESS_NUMBER = re.compile(
+    r"(?:limits|fds?|count|pid|proc|mountinfo|mounts|space|df|sizes|extents|filefrag)[-_.]?(\d{3,7})(?![0-9A-Za-z]|-\d\d-\d\d)",
+    re.ASCII,
+)
 """In the name of a file about a process; lower numbers count files, longer ones are dates."""
 WORD = re.compile(r"[^\W_]{1,64}", re.ASCII)
 
@@ -90,11 +95,6 @@ class ServerHints:
     """The process that the name of a file about a process has, unless it is a port."""
     words: tuple[str, ...] = ()
     """The words of the file's name, in lower case: a process, a port, an instance or a count perhaps."""
-
-
-def is_about_server(fact: Any) -> bool:  # noqa: ANN401  facts of all kinds
-    """Return whether a fact is about one server process, not about its host."""
-    return isinstance(fact, SERVER_FACTS) or (isinstance(fact, MountTable) and bool(processes_named(fact.origin)))
 
 
 def hints_of(facts: Sequence[Any]) -> ServerHints:
@@ -122,10 +122,19 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
     )
 
 
+def is_about_server(fact: Any) -> bool:  # noqa: ANN401  facts of all kinds
+    """Return whether a fact is about one server process; a mount table without a process is its host's."""
+    if isinstance(fact, SERVER_FACTS):
+        return True
+    return isinstance(fact, PROCESS_FACTS) and (
+        bool(processes_named(fact.origin)) or _process_in_name([fact]) is not None
+    )
+
+
 def _process_in_name(facts: Sequence[Any]) -> int | None:
-    """Return the number of the process in the name of a file that contains nothing but limits or descriptors."""
+    """Return the number of the process in the name of a file that contains nothing but what is about one process."""
     name = facts[0].origin.path.rpartition("/")[2].lower()
-    about_a_process = all(isinstance(fact, ProcessLimits | DescriptorCount) for fact in facts)
+    about_a_process = all(isinstance(fact, PROCESS_FACTS) for fact in facts)
     found = PROCESS_NUMBER.search(name) if about_a_process else None
     return int(found[1]) if found else None
 

@@ -12,6 +12,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import Process, ProcessListener, ProcessTable
+from ldapdiag.evidence.storage import DirectorySize, FileExtents, MountTable
 
 NAMESPACE = "net:[4026531840]"
 THREE = [
@@ -169,6 +170,45 @@ class TestFiles:
             configuration("dse-2.ldif", 1389, asked="the settings in /etc/dirsrv/slapd-ds2/dse.ldif on ldap"),
         )
         assert ports_of(own) == {"slapd-ds1@ldap": [389], "slapd-ds2@ldap": [1389]}
+
+
+class TestStorage:
+    """Mounts, sizes and extents are a server's where its process is named, else its host's."""
+
+    def mounts(self, name: str = "mountinfo.txt", *, asked: str = "") -> MountTable:
+        origin = replace(facts.origin(name=name), asked=asked)
+        return MountTable(origin=origin, mounts=(), complete=True, shows_atime=True)
+
+    def test_what_a_process_sees_is_its_server_s(self) -> None:
+        extents = replace(
+            facts.origin(name="file-extents-2.txt"), asked="FIEMAP of the database files of process 102 on x"
+        )
+        names = replace(
+            facts.origin(name="directory-sizes-3.txt"), asked="ls -f | wc -l, in the folders of process 103"
+        )
+        own = found(
+            THREE,
+            self.mounts(asked="cat /proc/101/mountinfo on ldap"),
+            FileExtents(origin=extents, path="/srv/data.mdb"),
+            DirectorySize(origin=names, path="/srv", names=3),
+            self.mounts("mountinfo-103.txt"),
+        )
+        assert own.gaps == ()
+        assert files_of(own) == {
+            "mountinfo.txt": "ldap:389",
+            "file-extents-2.txt": "ldap:1389",
+            "directory-sizes-3.txt": "ldap:2389",
+            "mountinfo-103.txt": "ldap:2389",
+        }
+
+    def test_a_table_that_names_no_process_is_its_host_s(self) -> None:
+        own = found(THREE, self.mounts("mount.txt"), self.mounts("mounts-20261123.txt"))
+        assert own.gaps == ()
+        assert set(files_of(own).values()) == {""}
+
+    def test_that_of_another_process_is_no_server_s(self) -> None:
+        own = found(THREE, self.mounts(asked="cat /proc/999/mountinfo on ldap"))
+        assert [gap.target for gap in own.gaps] == ["ldap/mountinfo.txt"]
 
 
 class TestWithoutOwners:

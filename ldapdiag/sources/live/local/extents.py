@@ -1,11 +1,11 @@
 """Extents of database files on this host, from the file system's own map (FIEMAP): nothing of their content is read.
 
-    /var/lib/ldap/data.mdb	10485760	4214784	3	
-    /dev/shm/slapd-ds1/id2entry.db	16384	16384	-	the file system does not report extents
+    /var/lib/ldap/data.mdb 10485760 4214784 3
+    /run/db/id2entry.db 16384 16384 - the file system does not report extents
 
-A line of the text: path, bytes, allocated bytes, number of extents, remark. Extents that follow each other on the disk
-are one, as filefrag counts them: ext4 describes one run of 1 GiB by eight. FIEMAP_FLAG_SYNC is not set, so that no
-data is written to the disk because of the question. Source: Documentation/filesystems/fiemap.rst of Linux.
+A line of the text, with tabs: path, bytes, allocated bytes, number of extents, remark. Extents that follow each other
+on the disk are one, as filefrag counts them: ext4 describes one run of 1 GiB by eight. FIEMAP_FLAG_SYNC is not set, so
+that no data is written to the disk because of the question. Source: Documentation/filesystems/fiemap.rst of Linux.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def file_map(path: str, deadline: float) -> FileMap:
         if not stat.S_ISREG(state.st_mode):
             return _without("it is no regular file")
         extents, remark = _count(descriptor, deadline)
-        return FileMap(
-            size_bytes=state.st_size, allocated_bytes=512 * state.st_blocks, extents=extents, remark=remark
-        )
+        return FileMap(size_bytes=state.st_size, allocated_bytes=512 * state.st_blocks, extents=extents, remark=remark)
     finally:
         os.close(descriptor)
 
@@ -132,8 +130,7 @@ def _count(descriptor: int, deadline: float) -> tuple[int | None, str]:
             unsupported = error.errno in {errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL}
             return None, NOT_REPORTED if unsupported else _reason(error)
         for logical, physical, length, flags in extents:
-            follows = after is not None and physical in {after[1], after[1] + logical - after[0]}
-            follows = follows or bool(flags & UNKNOWN)
+            follows = after is not None and (flags & UNKNOWN or physical in {after[1], after[1] + logical - after[0]})
             count += not follows
             encoded = encoded or bool(flags & ENCODED)
             after = (logical + length, physical + length)

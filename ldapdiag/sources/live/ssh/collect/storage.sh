@@ -29,7 +29,8 @@ storage_of() {
     test -z "$storage_pairs" ||
         section "$servers_folder" "file-system-space$server_nth.txt" "df of the volumes of process $1" volumes
     test -n "$storage_read" || return 0
-    section "$servers_folder" "directory-sizes$server_nth.txt" "ls -f | wc -l, in the folders of process $1" directory_sizes
+    storage_sizes=`directory_sizes`
+    section "$servers_folder" "directory-sizes$server_nth.txt" "ls -f | wc -l, in the folders of process $1" echo "$storage_sizes"
     test "$SYSTEM" = Linux || return 0
     storage_files=`database_files`
     if test -z "$storage_files"; then
@@ -159,11 +160,14 @@ directory_sizes() {
             }'
 }
 
-# database_files: print BYTES PLACE of each file of a database that may be read, the largest first.
+# database_files: print BYTES PLACE of each file of a database that may be read, the largest first; from storage_sizes the
+# paths of the folders without links.
 database_files() {
-    $SUDO $TRYING ls -ln /dev/null $storage_read 2>/dev/null </dev/null |
+    files_folders=`echo "$storage_sizes" | awk -v root="$server_root" '$2 != "-" && $3 ~ "^/" { print root $3 "/" }' | sort -u`
+    test -n "$files_folders" || return 0
+    $SUDO $TRYING ls -ln /dev/null $files_folders 2>/dev/null </dev/null |
         awk -v uid="$server_uid" -v trusted="$server_trusted" '
-            NF == 1 && /:$/ { at = substr($0, 1, length($0) - 1) "/" }
+            NF == 1 && /:$/ { at = substr($0, 1, length($0) - 1) }
             NF != 9 || $1 !~ /^-/ || $9 !~ /^[A-Za-z0-9._-]+$/ { next }
             !trusted && $3 != uid && substr($1, 8, 1) != "r" { next }
             $9 ~ /(^data\.mdb|\.(db[0-9]*|bdb|jdb)|^log\.[0-9]+)$/ { print $5 " " at $9 }' |
@@ -216,7 +220,12 @@ storage_of_host() {
             return 0
         fi
     done
-    gap "$1" "cannot read the messages of its kernel on errors of disks: only root may" "use --sudo"
+    if test $ROOT = 1; then
+        gap "$1" "cannot read the messages of its kernel on errors of disks, even as root" \
+            "run dmesg on the host itself: root in a container may not"
+    else
+        gap "$1" "cannot read the messages of its kernel on errors of disks: not root" "use --sudo, or connect as root"
+    fi
 }
 
 # lines_of_files FOLDER FILES...

@@ -1,4 +1,4 @@
-"""The storage of directory servers, as the script prints it: which folders, how many names, which files, which errors."""
+"""The storage of directory servers, as the script prints it: folders, names, files, errors of disks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ def said(text: str, *arguments: object, shell: str = "sh", known: str = SERVER, 
     body = script(MORE_PATH="", NONCE="0123456789", LIMIT=6).rstrip().removesuffix("main")
     folder = f"{path}:" if path else ""
     start = f"PATH={folder}/usr/sbin:/usr/bin:/sbin:/bin\nSYSTEM=Linux; choose_timeout; choose_rights; {known}\n"
+    command, *options = shell.split()
+    text = f"{body}\n{start}{text}\n"
     done = subprocess.run(
-        [shutil.which(shell.split()[0]), *shell.split()[1:], "-c", f"{body}\n{start}{text}\n", "sh", *map(str, arguments)],
+        [shutil.which(command), *options, "-c", text, "sh", *map(str, arguments)],
         capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
     assert done.stderr == ""
@@ -53,7 +55,7 @@ dn: cn=config,cn=ldbm database,cn=plugins,cn=config
 nsslapd-directory: /srv/ldap/
  db
 NSSLAPD-DB-LOGDIRECTORY: /srv/log/
-nsslapd-db-home-directory: /dev/shm/slapd-ds1
+nsslapd-db-home-directory: /run/home
 
 dn: cn=changelog5,cn=config
 nsslapd-changelogdir: /srv/change log
@@ -63,7 +65,7 @@ nsslapd-directoryx: /etc
 dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
 nsslapd-directory: /srv/ldap/db/userRoot
 """
-FOLDERS_389 = ["/dev/shm/slapd-ds1", "/srv/ldap/db", "/srv/ldap/db/userRoot", "/srv/log", "/var/log/dirsrv/slapd-ds1"]
+FOLDERS_389 = ["/run/home", "/srv/ldap/db", "/srv/ldap/db/userRoot", "/srv/log", "/var/log/dirsrv/slapd-ds1"]
 
 
 def test_the_folders_of_389_ds_are_those_of_its_configuration(tmp_path, shell) -> None:
@@ -85,7 +87,7 @@ def test_the_folders_of_slapd_are_those_of_all_its_databases(tmp_path, shell) ->
 def test_the_folders_of_a_slapd_conf_are_read_too(tmp_path, shell) -> None:
     (tmp_path / "slapd.conf").write_text('database mdb\ndirectory "/srv/a"\nDirectory\t/srv/b\nlogfile /l/slapd.log\n')
     text = f'argument() {{ test $2 = -f && echo {tmp_path}/slapd.conf; }}\nfolders_of 41 slapd ""'
-    known = f"{SERVER}; in_root() {{ case $1 in /etc/* | /usr/*) return 1 ;; esac; echo \"$1\"; }}"
+    known = f'{SERVER}; in_root() {{ case $1 in /etc/* | /usr/*) return 1 ;; esac; echo "$1"; }}'
     assert said(text, shell=shell, known=known).splitlines() == ["/l", "/srv/a", "/srv/b"]
 
 
@@ -155,7 +157,11 @@ LISTED = ["900 big.db3", "500 data.mdb", "70 log.0000000001", "30 id2entry.db", 
 
 
 def files_of(place: Path, *, shell: str = "sh", known: str = SERVER) -> list[str]:
-    return said(f"storage_read=' {place}'\ndatabase_files", shell=shell, known=known).replace(f"{place}/", "").splitlines()
+    return (
+        said(f"storage_sizes='{place} 9 {place}'; database_files", shell=shell, known=known)
+        .replace(f"{place}/", "")
+        .splitlines()
+    )
 
 
 def test_the_database_files_are_listed_largest_first(databases, shell) -> None:
@@ -168,7 +174,7 @@ def test_every_awk_lists_them(databases, tmp_path_factory, awk) -> None:
     folder = tmp_path_factory.mktemp("bin")
     if awk:
         (folder / "awk").symlink_to(shutil.which(awk))
-    text = said(f"storage_read=' {databases}'\ndatabase_files", path=folder)
+    text = said(f"storage_sizes='{databases} 9 {databases}'; database_files", path=folder)
     assert text.replace(f"{databases}/", "").splitlines() == LISTED
 
 
@@ -187,7 +193,7 @@ def test_for_an_account_that_is_no_servers_files_of_others_are_not_listed(databa
 
 @pytest.mark.skipif(not shutil.which("filefrag"), reason="filefrag is not installed")
 def test_extents_by_filefrag_have_the_form_of_those_of_the_kernel(databases, shell) -> None:
-    text = f"storage_read=' {databases}'; storage_files=`database_files`; file_extents"
+    text = f"storage_sizes='{databases} 9 {databases}'; storage_files=`database_files`; file_extents"
     rows = [line.split("\t") for line in said(text, shell=shell).splitlines()]
     assert [row[:3] for row in rows] == [
         [str(databases / name), size, str(512 * (databases / name).stat().st_blocks)]
@@ -254,13 +260,14 @@ def test_messages_that_nobody_may_read_are_a_gap(tmp_path) -> None:
     for name in ("dmesg", "journalctl"):
         (tmp_path / name).write_text("#!/bin/sh\necho 'Operation not permitted' >&2\nexit 1\n")
         (tmp_path / name).chmod(0o755)
-    sections, gaps = printed(said("storage_of_host .", path=tmp_path))
-    assert "kernel-errors.txt" not in sections
-    assert gaps == ["cannot read the messages of its kernel on errors of disks: only root may"]
+    for root, reason in {0: ": not root", 1: ", even as root"}.items():
+        sections, gaps = printed(said("storage_of_host .", path=tmp_path, known=f"{SERVER}; ROOT={root}"))
+        assert "kernel-errors.txt" not in sections
+        assert gaps == [f"cannot read the messages of its kernel on errors of disks{reason}"]
 
 
 def test_of_many_errors_the_last_are_printed(tmp_path) -> None:
-    lines = "i=0; while test $i -lt 1500; do i=$((i + 1)); echo \"[$i.000000] I/O error, dev sda, sector $i\"; done"
+    lines = 'i=0; while test $i -lt 1500; do i=$((i + 1)); echo "[$i.000000] I/O error, dev sda, sector $i"; done'
     (tmp_path / "dmesg").write_text(f"#!/bin/sh\n{lines}\n")
     (tmp_path / "dmesg").chmod(0o755)
     sections, _ = printed(said("storage_of_host .", path=tmp_path))
