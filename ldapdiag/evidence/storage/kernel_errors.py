@@ -79,7 +79,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
 GRAMMAR = [(re.compile(pattern, re.ASCII), what) for pattern, what in MESSAGES]
 WORDS = re.compile(
     r"error|read-?only|shut|abort|corrupt|fail|errs:|csum|timeout|timed out|offline|down|not ready|exception|status"
-    r"|lost|space|free|Remov|recover",
+    r"|lost|space|free|Remov|recover|sense",
     re.IGNORECASE,
 )
 """One of these is in each message above; lines without are no errors, at little cost."""

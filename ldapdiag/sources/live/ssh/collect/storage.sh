@@ -247,9 +247,12 @@ block_devices() {
 kernel_errors() {
     privileged $1 | awk -v of="$1" '
         NR == 1 && /Linux version / { boot = ", from boot" }
-        /I\/O error|[Rr]emount.*read-only|[Mm]edium [Ee]rror|critical (medium|target|space)|lost (async |sync )?page write/ ||
-        /(EXT[234]-fs|XFS|BTRFS|JBD2?|Aborting).*([Ee]rror|[Ss]hut|[Cc]orrupt|abort|critical)/ ||
-        /rejecting I\/O|offline device|not responding|nvme.*timeout|md\/raid.*(fail|Fail)|blocked for more than/ {
+        /I\/O (error|Cmd)|I\/O .* timeout|([Mm]edium|target|nexus|transport|protection|offline|resource|allocation|timeout) error,/ ||
+        /[Rr]emounting filesystem|lost .*page write|[Ww]riteback error|Write error at byte|Aborting journal|FAILED Result/ ||
+        /(EXT[234]-fs|XFS|BTRFS|JBD2?).*([Ee]rror|[Ss]hut|[Cc]orrupt|[Ff]ail|panic|crit|csum|errs:|readonly|lost|IO error)/ ||
+        /Sense: |Sense Key|Unhandled (error|sense)|rejecting I\/O|[Dd]evice offlined|ata[0-9.]+: (failed|exception|error|status)/ ||
+        /nvme.*(is down|not ready|Removing|Abort)|md\/.*(Disk failure|unrecoverable)|device-mapper: (multipath|thin): / ||
+        /nfs: server .* not responding/ {
             line[++n % 1000] = substr($0, 1, 400)
         }
         END {
