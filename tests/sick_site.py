@@ -70,6 +70,8 @@ def access_log() -> AccessLog:
     for op in range(51, 81):
         log.operates(asking, op, MODIFY, b"uid=joe,ou=people,dc=example", took=4.0)
         log.binds(asking, op=op + 50, took=2.0, mechanism=b"GSSAPI")
+    for op in range(200, 300):
+        log.operates(asking, op, MODIFY, b"cn=all,ou=groups,dc=example", took=0.025)
     return log.fact()
 
 

@@ -18,6 +18,8 @@ from ldapdiag.analysis.log.slow_operations import (
     unlisted_time,
 )
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.storage.commit_sentences import disk_cause
+from ldapdiag.analysis.storage.commit_waits import CommitWaits
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
@@ -31,7 +33,9 @@ MOST = 10
 
 
 @check
-def judge(server: Instance, traffic: Traffic, indexing: ServerIndexes | None = None) -> Iterator[Verdict]:
+def judge(
+    server: Instance, traffic: Traffic, indexing: ServerIndexes | None = None, waits: CommitWaits | None = None
+) -> Iterator[Verdict]:
     """Additions, modifications, deletions and renames that take long.
 
     ## What it looks at
@@ -42,7 +46,8 @@ def judge(server: Instance, traffic: Traffic, indexing: ServerIndexes | None = N
     A cause is named only where the evidence shows it: waits for a worker thread (the log has them); several writes in
     progress at once, which wait for each other, because 389-ds and slapd apply one at a time; results busy (51); what
     plug-ins and overlays search for without an index, those that are enabled, and substring indexes on attributes that
-    slapd logs as modified (index configuration); and whether searches were quick in the same log.
+    slapd logs as modified (index configuration); whether searches were quick in the same log; and the disk, where
+    commit-bound-writes finds that writes wait for it.
 
     ## Severity
     - high: half of them took 1 s or more, and all together a minute or more.
@@ -57,9 +62,10 @@ def judge(server: Instance, traffic: Traffic, indexing: ServerIndexes | None = N
     While a write is applied, other writes to the database wait, and clients and replication fall behind.
 
     ## What to do
-    Look at the causes named. If none is, compare the times with the disk's (iostat -x: await) while writes are slow,
-    and look at the plug-ins that work with each change: memberOf and referential integrity on large groups. Ask the
-    account's owner whether it can write less, or at a quiet hour.
+    Look at the causes named. If none is, ldapdiag diagnose ssh://SERVER while writes are slow shows whether they wait
+    for the disk (commit-bound-writes), as does ldapdiag storage --probe. Then look at the plug-ins that work with each
+    change: memberOf and referential integrity on large groups. Ask the account's owner whether it can write less, or at
+    a quiet hour.
 
     ## When it is harmless
     Single changes of large groups, and imports at night, when no user waits.
@@ -77,7 +83,7 @@ def judge(server: Instance, traffic: Traffic, indexing: ServerIndexes | None = N
     ]
     slow.sort(key=lambda each: (-each[0], -each[1].etime, each[1].operation, each[1].target))
     for severity, group, worst in slow[:MOST]:
-        yield _finding(server, traffic, group, severity, worst, indexing)
+        yield _finding(server, traffic, group, severity, worst, indexing, waits)
     reported = {id(group) for _, group, _ in slow}
     others = [one for one in groups if id(one) not in reported]
     yield from _of_other_writes(server, traffic, others, len(slow))
@@ -107,8 +113,9 @@ def _finding(
     severity: Severity,
     worst: SlowestOperation,
     indexing: ServerIndexes | None,
+    waits: CommitWaits | None,
 ) -> Finding:
-    causes = list(write_causes(group, traffic, indexing))
+    causes = [*write_causes(group, traffic, indexing), *disk_cause(waits)]
     return Finding(
         subject=f"{group.described} at {server.name}",
         severity=severity,
@@ -120,7 +127,9 @@ def _finding(
         observed=observed_of(server.name, group, worst) | {"causes": list(dict.fromkeys(one.name for one in causes))},
         server=server.name,
         hosts=(server.host,),
-        origins=tuple(sorted({*traffic.origins, *(indexing.origins if indexing else ())})),
+        origins=tuple(
+            sorted({*traffic.origins, *(indexing.origins if indexing else ()), *(waits.origins if waits else ())})
+        ),
     )
 
 

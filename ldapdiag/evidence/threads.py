@@ -10,6 +10,9 @@ from ldapdiag.evidence.origin import Origin
 TICKS_PER_SECOND = 100
 """Of utime and stime in /proc/PID/stat: USER_HZ, the same on all machines that a directory server runs on."""
 
+RUNNING = "running"
+"""What Samples show of a thread that is in no system call."""
+
 THREADS_COMMAND = (
     "(uname -m; grep '' /proc/uptime /proc/PID/stat /proc/PID/task/*/stat /proc/PID/task/*/wchan "
     "/proc/PID/task/*/syscall) > threads-1.txt"

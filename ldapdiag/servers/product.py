@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.family import Family, Version
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
+    from ldapdiag.evidence.storage.settings import StorageSettings
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Database
     from ldapdiag.servers.defaults import ProductDefaults
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 def no_limit(database: Database) -> None:
     """Return that an ID list may have any length."""
+
+
+def no_remedies(server: ServerAddress, settings: StorageSettings | None, version: Version) -> tuple[Remedy, ...]:
+    """Return that no remedy is known."""
+    del server, settings, version
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +60,5 @@ class Product:
     the server appends them all and sorts once."""
     storage: StorageRules | None = None
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
+    shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies
+    """Return what shortens the wait of each write for the disk, the remedies that lose nothing first."""

@@ -14,6 +14,7 @@ from ldapdiag.analysis.hosts.hints import processes_named
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS
+from ldapdiag.analysis.hosts.process_readings import readings_of
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.thread_activity import STOPPED, ThreadActivity, thread_activity
 from ldapdiag.analysis.load.unread_requests import UnreadRequests, unread_requests
@@ -111,7 +112,7 @@ def assess(
         return inapplicable
     own = tuple(probe for probe in probes if _is_of(probe, server))
     unread = _with_answer(unread_requests(host, server.ports), server, host)
-    activity = thread_activity(_readings_of(server, threads))
+    activity = thread_activity(readings_of(server, threads))
     stopped = activity.stopped if activity else _listed_as_stopped(server, processes)
     return Responsiveness(
         server=server.name,
@@ -152,16 +153,6 @@ def _is_of(probe: LdapProbe, server: Instance) -> bool:
         return server.serves(probe.address, probe.port)
     pids = processes_named(probe.origin)
     return not pids.isdisjoint(server.pids) if pids and server.pids else server.is_only
-
-
-def _readings_of(server: Instance, threads: tuple[ProcessThreads, ...]) -> list[ProcessThreads]:
-    """Return the readings of a server's process: of several by its sockets, the one that was read last."""
-    on_host = [one for one in threads if one.origin.host == server.host]
-    own = [one for one in on_host if one.pid in server.pids]
-    if not own and not server.pids and server.is_only and len({one.pid for one in on_host}) == 1:
-        own = on_host
-    latest = max(own, key=lambda one: (one.uptime_seconds or 0.0, one.pid), default=None)
-    return [one for one in own if latest is not None and one.pid == latest.pid]
 
 
 def _listed_as_stopped(server: Instance, tables: tuple[ProcessTable, ...]) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.threads import ProcessThreads, Samples, Thread
+from ldapdiag.evidence.threads import RUNNING, ProcessThreads, Samples, Thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,6 @@ STAT = re.compile(r"\d{1,10} \((.{0,64})\) ([A-Za-z])(?: -?\d{1,20}){10} (\d{1,2
 WCHAN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", re.ASCII)
 SYSCALL = re.compile(r"(\d{1,5})((?: 0x[0-9a-f]{1,16}){0,9})", re.ASCII)
 SAMPLES = re.compile(r"(\d{1,6})((?: (?:-1|\d{1,5}|running)=\d{1,6}){1,64})", re.ASCII)
-RUNNING = "running"
 PROGRAM = re.compile(r"[^A-Za-z0-9._-]")
 MOST_THREADS = 4096
 """Of a file; a directory server has tens, in Java a few hundred."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, storage, vlv_remedies
+from ldapdiag.servers.ds389.commit_remedies import shorten_commits
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
 from ldapdiag.servers.ds389.scan_limits import longest_list
@@ -22,4 +23,5 @@ PRODUCT = Product(
     longest_list=longest_list,
     raise_scan_limit=raise_scan_limit,
     storage=storage,
+    shorten_commits=shorten_commits,
 )

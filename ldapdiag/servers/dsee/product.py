@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsee import candidates, index_remedies, remedies, storage
+from ldapdiag.servers.dsee.commit_remedies import shorten_commits
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -19,4 +20,5 @@ PRODUCT = Product(
     candidates_tested=False,
     longest_list=candidates.longest_list,
     storage=storage,
+    shorten_commits=shorten_commits,
 )

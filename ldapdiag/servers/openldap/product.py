@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.openldap import candidates, index_remedies, remedies, storage
+from ldapdiag.servers.openldap.commit_remedies import shorten_commits
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
@@ -22,4 +23,5 @@ PRODUCT = Product(
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
     storage=storage,
+    shorten_commits=shorten_commits,
 )

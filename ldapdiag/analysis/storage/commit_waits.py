@@ -1,0 +1,222 @@
+"""CommitWaits: whether the writes of one server wait for the disk's sync, and what shows it.
+
+A log alone never proves it: constant work of the server on each write would look the same. A probe of the volume, or
+looks at the threads, prove it or exclude it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.process_readings import readings_of
+from ldapdiag.analysis.log.quantiles import Quantiles, kind_times
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.providers import provides
+from ldapdiag.analysis.storage.probes import probe_of
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.analysis.storage.sync_samples import SyncSamples, sync_samples
+from ldapdiag.analysis.storage.write_service import FEWEST, WriteService, write_service
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.evidence.storage.probe import StorageProbe, SyncCall, SyncLatency, WriteKind
+from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.evidence.threads import ProcessThreads
+from ldapdiag.wording import counted
+
+ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
+"""Servers that apply one write to a database at a time, so that the log shows the time of each."""
+QUICK, SHORT = 1 * MILLISECOND / SECOND, 5 * MILLISECOND / SECOND
+"""Seconds. Below QUICK a write is none that waits for a disk worth replacing; below SHORT only a saturated server is
+worth a word."""
+SATURATED = 0.8
+"""Of the clock; requests come at random, so that at a higher share most writes wait for others."""
+AGREES = (0.7, 1.5)
+"""Times the sync of the probe: the server's own work is added, and the disk is measured at another time."""
+EXCLUDED = 2.0
+"""Times the sync of the probe: the disk is the smaller part."""
+LONGEST = 0.25
+"""Seconds. No sync of a working disk takes longer, again and again: only a proof makes it one."""
+SLOWER = 4
+"""Searches are quick that take a fourth of a write: nothing slows down all operations."""
+MEMBERS = frozenset({b"member", b"uniquemember", b"memberuid"})
+"""A change of one value of thousands takes the processor the same time again and again."""
+
+
+class WaitCause(StrEnum):
+    """What the time of a write is spent on."""
+
+    DISK = "disk"
+    LIKE_DISK = "like the disk"
+    """It has the form of the disk's wait, which nothing else in the evidence proves."""
+    QUICK = "quick"
+    OTHER = "other"
+    NO_SYNC = "no sync"
+    """The server's settings make it wait for none."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitWaits:
+    """The writes of one server held against the disk."""
+
+    kind: ClassVar[str] = "commit-waits"
+    how: ClassVar[str] = (
+        "an access log with exact times (389-ds; slapd 2.5 or later at loglevel stats to a file or stderr) and "
+        "ldapdiag diagnose ssh://SERVER while it writes, or ldapdiag storage --probe"
+    )
+
+    server: str
+    family: Family
+    service: WriteService
+    cause: WaitCause
+    why: str = ""
+    """Of UNKNOWN and OTHER, as a sentence."""
+    samples: SyncSamples | None = None
+    flushes: frozenset[int] = frozenset()
+    """How often a write waits for the disk, by the settings of each database; empty: not known."""
+    probe: StorageProbe | None = None
+    """Of the volume with the transaction log, or the database."""
+    searches: Quantiles | None = None
+    """In nanoseconds."""
+    origins: tuple[str, ...] = ()
+
+    @property
+    def sync(self) -> SyncLatency | None:
+        """Return what the probe measured of an overwrite with fdatasync, as a transaction log is written."""
+        return _overwrite(self.probe)
+
+    @property
+    def is_saturated(self) -> bool:
+        """Return whether writes fill the busiest minute: then more clients wait longer, and no more writes are made."""
+        return self.service.busiest_share >= SATURATED
+
+    @property
+    def waits(self) -> bool:
+        """Return whether writes wait for the disk, proven or not."""
+        return self.cause in {WaitCause.DISK, WaitCause.LIKE_DISK}
+
+    @property
+    def shown_by(self) -> tuple[str, ...]:
+        """Return what proves it: `probe`, `threads`."""
+        by_probe = ("probe",) if self.sync and _agrees(self.service, self.sync, self.flushes or {1, 2}) else ()
+        return (*by_probe, *(("threads",) if self.samples and self.samples.show_syncs else ()))
+
+
+@provides(CommitWaits)
+def commit_waits(
+    server: Instance,
+    traffic: Traffic,
+    threads: tuple[ProcessThreads, ...],
+    probes: tuple[StorageProbe, ...],
+    storage: ServerStorage | None = None,
+) -> CommitWaits | Missing:
+    """Hold the times of a server's writes in its access log against its disk."""
+    family = traffic.workload.family
+    service = write_service(traffic.segment, traffic.seconds)
+    if family not in ONE_WRITER:
+        reason = "this server applies several writes at a time, so the log does not show how long it works on each"
+        return Missing(host=server.name, reason=reason, lacks=(CommitWaits.kind,), how=CommitWaits.how)
+    if service is None:
+        reason = f"the access log does not show the times of {counted(FEWEST, 'write')} to the millisecond"
+        return Missing(host=server.name, reason=reason, lacks=(AccessLog.kind,), how=CommitWaits.how)
+    samples = sync_samples(readings_of(server, threads))
+    probe = _probe_of(probes, storage)
+    flushes = _flushes(storage)
+    searches = next((one.etimes for one in kind_times(traffic.segment) if one.kind == NAMES[SEARCH]), None)
+    cause, why = conclusion(service, flushes, _overwrite(probe), samples)
+    if cause is WaitCause.LIKE_DISK and (reason := _like_others(traffic, service, searches)):
+        cause, why = WaitCause.UNKNOWN, reason
+    sources = [
+        *traffic.origins,
+        *(samples.origins if samples else ()),
+        *([probe.origin.path] if probe else []),
+        *(storage.origins if storage and flushes else ()),
+    ]
+    return CommitWaits(
+        server=server.name,
+        family=family,
+        service=service,
+        cause=cause,
+        why=why,
+        samples=samples,
+        flushes=flushes,
+        probe=probe,
+        searches=searches,
+        origins=tuple(sorted(set(sources))),
+    )
+
+
+def conclusion(
+    service: WriteService, flushes: frozenset[int], sync: SyncLatency | None, samples: SyncSamples | None
+) -> tuple[WaitCause, str]:
+    """Return what the writes wait for, and of OTHER and UNKNOWN the reason."""
+    if flushes == {0}:
+        return WaitCause.NO_SYNC, ""
+    if service.p50 < QUICK or (service.p50 < SHORT and service.busiest_share < SATURATED):
+        return WaitCause.QUICK, ""
+    return _measured(service, flushes, sync, samples) or _by_log(service)
+
+
+def _measured(
+    service: WriteService, flushes: frozenset[int], sync: SyncLatency | None, samples: SyncSamples | None
+) -> tuple[WaitCause, str] | None:
+    """Return what a probe or looks at the threads show; None: nothing."""
+    if samples and samples.show_syncs:
+        return WaitCause.DISK, ""
+    if sync and service.p50 > EXCLUDED * max(flushes or {2}) * sync.sync.p50_seconds:
+        return WaitCause.OTHER, "A write takes much longer than the disk needs."
+    if samples and samples.show_work:
+        return WaitCause.UNKNOWN, "The threads were seen at work, and seldom in a sync."
+    if sync and _agrees(service, sync, flushes or {1, 2}):
+        return (WaitCause.DISK, "") if flushes else (WaitCause.LIKE_DISK, "")
+    return None
+
+
+def _by_log(service: WriteService) -> tuple[WaitCause, str]:
+    if service.p50 > LONGEST:
+        return WaitCause.UNKNOWN, "A write takes longer than the syncs of a working disk."
+    if service.is_flat:
+        return WaitCause.LIKE_DISK, ""
+    return WaitCause.UNKNOWN, "The times differ, as those of locks, plug-ins and a busy processor do."
+
+
+def _agrees(service: WriteService, sync: SyncLatency, flushes: frozenset[int] | set[int]) -> bool:
+    """Return whether the quick writes and half of them take what this many syncs of the probe take."""
+    expected = [count * sync.sync.p50_seconds for count in flushes]
+    return any(AGREES[0] * one <= service.p10 and service.p50 <= AGREES[1] * one for one in expected)
+
+
+def _like_others(traffic: Traffic, service: WriteService, searches: Quantiles | None) -> str:
+    """Return what else in the log explains that all writes take the same time; empty: nothing."""
+    if searches and searches.count >= FEWEST and searches.p50 / SECOND * SLOWER > service.p50:
+        return "Searches are as slow: something slows down all operations."
+    modified = traffic.segment.modified
+    members = sum(count for attribute, count in modified.items() if attribute in MEMBERS)
+    if 2 * members >= sum(modified.values()) > 0:
+        return "Most changes are of members of groups, which take the processor the same time again and again."
+    return ""
+
+
+def _flushes(storage: ServerStorage | None) -> frozenset[int]:
+    """Return how often a write waits by the settings of each database, of which the first one applies."""
+    applies: dict[str, int | None] = {}
+    for one in storage.durability if storage else ():
+        applies.setdefault(one.backend, one.flushes_per_write)
+    known = frozenset(flushes for flushes in applies.values() if flushes is not None)
+    return known if len(known) == len(set(applies.values())) else frozenset()
+
+
+def _probe_of(probes: tuple[StorageProbe, ...], storage: ServerStorage | None) -> StorageProbe | None:
+    """Return the latest probe of the volume with the transaction log, or the database."""
+    volume = (storage.volume_of(Role.TRANSACTION_LOG) or storage.volume_of(Role.DATABASE)) if storage else None
+    return probe_of(volume, probes) if volume else None
+
+
+def _overwrite(probe: StorageProbe | None) -> SyncLatency | None:
+    return probe.latency(WriteKind.OVERWRITE, SyncCall.FDATASYNC) if probe else None
