@@ -5,6 +5,7 @@
 ##   make lab            the same and the laboratory tier: real servers, namespaces, fuzzing, memory; as CI does
 ##   make experiments    go on with the experiments that take hours (tests/experiments/); ONLY=name runs one of them
 ##   make bench          set up, then measure how fast it reads and judges
+##   make storage-tables  measure the tables of docs/storage.md again, as root: some minutes
 ##   make clean          remove what the commands above made
 #
 # Where there is cargo, they build the native log scanner, too (native/), and `make test` checks it; elsewhere the one in Python reads logs.
@@ -20,7 +21,7 @@ export PYTHON ?= python3
 export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab experiments bench clean
+.PHONY: help demo test lab experiments bench storage-tables clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -51,6 +52,9 @@ experiments: .venv/developing .venv/native .venv/servers
 
 bench: .venv/developing .venv/servers .venv/native
 	PYTHONPATH=tests $(BIN)/python bench/run.py
+
+storage-tables: .venv/developing .venv/servers
+	PYTHONPATH=tests $(BIN)/python bench/storage_tables.py
 
 clean:
 	rm -rf .venv dist .*_cache .hypothesis .experiments
