@@ -32,6 +32,7 @@ from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.hints import hint_for
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.report.storage.as_data import probe_values
+from ldapdiag.report.storage.file_words import file_words
 from ldapdiag.report.storage.unknowns import unknowns
 from ldapdiag.report.storage.volume_rows import sync_parts, volume_rows
 from ldapdiag.report.storage.words import durability_words
@@ -162,6 +163,8 @@ class StorageScreen:
                 self.page.indented(f"{chart.title}{unit}")
                 for row in bar_rows(chart, self.page.room, verbose=self.verbose):
                     self.page.row(row)
+            for line in file_words(probe):
+                self.page.indented(line)
             self.page.blank()
 
     def clear(self) -> None:

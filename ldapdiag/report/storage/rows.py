@@ -90,6 +90,13 @@ def _measured(probe: Plain) -> Iterator[list[str]]:
     for row in probe["files"]:
         name = f"{row['operation']} small files"
         yield [name, number(row["count"]), "", "", "", _rate(row["count"], row["seconds"])]
+    if access := probe["access_times"]:
+        files, updated = access["files"], number(access["again_updated"])
+        name = f"read them again ({updated} access times changed)"
+        yield [name, number(files), "", "", "", _rate(files, access["again_seconds"])]
+        if access["without_seconds"]:
+            name = "read them without access times"
+            yield [name, number(files), "", "", "", _rate(files, access["without_seconds"])]
 
 
 def _latency(row: Plain) -> list[str]:
