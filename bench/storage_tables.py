@@ -15,6 +15,8 @@ import re
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -116,15 +118,15 @@ def journal_modes(place: Place) -> Iterator[Row]:
     large = f"{LARGE} MiB with fsync, MiB/s"
     yield ["file system", "4 KiB appended with fdatasync, /s", large, "small files, /s", "MiB sent for both"]
     for name, made in JOURNALS.items():
+        yield [name, *runs(partial(_journal_mode, place, made)).values()]
 
-        def measure(made: FileSystem = made) -> dict[str, float]:
-            with place.volume(made, flush=5) as volume:
-                appended = place.work("appends")
-                before = place.written(volume)
-                rest = place.work("large_file", LARGE) | place.work("small_files", SMALL)
-                return appended | rest | {"sent": place.written(volume) - before}
 
-        yield [name, *runs(measure).values()]
+def _journal_mode(place: Place, made: FileSystem) -> dict[str, float]:
+    with place.volume(made, flush=5) as volume:
+        appended = place.work("appends")
+        before = place.written(volume)
+        rest = place.work("large_file", LARGE) | place.work("small_files", SMALL)
+        return appended | rest | {"sent": place.written(volume) - before}
 
 
 def barriers(place: Place) -> Iterator[Row]:
@@ -135,7 +137,7 @@ def barriers(place: Place) -> Iterator[Row]:
             cells = []
             for number in COMMITTERS:
                 with place.volume(FileSystem("ext4", options=f"barrier={barrier}"), flush=flush, write=write):
-                    cells.append(runs(lambda number=number: place.work("commits", number))["commits"])
+                    cells.append(runs(partial(place.work, "commits", number))["commits"])
             yield [cache, "on" if barrier else "off", *cells]
 
 
@@ -143,49 +145,46 @@ def many_files(place: Place) -> Iterator[Row]:
     """Yield the seconds for many names in one folder."""
     yield ["file system", f"create {NAMES:,} files, s", "look one up, µs", "unlink all, s"]
     for name, made in FOLDERS.items():
+        yield [name, *runs(partial(_names, place, made)).values()]
 
-        def measure(made: FileSystem = made) -> dict[str, float]:
-            with place.volume(made) as volume:
-                created = place.work("names", NAMES)
-                volume.unmount()
-                place.host.run(["mount", "-o", "loop", volume.image, FOLDER])
-                return created | place.work("look_up", NAMES)
 
-        yield [name, *runs(measure).values()]
+def _names(place: Place, made: FileSystem) -> dict[str, float]:
+    with place.volume(made) as volume:
+        created = place.work("names", NAMES)
+        volume.unmount()
+        place.host.run(["mount", "-o", "loop", volume.image, FOLDER])
+        return created | place.work("look_up", NAMES)
 
 
 def fragmentation(place: Place) -> Iterator[Row]:
     """Yield the extents of files that were written at the same time."""
     yield ["file system", "append 8 KiB and fsync", "append without sync", "preallocated by 1 MiB, with fsync"]
     for name, made in WRITERS.items():
-        cells = []
-        for how in range(3):
+        yield [name, *(runs(partial(_fragments, place, made, how))["extents"] for how in range(3))]
 
-            def measure(made: FileSystem = made, how: int = how) -> dict[str, float]:
-                with place.volume(made):
-                    return place.work("fragments", how)
 
-            cells += runs(measure).values()
-        yield [name, *cells]
+def _fragments(place: Place, made: FileSystem, how: int) -> dict[str, float]:
+    with place.volume(made):
+        return place.work("fragments", how)
 
 
 def access_times(place: Place) -> Iterator[Row]:
     """Yield reads per second of files in the page cache, and what reading them writes."""
     yield ["file system", "option", "reads /s, third pass", *(f"MiB written, pass {number}" for number in (1, 2, 3))]
-    for name in ("ext4", "xfs"):
+    for title, name in (("ext4", "ext4"), ("XFS", "xfs")):
         for option in ACCESS_TIMES:
+            made = FileSystem(name, options=option)
+            yield [title, f"`{option}`", *runs(partial(_reads, place, made)).values()]
 
-            def measure(made: FileSystem = FileSystem(name, options=option)) -> dict[str, float]:  # noqa: B008  frozen
-                with place.volume(made) as volume:
-                    place.work("prepare_reads", READS)
-                    written, passes = [place.written(volume)], []
-                    for _ in range(3):
-                        passes.append(place.work("reads", READS)["reads"])
-                        written.append(place.written(volume))
-                each = {f"pass {number}": written[number] - written[number - 1] for number in (1, 2, 3)}
-                return {"reads": passes[-1]} | each
 
-            yield ["XFS" if name == "xfs" else name, f"`{option}`", *runs(measure).values()]
+def _reads(place: Place, made: FileSystem) -> dict[str, float]:
+    with place.volume(made) as volume:
+        place.work("prepare_reads", READS)
+        written, rate = [place.written(volume)], {}
+        for _ in range(3):
+            rate = place.work("reads", READS)
+            written.append(place.written(volume))
+    return rate | {f"pass {number}": after - before for number, (before, after) in enumerate(pairwise(written), 1)}
 
 
 def commit_delay(place: Place) -> Iterator[Row]:
@@ -193,7 +192,7 @@ def commit_delay(place: Place) -> Iterator[Row]:
     yield ["the leader waits", "1 committer", "10 committers", "40 committers"]
     for delay in DELAYS:
         with place.volume(FileSystem("ext4"), flush=8):
-            cells = [runs(lambda n=number, d=delay: place.work("commits", n, d))["commits"] for number in (1, 10, 40)]
+            cells = [runs(partial(place.work, "commits", number, delay))["commits"] for number in (1, 10, 40)]
         yield [f"{delay} ms", *cells]
 
 
@@ -205,7 +204,7 @@ def schedulers(place: Place) -> Iterator[Row]:
             queue = Path(f"/sys/block/{volume.device}/queue/scheduler")
             try:
                 queue.write_text(scheduler)
-                cells = runs(lambda: place.work("commits_beside_a_neighbour"))
+                cells = runs(partial(place.work, "commits_beside_a_neighbour"))
             except OSError:
                 cells = {"p50": "not in this kernel", "p90": ""}
             finally:
