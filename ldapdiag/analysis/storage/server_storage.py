@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.providers import provides
 from ldapdiag.analysis.storage.device_errors import with_errors
 from ldapdiag.analysis.storage.device_stack import HostDevices
@@ -25,10 +25,10 @@ from ldapdiag.evidence.storage import (
     Superblock,
     ZfsProperties,
 )
-from ldapdiag.evidence.storage.settings import Role, StorageSettings
+from ldapdiag.evidence.storage.settings import Role, StorageSettings, merged_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ldapdiag.analysis.storage.placing import Unplaced
     from ldapdiag.analysis.storage.volume import Volume
@@ -95,7 +95,7 @@ def server_storage(  # noqa: PLR0913, PLR0917  the kinds of evidence about stora
         directories=_of_host(directories, server),
         kernel=_of_host(kernel, server),
     )
-    configured = _chosen([one for one in settings if (one.origin.server or one.origin.host) == server.name])
+    configured = merged_settings(facts_of(settings, server.name))
     if configured is None and not host.tables:
         return Missing(
             host=server.name,
@@ -109,13 +109,6 @@ def server_storage(  # noqa: PLR0913, PLR0917  the kinds of evidence about stora
 def _of_host(facts: Iterable[Any], server: Instance) -> tuple[Any, ...]:
     """Return the facts of a server's host, without those of its other servers."""
     return tuple(fact for fact in facts if fact.origin.host == server.host and fact.origin.server in {"", server.name})
-
-
-def _chosen(settings: Sequence[StorageSettings]) -> StorageSettings | None:
-    """Return the settings of a server: of several texts a complete one, the latest, the longest."""
-    return max(
-        settings, key=lambda one: (one.complete, one.origin.order, len(one.places) + len(one.settings)), default=None
-    )
 
 
 def _joined(server: Instance, settings: StorageSettings | None, host: HostStorage) -> ServerStorage:
