@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.document import Document
 
-MOST_TEXT = 16 << 20
-"""Characters; a longer text is not read."""
+MOST_TEXT = 12 << 20
+"""Characters, for 5,000 devices with all columns; a longer text is not read."""
 
 
 def has_list(lines: tuple[str, ...], key: str) -> bool:

@@ -28,14 +28,20 @@ ROW = re.compile(
 )
 SOURCE = re.compile(r"-|local|default|temporary|received|inherited from .*|none", re.ASCII)
 KEY = re.compile(r"[a-z][\w:@.-]{0,255}", re.ASCII)
+KNOWN = frozenset(
+    {"sync", "logbias", "atime", "relatime", "recordsize", "compression", "mountpoint", "primarycache", "type", "used"}
+)
+"""Properties by which rows with tabulators are recognised: they have no header."""
 LONGEST = 8192
 MOST_VALUES = 200_000
 
 
 def recognises(head: Head) -> bool:
-    """Recognise the header, or a row of fields whose last is where the value comes from."""
+    """Recognise the header, or a row of fields with a property that every dataset has."""
     return any(
-        (line.startswith("NAME ") and HEADER.fullmatch(line)) or ("\t" in line and _fields(line)) for line in head.lines
+        (line.startswith("NAME ") and HEADER.fullmatch(line))
+        or ("\t" in line and (row := _fields(line)) and row[1] in KNOWN)
+        for line in head.lines
     )
 
 

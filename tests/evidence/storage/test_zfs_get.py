@@ -27,4 +27,5 @@ def test_the_properties_of_zfs() -> None:
 
 
 def test_other_tables_with_tabulators_are_none_of_zfs() -> None:
-    assert recognise(head_of("list.txt", b"name\tkey\tvalue\tnowhere\n", whole=True)) is None
+    for line in (b"name\tsync\tvalue\tnowhere\n", b"alice\tlogin\tok\t-\n"):
+        assert recognise(head_of("list.txt", line, whole=True)) is None
