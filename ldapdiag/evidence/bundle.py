@@ -53,3 +53,8 @@ class Bundle:
     passed_over: tuple[PassedOver, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
     """Additional LDAP ports, from the command line."""
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Return one fact of each kind and input, in their order: a list of files yields a fact for each of them."""
+        return tuple({(fact.kind, fact.origin): fact for fact in self.facts}.values())

@@ -44,7 +44,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "tool": {"version": __version__, "scanner": _scanner(diagnosis)},
         "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
         "evidence": sorted(
-            (_evidence(fact) for fact in diagnosis.bundle.facts),
+            (_evidence(fact) for fact in diagnosis.bundle.inputs),
             key=lambda one: (one["origin"], one["host"] or "", one["fact"]),
         ),
         "gaps": _sorted({"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps),

@@ -123,7 +123,7 @@ class CommonParts:
 
     def evidence(self) -> None:
         """Print the inputs that were read, with their quality, and the files that were passed over."""
-        for number, fact in enumerate(self.diagnosis.bundle.facts):
+        for number, fact in enumerate(self.diagnosis.bundle.inputs):
             origin = fact.origin
             of = f" of {origin.host}" if origin.host else ""
             damage = f", {origin.not_understood:,} not understood: {origin.samples[0]!r}" if origin.samples else ""

@@ -155,6 +155,37 @@ def test_a_server_with_mounts_of_its_own_is_seen_as_it_sees_itself(laboratory, h
     assert "Type: xfs" in text
 
 
+def test_each_of_two_servers_has_its_own_evidence(laboratory, topology, desk) -> None:
+    """The second has another file system at the place of its database."""
+    volume = mount(topology.ldap, FileSystem("btrfs"), "/var/volume")
+    first = laboratory.slapd(topology.ldap, by_file=True)
+    topology.ldap.run(
+        "mkdir /run/second; sed 's,/run/slapd/,/run/second/,' /etc/ldap/slapd.conf > /run/second/slapd.conf"
+    )
+    topology.ldap.run("cp -a /var/lib/ldap/. /var/volume")
+    url = "ldap://:1389 ldapi://%2Frun%2Fsecond%2Fldapi"
+    inside = f"mount --bind /var/volume /var/lib/ldap && exec slapd -f /run/second/slapd.conf -h '{url}' -d none"
+    topology.ldap.start(["unshare", "--mount", "sh", "-c", inside], log=first.log)
+    ask = ["ldapwhoami", "-x", "-H", "ldap://127.0.0.1:1389"]
+    wait_for(lambda: topology.ldap.attempt(ask).returncode == 0, "the second does not answer")
+    pieces = collected(topology.ldap)
+    sources = {}
+    for name in ("mountinfo.txt", "mountinfo-2.txt"):
+        (table,) = with_facts(pieces[name]).facts
+        sources[name] = [one.source for one in table.mounts if one.mount_point == "/var/lib/ldap"]
+    assert sources == {"mountinfo.txt": [], "mountinfo-2.txt": [f"/dev/{volume.device}"]}
+    said = desk.diagnose("local:", "--apart", "0.1", host=topology.ldap)
+    assert said.report["gaps"] == []
+    own = {"mounts", "file-extents", "directory-size", "file-system-space"}
+    found = {(one["fact"], one["origin"], one["server"]) for one in said.report["evidence"] if one["fact"] in own}
+    names = {"mounts": "mountinfo", "directory-size": "directory-sizes"}
+    assert found == {
+        (fact, f"ldap/{names.get(fact, fact)}{ending}.txt", server)
+        for fact in own
+        for ending, server in {"": "ldap:389", "-2": "ldap:1389"}.items()
+    }
+
+
 def test_a_link_to_another_volume_is_followed(laboratory, host) -> None:
     mount(host, FileSystem("xfs"), "/var/volume")
     server = laboratory.slapd(host)

@@ -61,10 +61,11 @@ def placed(
 
 def real_path(path: str, host: HostStorage) -> str:
     """Return a path without symbolic links, where the evidence shows where they lead."""
-    for one in host.directories:
-        if one.real_path and is_below(path, one.path):
-            return one.real_path.rstrip("/") + path[len(one.path.rstrip("/")) :]
-    return path
+    known = [one for one in host.directories if one.real_path and is_below(path, one.path)]
+    if not known:
+        return path
+    nearest = max(known, key=lambda one: len(one.path))
+    return nearest.real_path.rstrip("/") + path[len(nearest.path.rstrip("/")) :]
 
 
 def _why(path: str, host: HostStorage, *, known: bool) -> str:

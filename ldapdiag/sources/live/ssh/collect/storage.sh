@@ -121,11 +121,25 @@ places() {
     for places_one in $storage_pairs; do expr "$places_one" : '[^:]*:\(.*\)'; done
 }
 
+# mount_points: print the mount points of the places of storage_pairs, in the mounts of the process.
+mount_points() {
+    awk -v pairs="$storage_pairs" -v root="$server_root" '
+        { mounted[$5] = 1 }
+        END {
+            n = split(pairs, list, " ")
+            for (i = 1; i <= n; i++) {
+                path = substr(list[i], index(list[i], ":") + length(root) + 1)
+                while (!(path in mounted) && path ~ "/.") if (!sub("/[^/]*$", "", path) || path == "") path = "/"
+                if (!printed[path]++) print root path
+            }
+        }' "/proc/$server_pid/mountinfo"
+}
+
 # volumes: print the free space. In other mounts df would take the numbers of one volume for those of another.
 volumes() {
     # shellcheck disable=SC2046  # a list of files
     if test -n "$server_root"; then
-        $SUDO $TRYING stat -f `places` </dev/null | sed "s,File: \"$server_root,File: \","
+        $SUDO $TRYING stat -f `mount_points` </dev/null | sed "s,File: \"$server_root,File: \","
     elif test "$SYSTEM" = Linux; then
         $SUDO $TRYING df -PkT `places` </dev/null | once
     else
