@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.values import duration
+from ldapdiag.report.storage.words import size
 from ldapdiag.report.verdicts import nothing_found
 from ldapdiag.wording import are, counted, number
 
@@ -110,7 +111,11 @@ def counts(document: Mapping[str, Any]) -> Iterator[Count]:
 
 def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """Return the numbers to quote, each with its name; those that the evidence does not contain are left out."""
-    return [*_idle_numbers(document["findings"]), *_index_numbers(document.get("indexes") or ())][:8]
+    return [
+        *_idle_numbers(document["findings"]),
+        *_index_numbers(document.get("indexes") or ()),
+        *_probe_numbers(document.get("probes") or ()),
+    ][:8]
 
 
 def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -131,3 +136,12 @@ def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
         yield f"searches, {one['server']}", number(one["searches"])
         yield f"of search time, {one['server']}", duration(one["etime_seconds"])
         yield f"of it unindexed, {one['server']}", duration(one["unindexed_etime_seconds"])
+
+
+def _probe_numbers(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the medians that a server is compared with."""
+    for one in probes:
+        place = one["mount_point"] or one["directory"]
+        for write, call in (("overwrite", "fdatasync"), ("append", "fsync")):
+            for row in (row for row in one["syncs"] if (row["write"], row["call"]) == (write, call)):
+                yield f"sync of an {write} of {size(row['block_bytes'])}, {place}", duration(row["sync"]["p50_seconds"])

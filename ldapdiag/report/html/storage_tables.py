@@ -16,8 +16,8 @@ ROWS = 60
 
 
 def storage_tables(document: Mapping[str, Any]) -> list[PageTable]:
-    """Return the tables of volumes, settings and probes; none of a report without them."""
+    """Return the tables of volumes and settings, and what the charts of a probe do not show."""
     return [
         table(one.title, [(name, name in NUMBERS) for name in one.columns], one.rows, most=ROWS)
-        for one in islice(tables(document), TABLES)
+        for one in islice(tables(document, beside_charts=True), TABLES)
     ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 
 VOLUME = ("Volume", "File system", "Used for", "Options in force", "Disks", "Write cache", "Free")
-SETTING = ("Setting", "Value", "Database", "A power cut loses")
+SETTING = ("Setting", "Value", "Database", "What it means for a change")
 UNKNOWN = ("Not known", "What shows it")
 PROBE = ("Measured", "Count", "Median", "p99", "Longest", "Per second")
 NUMBERS = frozenset({"Count", "Median", "p99", "Longest", "Per second"})
@@ -32,19 +32,19 @@ class StorageRows:
     rows: Sequence[Sequence[str]]
 
 
-def tables(document: Mapping[str, Any]) -> list[StorageRows]:
-    """Return the tables of a report object, without empty ones."""
-    return [one for one in _tables(document) if one.rows]
+def tables(document: Mapping[str, Any], *, beside_charts: bool = False) -> list[StorageRows]:
+    """Return the tables of a report object, without empty ones; beside charts without the numbers that these have."""
+    return [one for one in _tables(document, beside_charts=beside_charts) if one.rows]
 
 
-def _tables(document: Mapping[str, Any]) -> Iterator[StorageRows]:
+def _tables(document: Mapping[str, Any], *, beside_charts: bool) -> Iterator[StorageRows]:
     for one in document.get("storage") or ():
         server = one["server"]
         yield _table(f"Volumes of {server}", VOLUME, map(_volume, one["volumes"]))
         yield _table(f"Settings of {server}", SETTING, map(_setting, one["settings"]))
         yield _table(f"Not known of {server}", UNKNOWN, ([row["what"], row["how"] or ""] for row in one["unknown"]))
     for one in document.get("probes") or ():
-        yield _table(f"Measured in {one['directory']}{_place(one)}", PROBE, _measured(one))
+        yield _table(f"Measured in {one['directory']}{_place(one)}", PROBE, _measured(one, beside_charts=beside_charts))
 
 
 def _table(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[str]]) -> StorageRows:
@@ -73,18 +73,18 @@ def _setting(row: Plain) -> list[str]:
 
 
 def _waits(row: Plain) -> str:
-    return "nothing: each change waits for the disk" if row["window"] == "none" else "not known"
+    return "it waits for the disk" if row["window"] == "none" else "not known"
 
 
 def _place(probe: Plain) -> str:
     return f" ({probe['fs_type']} at {probe['mount_point']})" if probe["mount_point"] else ""
 
 
-def _measured(probe: Plain) -> Iterator[list[str]]:
-    for row in probe["syncs"]:
+def _measured(probe: Plain, *, beside_charts: bool) -> Iterator[list[str]]:
+    for row in () if beside_charts else probe["syncs"]:
         name = f"{row['write']} {size(row['block_bytes'])}, {row['call']}"
         yield [name, number(row["count"]), *_latency(row["sync"]), ""]
-    for row in probe["commits"]:
+    for row in () if beside_charts else probe["commits"]:
         name = f"commits of {number(row['committers'])} at once"
         yield [name, number(row["commits"]), *_latency(row["commit"]), _rate(row["commits"], row["seconds"])]
     for row in probe["files"]:

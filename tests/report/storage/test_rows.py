@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import storage_site
+from ldapdiag.evidence.storage.probe import FileOperation, FileRate
 from ldapdiag.report.storage.rows import tables
 from storage_documents import document
 
@@ -27,6 +28,16 @@ def test_a_measurement_is_a_row_with_its_percentiles() -> None:
     rows = {row[0]: list(row[1:]) for row in measured.rows}
     assert rows["overwrite 4 KiB, fdatasync"] == ["120", "10.4 ms", "15.6 ms", "41.6 ms", ""]
     assert rows["commits of 80 at once"] == ["1,386", "20.0 ms", "30.0 ms", "80.0 ms", "924"]
+
+
+def test_beside_charts_only_what_they_do_not_show_is_listed() -> None:
+    files = (FileRate(operation=FileOperation.CREATE, count=2000, seconds=0.5),)
+    (measured,) = (
+        one
+        for one in tables(document(storage_site.probe(files=files)), beside_charts=True)
+        if one.title.startswith("Measured")
+    )
+    assert [list(row) for row in measured.rows] == [["create small files", "2,000", "", "", "", "4,000"]]
 
 
 def test_without_storage_there_is_no_table() -> None:
