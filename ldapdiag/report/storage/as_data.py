@@ -60,6 +60,7 @@ def _volume(volume: Volume, probe: StorageProbe | None) -> dict[str, Any]:
         "disks": [device.name for device in volume.devices],
         "disks_unknown": volume.disk_unknown or None,
         "in_memory": volume.in_memory or None,
+        "beneath": [_beneath(one) for one in volume.beneath],
         "write_cache": volume.write_cache,
         "durable": volume.durable,
         "local": volume.local,
@@ -69,6 +70,17 @@ def _volume(volume: Volume, probe: StorageProbe | None) -> dict[str, Any]:
         "files": [_extents(one) for one in files[:MOST_FILES]],
         "files_read": len(files),
         "probe": probe.origin.path if probe else None,
+    }
+
+
+def _beneath(volume: Volume) -> dict[str, Any]:
+    """Return the file system of an image or of an overlay's upper folder."""
+    return {
+        "mount_point": volume.mount_point,
+        "source": volume.source,
+        "fs_type": volume.fs_type,
+        "options": option_words(volume.options),
+        "hidden_options": list(volume.options.hidden),
     }
 
 

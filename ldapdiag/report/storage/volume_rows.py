@@ -1,4 +1,4 @@
-"""The rows about one volume, each with its label: what it is, options in force, disks, space, extents, sync time."""
+"""The rows about one volume, each with its label: options in force, disks, what is beneath, space, extents, sync."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ def volume_rows(volume: Volume, probe: StorageProbe | None, *, verbose: bool) ->
     if words := _options(volume):
         yield "options", words
     yield "disks", list(_disks(volume))
+    for one in volume.beneath:
+        yield "beneath", [one.mount_point, f"{one.fs_type} on {one.source}", *_options(one)]
     if volume.space is not None:
         yield "space", [_space(volume.space)]
     if volume.extents:

@@ -13,12 +13,15 @@ from rich.cells import cell_len
 import diagnoses
 import facts
 import storage_site
+from command import INCIDENT
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, MountTable
 from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSetting
+from ldapdiag.sources.gathering import gather
 from report.screens import SIZES, lines_of, rows_of, with_storage
 
+EXAMPLE = INCIDENT.parent / "storage"
 HOSTILE = ("\x1b[2J", "a\nCRITICAL    all is lost", "\u202egnp", "x" * 5000, "'; rm -rf /; '", "汉字" * 200, "\x00\x07")
 
 
@@ -76,6 +79,11 @@ class TestScreen:
         bundle = [*storage_site.server(), storage_site.settings(), *storage_site.mounts(memory)]
         lines = lines_of(diagnose(diagnoses.Bundle(facts=tuple(bundle)), (), kind=ReportKind.STORAGE), "100x40")
         assert "in memory (tmpfs): nothing survives a restart" in row(lines, "disks")
+
+    def test_of_an_image_shows_the_file_system_beneath(self):
+        lines = lines_of(diagnose(gather([str(EXAMPLE)]), (), kind=ReportKind.STORAGE), "100x40")
+        assert row(lines, "disks").startswith("loop0 (loop of /opt/images/ldap.img) on vda")
+        assert row(lines, "beneath") == "/ · ext4 on /dev/vda · relatime"
 
     def test_shows_what_is_in_order_once_and_the_reasons(self):
         checks = [diagnoses.check("odd", diagnoses.clear("/srv/ldap"))]
