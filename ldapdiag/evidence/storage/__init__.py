@@ -95,7 +95,6 @@ class XfsGeometry:
     log: str
     """`internal log`, or the device of an external log; empty: not printed."""
     block_bytes: int | None = None
-    log_blocks: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

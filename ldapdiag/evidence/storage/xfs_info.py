@@ -51,13 +51,11 @@ def read(document: Document) -> Iterator[XfsGeometry]:
         if section:
             sections[section] = what, values
     for one in found:
-        log, log_values = one.get("log", ("", {}))
         yield XfsGeometry(
             origin=document.origin(),
             device=one[FIRST][0],
-            log=log,
+            log=one.get("log", ("", {}))[0],
             block_bytes=one.get("data", ("", {}))[1].get("bsize"),
-            log_blocks=log_values.get("blocks"),
         )
 
 
