@@ -23,6 +23,7 @@ from ldapdiag.evidence.storage import (
     XfsGeometry,
     ZfsProperties,
 )
+from ldapdiag.evidence.storage.probe import StorageProbe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 FORMATS = frozenset(
     {"mountinfo", "proc-mounts", "mount", "findmnt", "lsblk", "sysfs", "df", "stat-f", "superblock", "xfs-info"}
-    | {"zfs-get", "filefrag", "file-extents", "directory-sizes", "kernel-messages"}
+    | {"zfs-get", "filefrag", "file-extents", "directory-sizes", "kernel-messages", "storage-probe"}
 )
 KERNEL_NAME = re.compile(
     r"(?:(?:sd|vd|xvd|hd|ubd)[a-z]{1,3}|nvme\d+(?:c\d+)?n\d+|(?:mmcblk|loop|md|dm-|zram|sr|ram|nbd|bcache)\d+|c\d+(?:t\w+)?d\d+)"
@@ -90,8 +91,8 @@ def _names(fact: Any) -> Iterable[str]:  # noqa: ANN401  facts of all kinds
             return (*fact.datasets, *(values.get("mountpoint", "") for values in fact.datasets.values()))
         case FileExtents() | DirectorySize():
             return (fact.path, getattr(fact, "real_path", ""))
-        case Superblock():
-            return (fact.last_mounted_on, fact.device)
+        case Superblock(last_mounted_on=one, device=other) | StorageProbe(directory=one, mount_point=other):
+            return (one, other)
         case XfsGeometry():
             return (fact.device, fact.log if PLACE.search(fact.log) else "")
         case _:

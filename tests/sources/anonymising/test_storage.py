@@ -55,6 +55,10 @@ NAMED = {
     "directory-sizes.txt": b"/zorrodata/db\t9\t/mnt/zorro/db\t\n",
     "findmnt.json": b'{"filesystems": [{"target": "/my zorro", "source": "//zorro/x", "options": "rw,relatime"}]}\n',
     "xfs-info.txt": b"meta-data=/dev/mapper/zorro-db isize=512 agcount=4\nlog =internal log bsize=4096 blocks=9\n",
+    "probe.json": b"""{"ldapdiag-storage-probe": 1, "directory": "/zorrodata/my zorro", "mount_point": "/zorrodata",
+"fs_type": "ext4", "device": "8:1", "begun": "2026-11-23T06:00:00+00:00", "ended": "2026-11-23T06:00:09+00:00",
+"written_bytes": 9, "syncs": [], "commits": [], "files": [], "access_times": null, "stopped_because": ""}
+""",
     "mount.txt": b"/dev/mapper/vgzorro-db on /my zorro type ext4 (rw,relatime)\n",
     "mounts.txt": b"/dev/mapper/vgzorro-db /my\\040zorro ext4 rw,relatime 0 0\n",
     "stat.txt": b'  File: "/my zorro"\n    ID: 0        Namelen: 255     Type: nfs\n'
