@@ -64,6 +64,7 @@ def run_probe(
     limits = limits or ProbeLimits()
     directory = directory.absolute()
     with open_directory(directory) as parent:
+        directory = directory.resolve()
         if reason := low_space(free_space(parent), limits):
             raise LdapdiagError(f"cannot probe {directory}: {reason}; a full volume stops the server that uses it")
         mount = mounted_on(parent)

@@ -9,21 +9,24 @@ ends, kill -9 included. Then it removes the folder NAME of the directory that is
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 
+FILE = re.compile(r"file-\d{5,9}|unlinked", re.ASCII)
+"""The names of a probe's files."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove(parent: int, name: str) -> None:
-    """Remove a folder of files, if it is ours: no symbolic link is followed, and a folder within it stays, with it."""
+    """Remove a folder of a probe, if it is ours: no link is followed, and a file of another name stays, with it."""
     with suppress(OSError):
         folder = os.open(name, FOLDER, dir_fd=parent)
         try:
             if os.fstat(folder).st_uid != os.geteuid():
                 return
             with os.scandir(folder) as files:
-                names = [each.name for each in files]
+                names = [each.name for each in files if FILE.fullmatch(each.name)]
             for each in names:
                 with suppress(OSError):
                     os.unlink(each, dir_fd=folder)

@@ -65,6 +65,13 @@ def test_what_may_be_in_use_or_of_another_stays(tmp_path: Path, parent: int, dea
     assert (outside / "file-00001").exists()
 
 
+def test_a_file_that_no_probe_makes_stays(tmp_path: Path, parent: int, dead: int) -> None:
+    path = folder(tmp_path / f".ldapdiag-probe-{dead}-4711")
+    (path / "id2entry.db").write_text("of a server, whose folder was renamed")
+    sweep(parent)
+    assert [each.name for each in path.iterdir()] == ["id2entry.db"]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_folder_of_another_account_stays(tmp_path: Path, parent: int, dead: int) -> None:
     path = folder(tmp_path / f".ldapdiag-probe-{dead}-4711")
