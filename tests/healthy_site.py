@@ -6,13 +6,14 @@ Two snapshots of `ldap` and its clients, ten minutes apart, the log of a day, an
 from __future__ import annotations
 
 import facts
-import storage_facts
+import storage_facts as disk
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits
 from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.sockets import Timer
+from ldapdiag.evidence.storage import KernelErrors
 from sick_site import LATER, indexes
 from traffic import UID, Log
 
@@ -77,7 +78,9 @@ def bundle() -> Bundle:
         facts.flows(at_server),
         access_log(),
         *indexes("ldap", INDEXES),
-        storage_facts.settings(),
-        *storage_facts.SAFE,
+        disk.settings(),
+        *disk.SAFE,
+        disk.extents(extents=20),
+        KernelErrors(origin=facts.origin(name="dmesg.txt"), errors=(), lines_read=1200, from_boot=True),
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in read))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import facts
-import storage_facts
+import storage_facts as disk
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
@@ -19,6 +19,8 @@ from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.evidence.sockets import Timer
+from ldapdiag.evidence.storage import DeviceError, KernelErrors
+from ldapdiag.evidence.storage.settings import Role
 from reading import facts_of
 from traffic import DISPLAY_NAME, Log
 
@@ -137,13 +139,34 @@ def indexes(host: str, text: str) -> list[Any]:
 
 
 def storage() -> list[Any]:
-    """Return what is read of the server's disks: its database is on a volume without barriers, by a hidden default."""
+    """Return what is read of the server's disks: no barriers, by a hidden default, and all else that may be wrong."""
+    mounts = disk.table(disk.mount(options="rw"), disk.mount("nfs4", mount_point="/nas", source="nas:/x", device="0:9"))
+    failed = DeviceError(device="sdb", what="I/O error", text="I/O error, dev sdb, sector 4711 op 0x1:(WRITE)")
     return [
-        storage_facts.settings(),
-        storage_facts.table(storage_facts.mount()),
-        storage_facts.devices(),
-        storage_facts.in_force("nobarrier"),
+        disk.settings(
+            (Role.DATABASE, disk.DATABASE), (Role.TRANSACTION_LOG, disk.DATABASE), (Role.CHANGELOG, "/nas/changelog")
+        ),
+        mounts,
+        disk.devices(),
+        disk.in_force("nobarrier"),
+        disk.extents(extents=900),
+        KernelErrors(origin=facts.origin(name="dmesg.txt"), errors=(failed,), lines_read=1200, from_boot=True),
     ]
+
+
+def busy_storage(host: str) -> list[Any]:
+    """Return what is read of a server with many changes, whose database and log are on one volume."""
+    log = Log()
+    log.opens(when=0)
+    for op in range(600):
+        log.operates(1, op, MODIFY, b"uid=joe,ou=people,dc=example", took=0.001)
+    log.opens(when=20)
+    given = [disk.settings((Role.DATABASE, disk.DATABASE), (Role.TRANSACTION_LOG, disk.DATABASE)), *disk.SAFE]
+    moved = (
+        replace(one, origin=replace(one.origin, folder=host, path=one.origin.path.replace("ldap", host)))
+        for one in given
+    )
+    return [log.fact(host), *moved]
 
 
 def bundle() -> Bundle:
@@ -175,6 +198,7 @@ def bundle() -> Bundle:
         *indexes("ldap", INDEXES),
         *storage(),
         facts.table([facts.listening(), facts.row("10.77.1.3:389", f"{facts.OTHER}:60000")], "ldap2"),
+        *busy_storage("ldap2"),
         LdapProbe(
             origin=facts.origin("ldap3", "ldap-probe.txt"),
             target="ldap://ldap3",

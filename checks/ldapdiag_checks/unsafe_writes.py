@@ -26,12 +26,12 @@ SEVERITIES = {
     Loss.NONE_WITHOUT_CACHE: Severity.LOW,
 }
 TITLES = {
-    Loss.EVERYTHING: "everything on it is lost when the host stops",
-    Loss.UNFLUSHED: "a power cut loses acknowledged changes",
-    Loss.SECONDS: "a power cut loses the acknowledged changes of the last seconds",
-    Loss.STRUCTURE: "a power cut may damage the file system",
-    Loss.NONE_SYNCED: "a power cut may leave old blocks in files that grew",
-    Loss.NONE_WITHOUT_CACHE: "safe only if no disk has a volatile cache, and then nothing is gained",
+    Loss.EVERYTHING: "When its host stops, {server} loses its {contents}",
+    Loss.UNFLUSHED: "A power cut loses acknowledged changes of {server}",
+    Loss.SECONDS: "A power cut loses the last seconds of acknowledged changes of {server}",
+    Loss.STRUCTURE: "A power cut may damage the file system with the {contents} of {server}",
+    Loss.NONE_SYNCED: "A power cut may leave old blocks in files of {server} that grew",
+    Loss.NONE_WITHOUT_CACHE: "Changes of {server} are safe only if no disk has a volatile cache",
 }
 
 
@@ -108,13 +108,13 @@ def _weak(
     volume: Volume, found: tuple[Weakness, ...], storage: ServerStorage, server: Instance, rate: WriteRate | None
 ) -> Finding:
     worst = found[0]
-    what = ", ".join(dict.fromkeys(role for role, _ in volume.lasting_paths))
+    options = ", ".join(one.words for one in found)
     loses = worst.loss in {Loss.UNFLUSHED, Loss.SECONDS}
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",
         severity=SEVERITIES[worst.loss],
         confidence=Confidence.CERTAIN if worst.certain else Confidence.LIKELY,
-        title=f"{volume.name} with the {what}: {', '.join(one.words for one in found)}: {TITLES[worst.loss]}",
+        title=f"{TITLES[worst.loss].format(server=server.name, contents=volume.contents)}: {options} on {volume.name}",
         detail="\n".join(
             [
                 *(f"{one.sentence}{f' Source: {one.source}.' if one.source else ''}" for one in found),
@@ -193,7 +193,7 @@ def _of_setting(
         subject=name,
         severity=severity_of(one),
         confidence=Confidence.CERTAIN if one.tested else Confidence.LIKELY,
-        title=f"{name}: {value}: {_loss(one, seconds)}",
+        title=f"A power cut loses {_loss(one, seconds)} of {one.backend or server.name}: {value}",
         detail="\n".join(
             filter(
                 None,
@@ -235,10 +235,10 @@ def severity_of(one: Durability) -> Severity:
 
 def _loss(one: Durability, seconds: int | None) -> str:
     if one.window is Window.LAST:
-        return "a power cut loses at most the last change"
+        return "at most the last change"
     if one.window is Window.SECONDS:
-        return f"a power cut loses up to about {seconds} s of acknowledged changes"
-    return "a power cut loses all acknowledged changes since the last flush"
+        return f"up to about {seconds} s of acknowledged changes"
+    return "all acknowledged changes since the last flush"
 
 
 def _make_safe(one: Durability, storage: ServerStorage, server: Instance) -> tuple[Remedy, ...]:

@@ -104,6 +104,21 @@ def add_journal(host: str, mount_point: str) -> Remedy:
     )
 
 
+def add_directory_index(host: str, mount_point: str) -> Remedy:
+    """Advise an index for the directories of an ext file system."""
+    return _advice(
+        host,
+        f"Give the directories of {mount_point} an index",
+        f"In a maintenance window, after a backup: stop the server, unmount {mount_point}, run tune2fs -O dir_index "
+        "and e2fsck -fD on its device, mount it and start the server. Or remove the files that are no longer needed.",
+        "A look-up of a name reads a few blocks instead of the whole directory.",
+        risk="The server is not available meanwhile; e2fsck -D writes every directory anew.",
+        undo="Unmount it, and run tune2fs -O ^dir_index on its device.",
+        verify=f"tune2fs -l DEVICE | grep dir_index    # the device of {mount_point}",
+        needs=Needs.RESTART,
+    )
+
+
 def send_flushes(host: str, device: str) -> Remedy:
     """Make the kernel flush the cache of a device again."""
     title = f"Let the kernel flush the cache of {device}"

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 PARTITION = re.compile(r"((?:sd|vd|xvd|hd)[a-z]{1,3})\d{1,3}|((?:nvme\d+n|mmcblk|md|loop|nbd)\d+)p\d{1,3}", re.ASCII)
 """A partition, with the disk that its name begins with (Documentation/admin-guide/devices.txt of Linux)."""
 
+NAMESPACE = re.compile(r"(nvme\d+)n\d+", re.ASCII)
+"""A disk of an NVMe controller, which messages name, too."""
+
 
 def with_errors(volume: Volume, kernel: KernelErrors | None) -> Volume:
     """Return a volume with the errors that the kernel reported about one of its devices."""
@@ -29,5 +32,6 @@ def device_names(volume: Volume) -> frozenset[str]:
         names.add(volume.source.removeprefix("/dev/").removeprefix("mapper/"))
     for below in volume.beneath:
         names |= device_names(below)
-    disks = {found[1] or found[2] for name in names if (found := PARTITION.fullmatch(name))}
-    return frozenset(names | disks) - {""}
+    names |= {found[1] or found[2] for name in names if (found := PARTITION.fullmatch(name))}
+    names |= {found[1] for name in names if (found := NAMESPACE.fullmatch(name))}
+    return frozenset(names) - {""}

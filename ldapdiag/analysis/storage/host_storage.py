@@ -83,7 +83,7 @@ class HostStorage:
     def _is_only_ext(self, mount: Mount) -> bool:
         """Return whether every ext file system in the tables of the host is this one."""
         return all(
-            (row.device or row.source) == (mount.device or mount.source)
+            row.source == mount.source or (row.device != "" and row.device == mount.device)
             for table in self.tables
             for row in table.mounts
             if row.fs_type in EXT

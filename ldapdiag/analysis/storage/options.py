@@ -26,7 +26,6 @@ ALWAYS_FLUSH = frozenset({"xfs", "btrfs"})
 """They flush the disk's cache unless `nobarrier` is printed."""
 
 BY_MOUNT = "the mount table"
-BY_EFFECTIVE = "/proc/fs/ext4/DEVICE/options"
 BY_SUPERBLOCK = "tune2fs -l"
 BY_ZFS = "zfs get"
 BY_TYPE = "the type of the file system"
@@ -47,8 +46,6 @@ WORDS: Mapping[str, tuple[str, Any]] = {
     "lazytime": ("lazytime", True),
     "sync": ("sync", True),
     "wsync": ("sync", True),
-    "ro": ("read_only", True),
-    "rw": ("read_only", False),
     "volatile": ("volatile", True),
     "fsync=volatile": ("volatile", True),
     "soft": ("soft", True),
@@ -116,8 +113,10 @@ def options_of(
     printed = (*mount.options, *mount.super_options)
     known: dict[str, tuple[Any, str]] = {}
     mount_words = dict(_meanings(printed))
+    if "ro" in printed or "rw" in printed:
+        known["read_only"] = ("ro" in printed, BY_MOUNT)  # of the mount, or of the file system below it
     if effective is not None:
-        _learn(known, _all_of(effective), BY_EFFECTIVE)
+        _learn(known, _all_of(effective), f"/proc/fs/ext4/{effective.device or 'DEVICE'}/options")
     _learn(known, mount_words.items(), BY_MOUNT)
     if mount.fs_type in EXT:
         _learn(known, _of_superblock(mount, superblock, printed=bool(printed)), BY_SUPERBLOCK)

@@ -9,6 +9,8 @@ from ldapdiag.analysis.storage.options import MEMORY, NETWORK, Options
 from ldapdiag.evidence.storage.settings import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.evidence.storage import BlockDevice, DeviceError, DirectorySize, FileExtents, Space, Superblock
 
 WRITE_BACK, WRITE_THROUGH = "write back", "write through"
@@ -65,6 +67,11 @@ class Volume:
         return tuple((role, path) for role, path in self.paths if role in LASTING)
 
     @property
+    def contents(self) -> str:
+        """Return what of the server's data is there, else of its files: `database and transaction log`."""
+        return in_words([role for role, _ in self.lasting_paths or self.paths])
+
+    @property
     def disk_known(self) -> bool:
         """Return whether all disks below it are known."""
         return not self.disk_unknown
@@ -94,6 +101,12 @@ class Volume:
         """Return what it is in a few words: `/srv (ext4 on /dev/sda1)`."""
         source = f" on {self.source}" if self.source.startswith("/") or not self.local else ""
         return f"{self.mount_point} ({self.fs_type}{source})"
+
+
+def in_words(roles: Iterable[Role]) -> str:
+    """Return parts of a server's data in words, each once: `database, transaction log and changelog`."""
+    names = [str(role) for role in dict.fromkeys(roles)]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def memory_name(fs_type: str, device: BlockDevice | None = None) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 10.0
 """Seconds of a log that show a rate."""
+UNITS = (("a second", 1), ("a minute", 60), ("an hour", 3_600), ("a day", 86_400))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +29,16 @@ class WriteRate:
         return self.changes / self.seconds
 
     def sentence(self, window_seconds: int | None) -> str:
-        """Return what a window of so many seconds means in changes; None: of a minute."""
+        """Return what a window of so many seconds means in changes; None: its length is not known."""
         base = f"The access log has {counted(self.changes, 'change')} in {self.seconds:,.0f} s"
         if not self.changes:
             return f"{base}: little is at risk."
-        span = f"{window_seconds} s" if window_seconds else "a minute"
-        within = self.per_second * (window_seconds or 60)
-        return f"{base}, {rounded(self.per_second)} per second on average: {rounded(within)} in {span}."
+        if window_seconds is None:
+            unit, length = next((one for one in UNITS if one[1] * self.per_second >= 1), UNITS[-1])
+            return f"{base}, on average {rounded(length * self.per_second)} in {unit}."
+        within = self.per_second * window_seconds
+        some = f"about {rounded(within)}" if within >= 1 else "less than one"
+        return f"{base}, on average {some} in {window_seconds} s."
 
 
 def write_rate(traffic: Traffic | None) -> WriteRate | None:

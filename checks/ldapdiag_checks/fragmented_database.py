@@ -1,0 +1,139 @@
+"""fragmented-database: database files in many pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.fragmentation import MIB, Fragmentation, allocated, fragmentation
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.analysis.storage.volume import Volume
+from ldapdiag.check import check
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.storage import FileExtents
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.layout_remedies import write_anew
+from ldapdiag.wording import counted, number, rounded
+
+NOISE, SMALL_PIECES = 1.0, 16.0
+"""Pieces per MiB."""
+LEAST = 100
+"""Pieces of all files; fewer cost nothing, whatever their size."""
+APPEND_ONLY = frozenset({Family.OPENDJ, Family.PING})
+"""Their database is a log that is only appended to, and a cleaner writes old parts anew."""
+SHOWN = 5
+
+
+@check
+def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
+    """Database files in many pieces.
+
+    ## What it looks at
+    The extents of the server's database files of 1 MiB or more (filefrag -v, or FIEMAP), per MiB that they allocate:
+    the file of LMDB is sparse, and its apparent size is what the map may reach. Compressed files of btrfs and ZFS lie
+    in pieces of at most 128 KiB by design and do not count; ZFS and tmpfs do not report extents.
+
+    ## Severity
+    - medium: 16 pieces per MiB or more (64 KiB each), 100 in all, above a disk that states that it rotates.
+    - low: more than 1 piece per MiB, 100 in all.
+
+    ## Why it matters
+    On a disk that rotates, each piece may cost a seek of several ms when the whole database is read: by a scan, an
+    export, a backup, or after a start. btrfs writes each synced append to a new place: six writers left 509 extents in
+    files of 4 MiB, where ext4 left 14 and XFS 7. On an SSD about one piece per MiB and less is noise, and reads of
+    single entries are as fast as before.
+
+    ## What to do
+    Write the database anew, or leave it: measure a full export before and after. Preallocated files do not fragment.
+
+    ## When it is harmless
+    On SSDs nearly always; where the database fits into memory; and for the append-only logs of OpenDJ and
+    PingDirectory.
+    """
+    if server.family in APPEND_ONLY:
+        reason = "its database is an append-only log, which the server writes anew by itself: nothing to gain"
+        yield Clear(subject=server.name, reason=reason)
+        return
+    volumes = [one for one in storage.volumes if one.extents and one.lasting_paths]
+    if not volumes:
+        reason = f"in how many pieces the database files of {server.name} lie is not in the evidence"
+        yield NotJudged(subject=server.name, reason=reason, missing=(FileExtents.kind,), how=FileExtents.how)
+    for volume in volumes:
+        yield _of_volume(volume, fragmentation(volume), storage, server)
+
+
+def severity_of(found: Fragmentation, *, rotational: bool | None) -> Severity | None:
+    """Return how bad it is, by the manual page; None: noise."""
+    if found.per_mebibyte <= NOISE or found.extents < LEAST:
+        return None
+    return Severity.MEDIUM if found.per_mebibyte >= SMALL_PIECES and rotational else Severity.LOW
+
+
+def _of_volume(volume: Volume, found: Fragmentation, storage: ServerStorage, server: Instance) -> Verdict:
+    subject = f"{volume.mount_point} of {server.name}"
+    numbers = (
+        f"{counted(found.extents, 'extent')} in {rounded(found.mebibytes)} MiB of {counted(len(found.files), 'file')}, "
+        f"{rounded(found.per_mebibyte)} per MiB"
+    )
+    rotational = _rotational(volume)
+    severity = severity_of(found, rotational=rotational)
+    if severity is not None:
+        return _finding(volume, found, severity, numbers, storage, server, rotational=rotational)
+    if found.files:
+        return Clear(subject=subject, reason=f"{numbers}: nothing to gain")
+    if not found.left_out:
+        return Clear(subject=subject, reason="no database file of 1 MiB or more: nothing to gain")
+    reason = f"the extents of the files on {volume.name} show no fragmentation: {'; '.join(found.left_out)}"
+    return NotJudged(subject=subject, reason=reason, how=None)
+
+
+def _rotational(volume: Volume) -> bool | None:
+    """Return whether a disk below states that it rotates; None: none states anything."""
+    stated = {disk.rotational for disk in volume.devices} - {None}
+    return any(stated) if stated else None
+
+
+def _finding(
+    volume: Volume,
+    found: Fragmentation,
+    severity: Severity,
+    numbers: str,
+    storage: ServerStorage,
+    server: Instance,
+    *,
+    rotational: bool | None,
+) -> Finding:
+    worst = found.files[:SHOWN]
+    disk = {True: "state that they rotate (disks of virtual machines often do so wrongly)", False: "do not rotate"}
+    return Finding(
+        subject=f"{volume.mount_point} of {server.name}",
+        severity=severity,
+        confidence=Confidence.CERTAIN if rotational is False or severity is Severity.LOW else Confidence.LIKELY,
+        title=f"The database files on {volume.name} are in pieces: {numbers}",
+        detail="\n".join(
+            [
+                *(
+                    f"{one.path}: {number(one.extents or 0)} extents in {rounded(allocated(one) / MIB)} MiB."
+                    for one in worst
+                ),
+                *([f"The disks {disk[rotational]}."] if rotational is not None else []),
+                "Scans, exports, backups and the first reads after a start may be slower; single entries are not.",
+            ]
+        ),
+        observed={
+            "server": server.name,
+            "mount_point": volume.mount_point,
+            "file_system": volume.fs_type,
+            "extents": found.extents,
+            "mebibytes": round(found.mebibytes, 1),
+            "per_mebibyte": round(found.per_mebibyte, 2),
+            "rotational": rotational,
+            "files": [
+                {"path": one.path, "extents": one.extents, "mebibytes": round(allocated(one) / MIB, 1)} for one in worst
+            ],
+        },
+        server=server.name,
+        hosts=(server.host,),
+        remedies=(write_anew(server.host, volume.fs_type),),
+        origins=storage.origins,
+    )

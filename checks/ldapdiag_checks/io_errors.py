@@ -1,0 +1,145 @@
+"""io-errors: errors of the disks under a directory server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.analysis.storage.volume import Volume
+from ldapdiag.check import check
+from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors
+from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.layout_remedies import examine_disk
+from ldapdiag.wording import counted
+
+SHOWN = 5
+DOUBT = (
+    "A sync that failed once may succeed the next time although the data is not on the disk: the database is in doubt "
+    "until it is verified."
+)
+STOPPED = ("read-only", "shut down", "journal aborted")
+"""Words for the end of writing to a file system."""
+
+
+@check
+def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
+    """Errors of the disks under a directory server.
+
+    ## What it looks at
+    The kernel's messages (dmesg, journalctl -k) about failed reads, writes and flushes of the disks, partitions and
+    logical volumes under each volume of the server, and of its file systems; the count of errors in the superblock of
+    ext2, ext3 and ext4 (tune2fs -l); and whether the volume is read-only now. Messages about other disks of the host
+    are counted, and are no finding about this server.
+
+    ## Severity
+    - critical: the volume with the database, the transaction log or the changelog is read-only or shut down.
+    - high: errors of its disks.
+    - medium: errors in the superblock only, or under the access log only.
+
+    ## Why it matters
+    After a failed write Linux takes the page for clean: the next sync succeeds although the data is not on the disk,
+    and the error is reported once ("Fsync Errors" in the wiki of PostgreSQL). So one error is enough to doubt the
+    database, also where the server went on without a message.
+
+    ## What to do
+    Examine the disk, verify the database or initialise it from another replica, and replace the disk. Do not restart
+    the server before there is a copy: a start reads what a running server still has in memory.
+
+    ## When it is harmless
+    Errors of a removable medium or an optical drive; an error that was corrected by the array (medium error of one disk
+    of a mirror) still means that the disk has to be replaced.
+    """
+    if not storage.volumes:
+        kinds = storage.missing or (StorageSettings.kind,)
+        reason = f"the volumes of {server.name} are not in the evidence"
+        yield NotJudged(subject=server.name, reason=reason, missing=kinds, how=storage.how)
+    for volume in storage.volumes:
+        yield _of_volume(volume, storage, server)
+
+
+def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verdict:
+    subject, kernel = f"{volume.mount_point} of {server.name}", storage.kernel_messages
+    in_superblock = (volume.superblock.error_count or 0) if volume.superblock else 0
+    if volume.errors or in_superblock or volume.options.read_only:
+        return _finding(volume, in_superblock, storage, server)
+    if kernel is None:
+        reason = f"the messages of the kernel of {server.host} are not in the evidence"
+        return NotJudged(subject=subject, reason=reason, missing=(KernelErrors.kind,), how=KernelErrors.how)
+    others = storage.other_errors
+    if others and (volume.disk_unknown or any(not one.device for one in others)) and volume.local:
+        why = volume.disk_unknown or "some do not name their device"
+        reason = f"the kernel reported {counted(len(others), 'error')} that may be of its disks: {why}"
+        return NotJudged(subject=subject, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
+    elsewhere = f"; {counted(len(others), 'error')} of other devices: {_devices(others)}" if others else ""
+    since = "" if kernel.from_boot else ", which do not reach back to the boot"
+    return Clear(
+        subject=subject,
+        reason=f"no error of its disks in {counted(kernel.lines_read, 'message')} of the kernel{since}{elsewhere}",
+    )
+
+
+def _devices(errors: tuple[DeviceError, ...]) -> str:
+    names = sorted({one.device or "an unnamed device" for one in errors})
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+
+
+def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server: Instance) -> Finding:
+    errors, others = volume.errors, storage.other_errors
+    kinds = list(dict.fromkeys(one.what for one in errors))
+    stopped = volume.options.read_only or any(word in kind for kind in kinds for word in STOPPED)
+    times = [one.when for one in errors if one.when is not None]
+    shown = [
+        *([f"read-only: {volume.name}"] if volume.options.read_only else []),
+        *([f"{counted(len(errors), 'message')} of the kernel ({', '.join(kinds)})"] if errors else []),
+        *([f"{counted(in_superblock, 'error')} in the superblock"] if in_superblock else []),
+    ]
+    devices = tuple(dict.fromkeys(one.device for one in errors if one.device)) or tuple(
+        disk.name for disk in volume.devices
+    )
+    return Finding(
+        subject=f"{volume.mount_point} of {server.name}",
+        severity=_severity(volume, stopped=bool(stopped)),
+        confidence=Confidence.CERTAIN,
+        title=f"The volume of the {volume.contents}, {volume.name}, has failed: {'; '.join(shown)}",
+        detail="\n".join(
+            [
+                *(f"{one.printed_time or _time(one)} {one.text}".strip() for one in errors[-SHOWN:]),
+                DOUBT,
+                *(
+                    [f"Besides, {counted(len(others), 'error')} of other devices: {_devices(others)}."]
+                    if others
+                    else []
+                ),
+            ]
+        ),
+        observed={
+            "server": server.name,
+            "host": server.host,
+            "mount_point": volume.mount_point,
+            "devices": list(devices),
+            "errors": len(errors),
+            "kinds": kinds,
+            "superblock_errors": in_superblock,
+            "read_only": bool(volume.options.read_only),
+            "last": f"{max(times):%Y-%m-%dT%H:%M:%SZ}" if times else None,
+            "samples": [one.text for one in errors[-SHOWN:]],
+        },
+        server=server.name,
+        hosts=(server.host,),
+        remedies=(examine_disk(server.host, devices),),
+        origins=storage.origins,
+    )
+
+
+def _severity(volume: Volume, *, stopped: bool) -> Severity:
+    if not volume.lasting_paths or not (stopped or volume.errors):
+        return Severity.MEDIUM
+    return Severity.CRITICAL if stopped else Severity.HIGH
+
+
+def _time(one: DeviceError) -> str:
+    if one.when is not None:
+        return f"{one.when:%Y-%m-%d %H:%M:%S}"
+    return f"[{one.since_boot_seconds:.0f} s after the boot]" if one.since_boot_seconds is not None else ""

@@ -1,0 +1,117 @@
+"""same-volume: database, transaction log and changelog on the same disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.analysis.storage.shared_disks import SharedDisks, shared_disks
+from ldapdiag.analysis.storage.volume import LASTING, in_words
+from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
+from ldapdiag.check import check
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.storage import BlockDevices, MountTable
+from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.layout_remedies import separate_log
+from ldapdiag.wording import rounded
+
+NO_FAULT = (
+    "This is no fault. A disk of its own for the log helps only if writes wait for the disk (commit-bound-writes), and "
+    "another volume on the same disk does not help."
+)
+RARE, FREQUENT = 1.0, 20.0
+"""Changes per second."""
+
+
+@check
+def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
+    """Database, transaction log and changelog on the same disk.
+
+    ## What it looks at
+    The volumes of the database, the transaction log and the changelog, and the disks below them (LVM, md and partitions
+    are followed), with the changes per second in the access log. Two volumes on one disk are as one.
+
+    ## Severity
+    - low: 20 changes per second or more.
+    - info: 1 change per second or more.
+
+    Fewer are clear: nothing to gain.
+
+    ## Why it matters
+    It is no fault: it is the default of every product, and simple to back up. But a flush for the transaction log
+    makes the disk write everything else that is in its cache, and the file system its journal, so with many changes the
+    log waits for the pages of the database. LMDB and the append-only logs of OpenDJ have no transaction log of their
+    own.
+
+    ## What to do
+    Look at commit-bound-writes first. If writes wait for the disk, a disk of its own for the transaction log or the
+    changelog helps; a second volume on the same disk does not.
+
+    ## When it is harmless
+    Where writes are rare, or the disks are SSDs with power-loss protection; and always for safety: everything on
+    one volume is backed up and restored at one moment.
+    """
+    roles = list(dict.fromkeys(role for one in storage.volumes for role in one.roles if role in LASTING))
+    lost = [one for one in storage.unplaced if one.lasting]
+    if not roles or lost:
+        kinds = (StorageSettings.kind,) if storage.settings is None else (MountTable.kind,)
+        reason = f"the volumes of the data of {server.name} are not all in the evidence"
+        yield NotJudged(subject=server.name, reason=reason, missing=kinds, how=storage.how)
+        return
+    if len(roles) == 1:
+        reason = f"its data is in one place ({roles[0]}): there is nothing to separate"
+        yield Clear(subject=server.name, reason=reason)
+        return
+    shared = shared_disks(storage)
+    unknown = next((one for one in storage.volumes if one.lasting_paths and not one.disk_known), None)
+    if not shared and unknown is not None:
+        reason = f"{' and '.join(roles)} are on different volumes, and {unknown.disk_unknown}"
+        yield NotJudged(subject=server.name, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
+    elif not shared:
+        yield Clear(subject=server.name, reason=f"{' and '.join(roles)} are on different disks")
+    for one in shared:
+        yield _of_disks(one, write_rate(traffic), storage, server)
+
+
+def _of_disks(shared: SharedDisks, rate: WriteRate | None, storage: ServerStorage, server: Instance) -> Verdict:
+    points = ", ".join(one.mount_point for one in shared.volumes)
+    what = in_words(shared.roles)
+    subject = f"{points} of {server.name}"
+    if rate is None:
+        reason = f"{what} are on one disk, and no access log of 10 s or more shows how many changes there are"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=AccessLog.how)
+    if rate.per_second < RARE:
+        reason = (
+            f"{what} are on one disk, and with {rounded(rate.per_second)} changes per second there is nothing to gain"
+        )
+        return Clear(subject=subject, reason=reason)
+    disks = f" ({', '.join(shared.devices)})" if shared.devices else ""
+    rate_words = f"{rounded(rate.per_second)} changes"
+    one_disk = "volumes of the same disk" if len(shared.volumes) > 1 else "one volume"
+    return Finding(
+        subject=subject,
+        severity=Severity.LOW if rate.per_second >= FREQUENT else Severity.INFO,
+        confidence=Confidence.CERTAIN,
+        title=f"{what.capitalize()} of {server.name} are on {one_disk}{disks}, with {rate_words} per second",
+        detail="\n".join(
+            [
+                f"Volumes: {', '.join(one.name for one in shared.volumes)}.",
+                rate.sentence(None),
+                NO_FAULT,
+            ]
+        ),
+        observed={
+            "server": server.name,
+            "roles": [str(role) for role in shared.roles],
+            "mount_points": [one.mount_point for one in shared.volumes],
+            "devices": list(shared.devices),
+            "changes_per_second": round(rate.per_second, 3),
+        },
+        server=server.name,
+        hosts=(server.host,),
+        remedies=(separate_log(server.host, what),),
+        origins=storage.origins,
+    )
