@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lab.directory_servers import DATABASE_389, DATABASE_SLAPD
 from lab.host import Host
-from lab.volumes import ROOM_FOR_389, FileSystem, Volume, mount_slow
+from lab.volumes import MEGABYTES, ROOM_FOR_389, FileSystem, Volume, mount_slow
 from lab.write_load import WriteLoad, lost, values
 
 if TYPE_CHECKING:
@@ -103,12 +103,16 @@ def cut(
         return Outcome(acknowledged=total, lost=lost(acknowledged, values(server)), flushes=flushes)
 
 
+def place_of(case: Case) -> str:
+    """Return where its volume is mounted."""
+    return DATABASE_389 if case.family == "389-ds" else DATABASE_SLAPD
+
+
 def _volume(laboratory: Laboratory, host: Host, case: Case) -> Volume:
     made = FileSystem("ext4", options=",".join(filter(None, [LONG_COMMIT, case.options])), defaults=case.defaults)
-    is_389 = case.family == "389-ds"
     return mount_slow(
-        host, laboratory.slow_disk, made, DATABASE_389 if is_389 else DATABASE_SLAPD,
-        flush_milliseconds=FLUSH_MILLISECONDS, **{"megabytes": ROOM_FOR_389} if is_389 else {},
+        host, laboratory.slow_disk, made, place_of(case), flush_milliseconds=FLUSH_MILLISECONDS,
+        megabytes=ROOM_FOR_389 if case.family == "389-ds" else MEGABYTES,
     )  # fmt: skip
 
 
