@@ -117,6 +117,11 @@ def serve_all(laboratory: Laboratory, host: Host, images: Path) -> Server:
 def read_back(host: Host, capture: Path) -> tuple[ServerStorage, Diagnosis]:
     """Collect on the host, and return what is made of the capture: the server's storage, and all verdicts."""
     host.run([sys.executable, "-m", "ldapdiag", "collect", "local:", "--apart", "0.1", "--output", capture])
+    return stored(capture)
+
+
+def stored(capture: Path) -> tuple[ServerStorage, Diagnosis]:
+    """Return what is made of a capture of one server: its storage, and all verdicts."""
     diagnosis = diagnose(gather([str(capture)]), installed_checks())
     assert diagnosis.crashed == ()
     (found,) = diagnosis.facts.every(ServerStorage)

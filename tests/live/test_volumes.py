@@ -1,7 +1,7 @@
 """File systems of every kind under a real server: collected, and read back as they were made and mounted.
 
-Device-mapper, md, LVM, NFS and ZFS are not here: most kernels of containers and small virtual machines lack them. Their
-captures are in tests/captures (see the README there).
+LVM and md are in test_block_devices.py, in a kernel that has them. NFS and ZFS are in no laboratory: their captures and
+texts are in tests/captures/storage and tests/evidence/storage.
 """
 
 from __future__ import annotations
