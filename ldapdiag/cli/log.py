@@ -162,6 +162,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow excludes object stores, whose objects do not grow: omit it")
         if follow and (since or until):
             raise UsageError("--follow excludes --since and --until: omit one of them")
+        if follow and by is By.SERVER:
+            raise UsageError("--follow excludes --by server: omit one of them")
         if by is not By.SHAPE and sort not in OF_TOTALS:
             raise UsageError(
                 f"--by {by} excludes --sort {sort}: the times of single searches are kept by filter; "
@@ -185,7 +187,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 )
                 if not text_on_terminal(written):
                     notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
-                found = combined(reading, wanted=asked)
+                found = combined(reading, wanted=asked, by_server=by is By.SERVER)
                 _print_not_found(found, written)
                 write(found)
     except LdapdiagError as error:

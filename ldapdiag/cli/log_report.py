@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from copy import deepcopy
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
+    from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.segment import Segment
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.report.log.reading import ReadLog, StreamRead
     from ldapdiag.report.log.sort import Sort
     from ldapdiag.sources.logs.access_log import LogReading, ReadStream
+    from ldapdiag.sources.logs.streams import Stream
 
 CLEAR = "\x1b[H\x1b[2J"
 """Cursor home, erase display (ECMA-48)."""
@@ -30,8 +33,13 @@ RULE = f"{'-' * 40}\n"
 """Separates the reports of --follow where the output is not a terminal."""
 
 
-def combined(reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool = False) -> ReadLog:
-    """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued."""
+def combined(
+    reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool = False, by_server: bool = False
+) -> ReadLog:
+    """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued.
+
+    `by_server`: compare the servers, too.
+    """
     from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
@@ -40,6 +48,7 @@ def combined(reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool
     finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
     streams = tuple(_stream(one, segment) for one, segment in zip(reading.streams, finished, strict=True))
     families = {one.family for one in streams}
+    fleet = _fleet(reading, finished) if by_server else None  # before their counts are added up
     workload = Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None)
     shown = sorted((operation for one in reading.streams for operation in one.shown), key=lambda one: -one.etime)
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
@@ -57,8 +66,47 @@ def combined(reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool
         wanted=wanted,
         not_found=_not_found(wanted, workload.segment),
         shown=tuple(shown[: 0 if wanted is None else wanted.most_shown]),
+        fleet=fleet,
         stopped=reading.stopped,
     )
+
+
+def _fleet(reading: LogReading, finished: Sequence[Segment]) -> Comparison:
+    """Return the servers side by side: the streams of each folder are one server's, unless it has several logs."""
+    from ldapdiag.analysis.fleet.comparison import Comparison  # noqa: PLC0415  import late
+    from ldapdiag.analysis.fleet.replicas import fleet_of  # noqa: PLC0415
+    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415
+    from ldapdiag.evidence.log.merge import combine  # noqa: PLC0415
+
+    names = names_of([one.stream for one in reading.streams])
+    servers: dict[str, list[tuple[ReadStream, Segment]]] = {}
+    for name, one, segment in zip(names, reading.streams, finished, strict=True):
+        servers.setdefault(name, []).append((one, segment))
+    return Comparison(
+        fleet_of(
+            (
+                name,
+                Workload(
+                    reduce(combine, [deepcopy(segment) for _, segment in several]), several[0][0].stream.dialect.family
+                ),
+            )
+            for name, several in servers.items()
+        )
+    )
+
+
+def names_of(streams: Sequence[Stream]) -> list[str]:
+    """Return the server of each stream: its folder's name, or its own where its folder has logs of several."""
+    folders = [stream.files[0].input.folder for stream in streams]
+    alike = Counter((folder, stream.dialect.name) for folder, stream in zip(folders, streams, strict=True))
+    names = [
+        stream.name if alike[folder, stream.dialect.name] > 1 else folder.rpartition("/")[2]
+        for folder, stream in zip(folders, streams, strict=True)
+    ]
+    of: dict[str, set[str]] = {}
+    for name, folder in zip(names, folders, strict=True):
+        of.setdefault(name, set()).add(folder)
+    return [name if len(of[name]) == 1 else folder for name, folder in zip(names, folders, strict=True)]
 
 
 def _not_found(wanted: Wanted | None, segment: Segment) -> tuple[str, ...]:

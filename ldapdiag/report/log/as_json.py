@@ -11,6 +11,7 @@ from ldapdiag.analysis.log.spellings import text
 from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.operations_json import operations_of, requester_of, worst_of
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data
@@ -97,6 +98,7 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
             {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
         ],
         "caps_hit": segment.caps_hit,
+        "fleet": fleet_as_data(read.fleet),
         **operations_of(work),
     }
 

@@ -32,6 +32,7 @@ from ldapdiag.wording import counted, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.report.log.reading import ReadLog
 
 FEW = 3
@@ -78,6 +79,9 @@ class LogScreen:
         """Print every part."""
         self.heading()
         print_conditions(self.page, self.read)
+        if self.read.fleet is not None:
+            self.servers(self.read.fleet)
+            return
         self.searches()
         self.page.blank()
         self.operations()
@@ -89,6 +93,17 @@ class LogScreen:
         self.waits()
         self.noticed()
         print_lines(self.page, self.read.shown)
+        self.caveats()
+
+    def servers(self, fleet: Comparison) -> None:
+        """Print the servers side by side."""
+        from ldapdiag.report.log.fleet_text import print_fleet  # noqa: PLC0415  import late: mostly there is one server
+
+        print_fleet(self.page, fleet)
+        self.caveats()
+
+    def caveats(self) -> None:
+        """Print how far the numbers can be trusted."""
         for label, text in caveats(self.read):
             self.page.labelled(label, text, "bold")
 

@@ -11,3 +11,5 @@ class By(StrEnum):
     SHAPE = "shape"
     CLIENT = "client"
     ACCOUNT = "account"
+    SERVER = "server"
+    """Servers side by side."""

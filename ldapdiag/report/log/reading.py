@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.dialect import Scanner
 
 if TYPE_CHECKING:
+    from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.bundle import Gap
@@ -60,6 +61,8 @@ class ReadLog:
     """A sentence for each client or account asked for that is not in the logs."""
     shown: tuple[ShownOperation, ...] = ()
     """The slowest operations with their lines, the slowest first."""
+    fleet: Comparison | None = None
+    """The servers side by side, where that is asked for."""
     stopped: bool = False
     """Reading was interrupted before the end."""
 

@@ -1,0 +1,1 @@
+"""Servers of one kind side by side: what differs between them, from their access logs."""

@@ -1,0 +1,71 @@
+"""Balance: the share of each server in connections, operations and time, against an even one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.fleet.replicas import IDLE
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.fleet.replicas import Fleet, Replica
+
+UNEVEN = 2.0
+"""A replica has an uneven load from so many times the even share on."""
+FEWEST = 100
+"""Connections of all servers, below which their shares are chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadShare:
+    """One server's part of the load of all, 0 to 1."""
+
+    replica: Replica
+    connections: float
+    operations: float
+    etime: float
+    is_idle: bool
+
+    @property
+    def most(self) -> float:
+        """Return the larger of its shares of connections and operations."""
+        return max(self.connections, self.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The shares of all servers."""
+
+    shares: tuple[LoadShare, ...]
+    """In the order of the replicas."""
+    even: float
+    """The share that each server with load would have."""
+
+    @property
+    def overloaded(self) -> tuple[LoadShare, ...]:
+        """Return the servers with at least UNEVEN times the even share, the largest first."""
+        uneven = [one for one in self.shares if not one.is_idle and one.most >= UNEVEN * self.even]
+        return tuple(sorted(uneven, key=lambda one: -one.most))
+
+    @property
+    def idle(self) -> tuple[LoadShare, ...]:
+        """Return the servers without load."""
+        return tuple(one for one in self.shares if one.is_idle)
+
+
+def balance_of(fleet: Fleet) -> Balance | None:
+    """Return the shares; None for fewer than two servers, too few connections, or logs of different times."""
+    replicas = fleet.replicas
+    opened = sum(one.workload.segment.opened for one in replicas)
+    if len(replicas) < 2 or fleet.common is None or opened < FEWEST:
+        return None
+    totals = [sum(getattr(one, name) for one in replicas) or 1.0 for name in ("connections", "operations", "etime")]
+    parts = [(one.connections / totals[0], one.operations / totals[1], one.etime / totals[2]) for one in replicas]
+    least = IDLE / len(replicas)
+    idle = [max(connections, operations) < least for connections, operations, _ in parts]
+    working = len(replicas) - sum(idle)
+    shares = tuple(
+        LoadShare(replica=one, connections=part[0], operations=part[1], etime=part[2], is_idle=is_idle)
+        for one, part, is_idle in zip(replicas, parts, idle, strict=True)
+    )
+    return Balance(shares, 1 / working if working else 1.0)

@@ -1,0 +1,101 @@
+"""Servers side by side: what the generator made differ is named, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command import ldapdiag
+from fleet_logs import LoggedServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHERS = [LoggedServer(name=f"ds{number:02}", connections=600) for number in range(1, 10)]
+
+
+def fleet_of(folder: Path, *servers: LoggedServer) -> dict[str, Any]:
+    for server in servers:
+        server.write(folder)
+    fleet: dict[str, Any] = ldapdiag("log", "--by", "server", folder, "--format", "json").report["fleet"]
+    return fleet
+
+
+def test_equal_servers_differ_in_nothing(tmp_path: Path) -> None:
+    fleet = fleet_of(tmp_path, *OTHERS)
+    assert (fleet["differing_searches"], fleet["servers_by_version"], fleet["clients_of_one_server"]) == ([], {}, [])
+    assert fleet["even_share"] == pytest.approx(1 / 9, abs=1e-6)
+    for one in fleet["servers"]:
+        assert one["connection_share"] == pytest.approx(1 / 9, rel=0.05)
+        assert (one["silences"], one["idle"]) == ([], False)
+
+
+def test_the_replica_without_an_index_and_the_one_with_the_connections_are_named(tmp_path: Path) -> None:
+    """Ten servers: ds03 lacks an index, ds10 has 41 % of the connections."""
+    lacking = [LoggedServer(name="ds03", connections=600, lacks_index=True)]
+    uneven = LoggedServer(name="ds10", connections=3753, clients=("10.0.0.161", "10.0.0.29"))
+    fleet = fleet_of(tmp_path, *(one for one in OTHERS if one.name != "ds03"), *lacking, uneven)
+    (differs,) = fleet["differing_searches"]
+    assert (differs["server"], differs["shape"], differs["lacks_index"]) == ("ds03", "(employeeNumber=?)", True)
+    assert len(differs["others"]) == 9
+    shares = {one["name"]: one["connection_share"] for one in fleet["servers"]}
+    assert shares["ds10"] == pytest.approx(0.41, abs=0.01)
+    assert {one["client"] for one in fleet["clients_of_one_server"]} == {"10.0.0.161", "10.0.0.29"}
+    screen = ldapdiag("log", "--by", "server", tmp_path).text.splitlines()[:24]
+    assert any("ds03: (employeeNumber=?)" in line and "unindexed here" in line for line in screen)
+    assert any("ds10 has 41 % of the connections" in line for line in screen)
+
+
+def test_a_silence_is_named_only_while_others_have_records(tmp_path: Path) -> None:
+    silent = LoggedServer(name="ds10", connections=600, silent=(1.5, 2.5))
+    fleet = fleet_of(tmp_path, *OTHERS, silent)
+    silences = {one["name"]: one["silences"] for one in fleet["servers"] if one["silences"]}
+    assert silences == {"ds10": [["2026-09-21T01:30:00.000Z", "2026-09-21T02:30:00.000Z"]]}
+    shares = {one["name"]: one["connection_share"] for one in fleet["servers"]}
+    assert shares["ds10"] == pytest.approx(0.1, rel=0.1)  # for each second that its log covers
+
+
+def test_all_servers_silent_at_once_are_not_silent(tmp_path: Path) -> None:
+    servers = [LoggedServer(name=name, connections=600, silent=(1.5, 2.5)) for name in ("ds1", "ds2", "ds3")]
+    assert [one["silences"] for one in fleet_of(tmp_path, *servers)["servers"]] == [[], [], []]
+
+
+def test_a_server_without_load_is_idle_and_changes_no_even_share(tmp_path: Path) -> None:
+    idle = LoggedServer(name="ds10", connections=2)
+    fleet = fleet_of(tmp_path, *OTHERS, idle)
+    assert [one["name"] for one in fleet["servers"] if one["idle"]] == ["ds10"]
+    assert fleet["even_share"] == pytest.approx(1 / 9, abs=1e-6)
+
+
+def test_an_older_version_is_named(tmp_path: Path) -> None:
+    old = LoggedServer(name="ds10", connections=600, version="389-Directory/1.4.4.11 B2021.118.1442")
+    assert fleet_of(tmp_path, *OTHERS, old)["servers_by_version"]["389-Directory/1.4.4.11 B2021.118.1442"] == ["ds10"]
+
+
+def test_few_results_say_nothing(tmp_path: Path) -> None:
+    """Under a hundred results on a server, its search is not compared."""
+    lacking = LoggedServer(name="ds10", connections=99, lacks_index=True)
+    assert fleet_of(tmp_path, *OTHERS, lacking)["differing_searches"] == []
+
+
+@pytest.mark.parametrize("count", [40, 200])
+def test_many_servers_take_at_most_forty_lines(tmp_path: Path, count: int) -> None:
+    lacking = {7, 20, 21, 22, 23, 24, 30}
+    for number in range(count):
+        LoggedServer(name=f"ds{number:04}", connections=110, lacks_index=number in lacking).write(tmp_path)
+    lines = ldapdiag("log", "--by", "server", tmp_path).text.splitlines()
+    assert len(lines) <= 40
+    assert any("ds0007" in line for line in lines)
+
+
+@given(st.permutations(range(4)), st.integers(0, 3))
+def test_names_and_order_do_not_matter(tmp_path_factory, order: list[int], lacking: int) -> None:
+    servers = [
+        LoggedServer(name=f"s{number}", connections=100 + number, lacks_index=number == lacking) for number in order
+    ]
+    fleet = fleet_of(tmp_path_factory.mktemp("fleet"), *servers)
+    assert [one["server"] for one in fleet["differing_searches"]] == [f"s{lacking}"]
+    assert [one["name"] for one in fleet["servers"]] == ["s0", "s1", "s2", "s3"]
