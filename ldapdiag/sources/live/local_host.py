@@ -135,7 +135,7 @@ class LocalCollector:
         self._session.timeout_seconds = _remaining(deadline)
         for answer in self._session.collect():
             reported = reported or (isinstance(answer, Gap) and "network namespace" in answer.reason)
-            yield answer if isinstance(answer, Gap) else with_extents(answer)
+            yield answer if isinstance(answer, Gap) else with_extents(answer, deadline)
         if self._unreadable and not reported:
             reason = f"cannot read the network namespaces of {self._unreadable} processes: permission denied"
             yield Gap(target=self.target, reason=reason, how="run as root")

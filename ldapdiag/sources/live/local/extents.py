@@ -36,7 +36,7 @@ LINE = re.compile(r"\d{1,20} (/[A-Za-z0-9._/-]{1,4095})")
 PROCESS = re.compile(r"process (\d{1,9})\b")
 MOST_FILES = 200
 MOST_SECONDS = 2.0
-"""For the files of one server."""
+"""For the files of one server, within the time limit of the target."""
 
 FS_IOC_FIEMAP = 0xC020660B
 REQUEST = struct.Struct("=QQIIII")
@@ -67,8 +67,8 @@ class FileMap:
     remark: str = ""
 
 
-def with_extents(piece: Input) -> Input:
-    """Return the extents of the files that a piece lists; any other piece as it is."""
+def with_extents(piece: Input, deadline: float) -> Input:
+    """Return the extents of the files that a piece lists, counted until the deadline; any other piece as it is."""
     folder, _, name = piece.path.rpartition("/")
     if not name.startswith(LISTED):
         return piece
@@ -79,7 +79,7 @@ def with_extents(piece: Input) -> Input:
     root = f"/proc/{process[1]}/root" if process else ""
     started = datetime.now(UTC)
     shown = ((path, path.removeprefix(root)) for path in paths[:MOST_FILES])
-    text = "".join(extents_text(shown, monotonic() + MOST_SECONDS))
+    text = "".join(extents_text(shown, min(deadline, monotonic() + MOST_SECONDS)))
     if len(paths) > MOST_FILES:
         text += f"# only the largest {MOST_FILES} files\n"
     name = name.replace(LISTED, "file-extents")

@@ -14,7 +14,7 @@ import pytest
 
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.local import extents
-from ldapdiag.sources.live.local.extents import EXTENT, NOT_REPORTED, REQUEST, extents_text, file_map, with_extents
+from ldapdiag.sources.live.local.extents import EXTENT, NOT_REPORTED, REQUEST, file_map, with_extents
 
 LATER = time.monotonic() + 3600
 LAST = extents.LAST
@@ -159,7 +159,8 @@ def text_of(piece: Input) -> str:
 
 def test_a_list_of_files_becomes_their_extents(tmp_path) -> None:
     file = scattered(tmp_path)
-    piece = with_extents(listed(f"12 {file}", f"7 {tmp_path}/absent", "not a line", "3 relative", f"4 {tmp_path}/a b"))
+    lines = (f"12 {file}", f"7 {tmp_path}/absent", "not a line", "3 relative", f"4 {tmp_path}/a b")
+    piece = with_extents(listed(*lines), LATER)
     assert (piece.path, piece.label) == ("ldap/file-extents-2.txt", "file-extents-2.txt of local:")
     assert piece.asked == "FIEMAP of the database files of process 41 on ldap"
     assert piece.taken is not None
@@ -169,7 +170,7 @@ def test_a_list_of_files_becomes_their_extents(tmp_path) -> None:
 
 
 def test_paths_are_those_that_the_server_sees() -> None:
-    text = text_of(with_extents(listed("12 /proc/41/root/var/lib/ldap/data.mdb", "12 /proc/411/root/x")))
+    text = text_of(with_extents(listed("12 /proc/41/root/var/lib/ldap/data.mdb", "12 /proc/411/root/x"), LATER))
     assert [line.split("\t")[0] for line in text.splitlines()] == ["/var/lib/ldap/data.mdb", "/proc/411/root/x"]
 
 
@@ -177,17 +178,21 @@ def test_only_the_largest_files_are_opened(monkeypatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(extents, "file_map", lambda path, _: opened.append(path) or extents.FileMap(
         size_bytes=1, allocated_bytes=1, extents=1))  # fmt: skip
-    text = text_of(with_extents(listed(*(f"{900 - number} /db/{number}.db" for number in range(201)))))
+    text = text_of(with_extents(listed(*(f"{900 - number} /db/{number}.db" for number in range(201))), LATER))
     assert len(opened) == 200
     assert text.splitlines()[-1] == "# only the largest 200 files"
 
 
 def test_any_other_piece_stays_as_it_is() -> None:
     piece = listed("12 /x", name="directory-sizes")
-    assert with_extents(piece) is piece
+    assert with_extents(piece, LATER) is piece
 
 
-def test_the_files_of_one_server_have_a_time_limit(tmp_path) -> None:
-    paths = [(str(scattered(tmp_path)), "/db/id2entry.db")] * 3
-    lines = list(extents_text(paths, time.monotonic() - 1))
-    assert [line.rstrip("\n").split("\t")[3:] for line in lines] == [["-", "the time limit has passed"]] * 3
+def test_the_time_limit_is_that_of_the_target_or_of_one_server(tmp_path, monkeypatch) -> None:
+    files = listed(*[f"9 {scattered(tmp_path)}"] * 3)
+    late = [["-", "the time limit has passed"]] * 3
+    rows = text_of(with_extents(files, time.monotonic() - 1)).splitlines()
+    assert [row.split("\t")[3:] for row in rows] == late
+    monkeypatch.setattr(extents, "MOST_SECONDS", -1)
+    rows = text_of(with_extents(files, LATER)).splitlines()
+    assert [row.split("\t")[3:] for row in rows] == late

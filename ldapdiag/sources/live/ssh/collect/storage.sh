@@ -216,6 +216,7 @@ file_extents() {
 
 # storage_of_host FOLDER: print what its volumes lie on, and the errors of its disks that the kernel has reported.
 storage_of_host() {
+    zfs_of_host "$1"
     if test "$SYSTEM" != Linux; then
         if test "$SYSTEM" = SunOS; then
             section "$1" mounts.txt "mount -v" limited mount -v
@@ -240,6 +241,19 @@ storage_of_host() {
     else
         gap "$1" "cannot read the messages of its kernel on errors of disks: not root" "use --sudo, or connect as root"
     fi
+}
+
+# zfs_of_host FOLDER: print what ZFS does with writes; on Linux only where one is mounted.
+ZFS_PROPERTIES=sync,logbias,atime,recordsize,compression,mountpoint
+
+zfs_of_host() {
+    has zfs || return 0
+    test "$SYSTEM" != Linux || grep ' zfs ' /proc/mounts >/dev/null 2>&1 || return 0
+    section "$1" zfs.txt "zfs get -H -t filesystem $ZFS_PROPERTIES" zfs_properties
+}
+
+zfs_properties() {
+    $SUDO $TRYING zfs get -H -t filesystem "$ZFS_PROPERTIES" | head -$MOST_LINES | once
 }
 
 # lines_of_files FOLDER FILES...

@@ -360,6 +360,21 @@ def test_another_system_is_asked_for_its_mounts(tmp_path, system, asked) -> None
     assert list(sections) == ["mounts.txt"]
 
 
+def test_of_zfs_the_properties_that_decide_about_writes_are_printed(tmp_path, shell) -> None:
+    rows = "tank/ldap\\tsync\\tdisabled\\tlocal\\ntank/ldap\\tmountpoint\\t/tank/ldap\\tdefault\\n"
+    for name, text in {"mount": "echo mounts", "zfs": f"printf '{rows}'; echo \"$*\" >{tmp_path}/asked"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    known = f"{SERVER}; SYSTEM=SunOS"
+    sections, gaps = printed(said("storage_of_host .", shell=shell, path=tmp_path, known=known))
+    (read,) = facts_of(sections["zfs.txt"].content, path="host/zfs.txt")
+    assert {name: dict(own) for name, own in read.datasets.items()} == {
+        "tank/ldap": {"sync": "disabled", "mountpoint": "/tank/ldap"}
+    }
+    assert (tmp_path / "asked").read_text().split()[:4] == ["get", "-H", "-t", "filesystem"]
+    assert gaps == []
+
+
 def test_a_volume_that_hangs_is_a_gap_and_nothing_waits_for_it(tmp_path) -> None:
     text = 'TRYING="timeout 1"; storage_pairs=; reach "$1"; echo "pairs:$storage_pairs"'
     (tmp_path / "test").write_text("#!/bin/sh\nexec sleep 60\n")
