@@ -230,7 +230,7 @@ storage_of_host() {
     test ! -d /sys/block || section "$1" block-devices.txt "grep '' /sys/block/*/queue/write_cache ..." block_devices
     for host_command in dmesg "journalctl -k -b -q --no-pager -n $MOST_LINES"; do
         # shellcheck disable=SC2086  # a command of several words
-        if test -n "`privileged $host_command 2>/dev/null </dev/null | head -1`"; then
+        if test -n "`$SUDO $TRYING $host_command 2>/dev/null </dev/null | head -1`"; then
             section "$1" kernel-errors.txt "$host_command" kernel_errors "$host_command"
             return 0
         fi
@@ -273,7 +273,7 @@ block_devices() {
 
 # kernel_errors COMMAND: print the number of lines read, and the last 1000 lines on errors of disks and file systems.
 kernel_errors() {
-    privileged $1 | awk -v of="$1" '
+    $SUDO $TRYING $1 | awk -v of="$1" '
         NR == 1 && /Linux version / { boot = ", from boot" }
         /I\/O (error|Cmd)|I\/O .* timeout|([Mm]edium|target|nexus|transport|protection|offline|resource|allocation|timeout) error,/ ||
         /[Rr]emounting filesystem|lost .*page write|[Ww]riteback error|Write error at byte|Aborting journal|FAILED Result/ ||
