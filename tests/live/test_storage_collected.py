@@ -217,3 +217,35 @@ def test_collect_on_the_server_itself_asks_the_kernel(laboratory, topology, desk
     (row,) = [line.split("\t") for line in (capture / extents["path"]).read_text().splitlines()]
     assert row[0] == "/var/lib/ldap/data.mdb"
     assert int(row[3]) >= 1
+
+
+STORAGE = {
+    "mounts",
+    "ext4-options",
+    "block-devices",
+    "file-system-space",
+    "file-extents",
+    "directory-size",
+    "kernel-messages",
+}
+
+
+def test_an_anonymised_capture_shows_the_same_storage(laboratory, topology, desk, tmp_path: Path) -> None:
+    mount(topology.ldap, FileSystem("ext4"), DATABASE["389-ds"], megabytes=ROOM_FOR_389)
+    laboratory.ds389(topology.ldap)
+    capture = tmp_path / "capture"
+    arguments = ("local:", "--apart", "0.1", "--anonymise", "--output", str(capture))
+    code, _, err = desk.run("collect", *arguments, host=topology.ldap)
+    assert code == 0, err
+    said = desk.diagnose(str(capture))
+    read = [one for one in said.report["evidence"] if one["fact"] in STORAGE]
+    assert {one["fact"] for one in read} == STORAGE
+    assert {one["lines_not_understood"] for one in read} == {0}
+    files = [one for one in capture.rglob("*") if one.is_file()]
+    assert [one.name for one in files if b"slapd-live" in one.read_bytes()] == [], "the name of the instance"
+    (extents,) = [one.read_text() for one in files if one.name == "file-extents.txt"]
+    (sizes,) = [one.read_text() for one in files if one.name == "directory-sizes.txt"]
+    (mounts,) = [one.read_text() for one in files if one.name == "mountinfo.txt"]
+    folder = sizes.split("\t", 1)[0]
+    assert f" {folder} " in mounts, "one pseudonym for one path in all files"
+    assert extents.startswith(f"{folder}/log.0000000001\t")
