@@ -17,7 +17,9 @@ from reading import facts_of
 FOLDER = "/var/lib/ldap"
 FLUSH = 5
 """Milliseconds."""
-BLOCKS = 100
+FLUSH_BESIDE_FIO = 10
+"""The same where times are compared: what a busy machine adds to each flush is a smaller part of it."""
+BLOCKS = 60
 PROBE = """
 import sys
 from pathlib import Path
@@ -67,7 +69,7 @@ def fio(host: Host, write: WriteKind, call: SyncCall) -> float:
 
 @pytest.mark.parametrize("made", ["ext4", "xfs"])
 def test_the_median_of_three_runs_is_that_of_fio_within_a_fifth(host: Host, laboratory, made: str) -> None:
-    mount_slow(host, laboratory.slow_disk, FileSystem(made), FOLDER, flush_milliseconds=FLUSH)
+    mount_slow(host, laboratory.slow_disk, FileSystem(made), FOLDER, flush_milliseconds=FLUSH_BESIDE_FIO)
     kinds = [(write, call) for write in WriteKind for call in SyncCall]
     ours, theirs = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
     for _ in range(3):
@@ -76,7 +78,7 @@ def test_the_median_of_three_runs_is_that_of_fio_within_a_fifth(host: Host, labo
             ours[kind].append(probe.latency(*kind).sync.p50_seconds)
             theirs[kind].append(fio(host, *kind))
     ratios = {kind: median(ours[kind]) / median(theirs[kind]) for kind in kinds}
-    assert all(one > FLUSH / 1000 for each in theirs.values() for one in each)
+    assert all(one > FLUSH_BESIDE_FIO / 1000 for each in theirs.values() for one in each)
     assert {kind: ratio for kind, ratio in ratios.items() if not 0.8 <= ratio <= 1.2} == {}
 
 
