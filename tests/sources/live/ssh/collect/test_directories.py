@@ -1,4 +1,4 @@
-"""What the script prints of a configuration says the same on indexes as the whole file does."""
+"""What the script prints of a configuration states the same on indexes and storage as the whole file does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from internal_searches import searched_by
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration, ds389_internal_searches
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.sources.live.ldap.queries import CONFIG, INDEXES, QUERIES
 from ldapdiag.sources.live.ssh.remote import script
 from properties.test_collected_secrets import AWKS, KNOWN, printed
@@ -27,6 +28,11 @@ def awk(request, tmp_path):
 
 def indexes_of(text, path="host/file.txt"):
     (found,) = [fact for fact in facts_of(text, path=path) if isinstance(fact, IndexConfiguration)]
+    return replace(found, origin=ORIGIN)
+
+
+def storage_of(text, path="host/file.txt"):
+    (found,) = [fact for fact in facts_of(text, path=path) if isinstance(fact, StorageSettings)]
     return replace(found, origin=ORIGIN)
 
 
@@ -144,9 +150,53 @@ def test_a_real_opendj_keeps_all_its_indexes(captures, tmp_path, awk, name) -> N
     assert indexes_of(printed("java_settings", str(tmp_path / "config.ldif"), **awk)) == indexes_of(f"{whole}\n\n")
 
 
+@pytest.mark.parametrize("name", ["bdb", "mdb"])
+def test_a_real_389_ds_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
+    file = captures / "389ds" / "storage" / f"{name}-dse.ldif"
+    whole = storage_of(file.read_bytes())
+    assert storage_of(printed("ns_slapd_settings", str(file), **awk) + "\n") == whole
+    assert whole.complete
+
+
+@pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+def test_a_real_slapd_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
+    folder = captures / "openldap" / "storage"
+    whole = storage_of((folder / f"{name}.ldif").read_bytes())
+    assert storage_of(printed_of_slapd_d((folder / f"{name}.ldif").read_text(), tmp_path, awk) + "\n") == whole
+    assert whole.complete
+
+
+@pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+def test_a_slapd_conf_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
+    file = captures / "openldap" / "storage" / f"{name}.conf"
+    excerpt = printed("slapd_conf_settings", str(file), **awk)
+    whole = storage_of(file.read_text().replace("include /etc/ldap/schema/core.schema\n", ""), "host/slapd.conf")
+    assert storage_of(excerpt, "host/slapd.conf") == whole
+
+
+def test_of_storage_in_a_slapd_conf_only_words_of_its_grammar_are_printed(tmp_path, awk) -> None:
+    file = tmp_path / "slapd.conf"
+    file.write_text(
+        "database mdb\ndirectory /srv/db Geheim\n  Geheim\ndbnosync Geheim\nenvflags nosync Geheim writemap\n"
+        "checkpoint 512 5 Geheim\nlogfile /var/log/slapd.log Geheim\n"
+    )
+    assert printed("slapd_conf_settings", str(file), **awk).splitlines() == [
+        "database mdb",
+        "directory /srv/db",
+        "dbnosync",
+        "envflags nosync writemap",
+        "checkpoint 512 5",
+        "logfile /var/log/slapd.log",
+    ]
+
+
 def test_a_real_slapd_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
-    """Of slapd.d each entry is a file of its own, whose DN lacks what is above it."""
     whole = (captures / "openldap" / "held-42" / "cn-config.ldif").read_text()
+    assert indexes_of(printed_of_slapd_d(whole, tmp_path, awk)) == indexes_of(f"{whole}\n\n")
+
+
+def printed_of_slapd_d(whole, tmp_path, awk):
+    """Return what is printed of slapd.d: each entry is a file of its own, whose DN lacks what is above it."""
     folder = tmp_path / "slapd.d"
     entries = [entry for entry in whole.split("\n\n") if "dn: " in entry]
     for entry in entries:
@@ -155,9 +205,8 @@ def test_a_real_slapd_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
         place.mkdir(parents=True, exist_ok=True)
         text = re.sub(r"^dn: .*$", f"dn: {rdns[0]}", entry, count=1, flags=re.MULTILINE)
         (place / f"{rdns[0]}.ldif").write_text(text.strip() + "\n")
-    text = printed("slapd_d_settings", str(folder), known=f"{KNOWN}; openldap_folder=$1", **awk)
-    assert indexes_of(text) == indexes_of(f"{whole}\n\n")
     assert len(entries) > 2
+    return printed("slapd_d_settings", str(folder), known=f"{KNOWN}; openldap_folder=$1", **awk)
 
 
 SLAPD_CONF = """database mdb
