@@ -211,11 +211,11 @@ class TestSlapd:
         settings = of_slapd(backends=("{1}hdb",))
         assert applied(settings, Family.OPENLDAP).window is Window.UNKNOWN
 
-    @pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+    @pytest.mark.parametrize("name", ["default", "unsynced", "mapped", "meta"])
     def test_a_file_and_what_slapd_makes_of_it_mean_the_same(self, captures: Path, name: str) -> None:
-        folder, meanings = captures / "openldap" / "storage", []
-        for ending in ("conf", "ldif"):
-            path = folder / f"{name}.{ending}"
+        folder, meanings = captures / "openldap" / f"storage-{name}", []
+        for file in ("slapd.conf", "config.ldif"):
+            path = folder / file
             (settings,) = [
                 one for one in facts_of(path.read_bytes(), path=f"ldap/{path.name}") if isinstance(one, StorageSettings)
             ]
@@ -224,7 +224,7 @@ class TestSlapd:
                 [(one.backend, one.window, one.loss, one.effective, one.flushes_per_write) for one in found]
             )
         assert meanings[0] == meanings[1]
-        window = {"default": Window.NONE, "dbnosync": Window.SECONDS, "mapped": Window.SECONDS}.get(name, Window.LAST)
+        window = {"default": Window.NONE, "unsynced": Window.SECONDS, "mapped": Window.SECONDS}.get(name, Window.LAST)
         assert dict(reversed([one[:2] for one in meanings[0]])) == {"{1}mdb": Window.NONE, "{2}mdb": window}
 
     def test_what_the_remedy_writes_is_safe_and_its_undo_is_the_former_state(self) -> None:

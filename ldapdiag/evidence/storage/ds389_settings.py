@@ -85,7 +85,6 @@ class Ds389StorageSettings:
                 self._take_databases(entry, implementation)
             case (name,) if name not in NO_BACKENDS and "nsslapd-suffix" in entry:
                 backend = entry.first("cn") or name.partition("=")[2]
-                self.reader.keep_backend(backend)
                 if entry.first(DIRECTORY):
                     self.reader.keep_place(Role.DATABASE, entry.first(DIRECTORY), backend)
             case _:

@@ -70,7 +70,7 @@ class StorageSettings:
     places: tuple[StoragePlace, ...]
     settings: tuple[StorageSetting, ...]
     backends: tuple[str, ...] = ()
-    """The databases that the text describes; empty: one whose name is not in the text."""
+    """The databases with settings of their own; empty: the settings are those of all (389-ds, DSEE)."""
     complete: bool = False
     """True: the text shows all settings of these databases, so a missing one has its default."""
     file: str = ""

@@ -57,6 +57,16 @@ HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}
 CONFIGURATION = re.compile(r"(?m)^(configuration: \d+ )(.*)")
 """Process and path in a list of processes."""
 
+PLACES = frozenset(
+    {
+        *("nsslapd-directory", "nsslapd-db-logdirectory", "nsslapd-changelogdir", "nsslapd-accesslog"),
+        *("olcdbdirectory", "olclogfile", "ds-cfg-db-directory", "ds-cfg-replication-db-directory", "ds-cfg-log-file"),
+    }
+)
+"""Attributes that are a folder or a file of a server's data."""
+PLACE_LINES = re.compile(r'(?im)^(?:directory|logfile)[ \t]+"?(/[^"\s]+)')
+"""Those of slapd.conf."""
+
 PROBED = re.compile(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
 """A target with a name, not an address, in a file of format ldap-probe."""
 
@@ -97,12 +107,27 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
     elif form and kind in storage.FORMATS:
         new = storage.anonymised_storage(text, form, anonymiser)
     else:
-        if kind in SOCKET_TABLES:
-            _learn_hosts(text, anonymiser)
+        _learn(text, kind, anonymiser)
         new = anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
         if kind in OWNERS:
             new = OWNERS[kind].sub(lambda found: anonymiser.program(found[0]), new)
     return new.encode(encoding, errors)
+
+
+def _place(path: str, anonymiser: TextAnonymiser) -> str:
+    """Return a folder or a file with pseudonyms, wherever it is: also a relative one."""
+    if not path.startswith("/"):
+        return anonymiser.path(f"/{path}")[1:]
+    anonymiser.add_folder(path.split("/")[1])
+    return anonymiser.path(path)
+
+
+def _learn(text: str, kind: str, anonymiser: TextAnonymiser) -> None:
+    """Make the hosts of socket tables and the folders of slapd.conf known."""
+    if kind in SOCKET_TABLES:
+        _learn_hosts(text, anonymiser)
+    for place in PLACE_LINES.findall(text) if kind == "slapd-conf" else ():
+        _place(place, anonymiser)
 
 
 def _probed(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
@@ -220,8 +245,8 @@ class _LdifAnonymiser:
         if kind in HOST_TYPES:
             self.anonymiser.add_host(value)
             return self.anonymiser.host(value)
-        if kind == FILTER:
-            return self.anonymiser.filter(value)
+        if kind in PLACES or kind == FILTER:
+            return self.anonymiser.filter(value) if kind == FILTER else _place(value, self.anonymiser)
         if kind == INSTRUCTION:
             return " ".join(EVERYBODY.findall(value)) or WITHHELD
         if kind in DESCRIPTIONS:

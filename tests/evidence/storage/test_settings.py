@@ -97,22 +97,22 @@ def placed(found: StorageSettings) -> set[tuple[Role, str, str]]:
 class TestDs389:
     @pytest.mark.parametrize("name", ["bdb", "mdb"])
     def test_the_capture_has_its_folders_and_settings(self, captures: Path, name: str) -> None:
-        found = settings_of((captures / "389ds" / "storage" / f"{name}-dse.ldif").read_bytes())
+        found = settings_of((captures / "389ds" / f"storage-{name}" / "dse.ldif").read_bytes())
         db = "/var/lib/dirsrv/slapd-live/db"
         assert (Role.DATABASE, db, "") in placed(found)
         assert (Role.ACCESS_LOG, "/var/log/dirsrv/slapd-live/access", "") in placed(found)
         assert ((Role.TRANSACTION_LOG, db, "") in placed(found)) == (name == "bdb")
         assert (found.identity.family, found.identity.version) == (Family.DS389, (2, 3, 1))
-        assert (found.complete, found.backends) == (True, ("userroot",))
+        assert (found.complete, found.backends) == (True, ())
         assert StorageSetting(name="nsslapd-db-durable-transaction", value="on", entry=f"cn={name}") in found.settings
         assert found.value("NSSLAPD-ACCESSLOG-LOGBUFFERING") == "off"
 
     def test_an_excerpt_without_the_folder_of_the_databases_is_not_complete(self, captures: Path) -> None:
-        text = (captures / "389ds" / "storage" / "bdb-dse.ldif").read_text()
+        text = (captures / "389ds" / "storage-bdb" / "dse.ldif").read_text()
         assert not settings_of(text.replace("nsslapd-directory: /var/lib/dirsrv/slapd-live/db\n", "")).complete
 
     def test_a_text_that_ends_within_an_entry_is_not_complete(self, captures: Path) -> None:
-        text = (captures / "389ds" / "storage" / "bdb-dse.ldif").read_text().rstrip("\n")
+        text = (captures / "389ds" / "storage-bdb" / "dse.ldif").read_text().rstrip("\n")
         assert not settings_of(text).complete
 
     def test_the_plural_names_dsee(self) -> None:
@@ -123,11 +123,11 @@ class TestDs389:
 
 
 class TestSlapd:
-    @pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+    @pytest.mark.parametrize("name", ["default", "unsynced", "mapped", "meta"])
     def test_what_slapd_makes_of_a_file_has_the_places_of_the_file(self, captures: Path, name: str) -> None:
-        folder = captures / "openldap" / "storage"
-        by_entry = settings_of((folder / f"{name}.ldif").read_bytes())
-        by_file = settings_of((folder / f"{name}.conf").read_bytes(), "ldap/slapd.conf")
+        folder = captures / "openldap" / f"storage-{name}"
+        by_entry = settings_of((folder / "config.ldif").read_bytes())
+        by_file = settings_of((folder / "slapd.conf").read_bytes(), "ldap/slapd.conf")
         assert placed(by_entry) == placed(by_file) == {
             (Role.CHANGELOG, "/srv/ldap/accesslog", "{1}mdb"),
             (Role.DATABASE, "/srv/ldap/db", "{2}mdb"),
@@ -137,13 +137,13 @@ class TestSlapd:
         assert (by_entry.file, by_file.file) == ("", "slapd.conf")
 
     def test_the_flag_of_the_file_becomes_two_settings(self, captures: Path) -> None:
-        found = settings_of((captures / "openldap" / "storage" / "dbnosync.ldif").read_bytes())
+        found = settings_of((captures / "openldap" / "storage-unsynced" / "config.ldif").read_bytes())
         assert [found.value(name, "{2}mdb") for name in ("olcDbNoSync", "olcDbEnvFlags", "olcDbCheckpoint")] == [
             "TRUE", "nosync", "512 0"
         ]  # fmt: skip
 
     def test_flags_of_several_lines_add_up(self, captures: Path) -> None:
-        found = settings_of((captures / "openldap" / "storage" / "nometasync.conf").read_bytes(), "ldap/slapd.conf")
+        found = settings_of((captures / "openldap" / "storage-meta" / "slapd.conf").read_bytes(), "ldap/slapd.conf")
         assert found.value("envflags", "{2}mdb") == "nometasync nordahead"
 
     @pytest.mark.parametrize(
@@ -206,13 +206,13 @@ def test_dsconf_of_dsee_shows_its_transactions_and_no_password() -> None:
 
 class TestMerging:
     def test_each_backend_is_that_of_the_most_complete_text(self, captures: Path) -> None:
-        whole = settings_of((captures / "openldap" / "storage" / "dbnosync.ldif").read_bytes())
+        whole = settings_of((captures / "openldap" / "storage-unsynced" / "config.ldif").read_bytes())
         excerpt = replace(whole, complete=False, settings=(), origin=origin(name="later", taken=9))
         assert merged_settings([excerpt, whole]) == whole
         assert merged_settings([]) is None
 
     def test_places_of_another_text_are_added(self, captures: Path) -> None:
-        entries = (captures / "389ds" / "storage" / "bdb-dse.ldif").read_text()
+        entries = (captures / "389ds" / "storage-bdb" / "dse.ldif").read_text()
         config, _, databases = entries.partition("\n\n")
         one, other = settings_of(f"{config}\n\n"), settings_of(databases)
         for merged in (merged_settings([one, other]), merged_settings([other, one])):

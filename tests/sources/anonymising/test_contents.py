@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ldapdiag.evidence.host_formats.failed_probe import as_text
@@ -35,6 +36,25 @@ def test_a_list_of_processes_keeps_its_values_and_loses_its_names() -> None:
     assert paths[0].startswith("/etc/dirsrv/slapd-")
     assert paths[0].endswith("/dse.ldif")
     assert paths[1].startswith("/home/")
+
+
+def test_the_folders_of_a_server_lose_their_names_wherever_they_are() -> None:
+    ldif = (
+        "dn: cn=config\nnsslapd-accesslog: /logs/acme/access\n\ndn: olcDatabase={1}mdb,cn=config\n"
+        "olcDbDirectory: /acme-data/db\nstructuralObjectClass: olcMdbConfig\nolcDbNoSync: TRUE\n\n"
+        "dn: ds-cfg-backend-id=userRoot,cn=Backends,cn=config\nds-cfg-db-directory: acme/db\n\n"
+    )
+    conf = "database mdb\nsuffix dc=x\ndirectory /acme-data/db\nlogfile /logs/acme/log\ndbnosync\n"
+    anonymiser = TextAnonymiser(Pseudonyms(b"secret"))
+    shown = [
+        anonymised_content(text.encode(), f"ldap/{name}", anonymiser).decode()
+        for name, text in (("config.ldif", ldif), ("slapd.conf", conf))
+    ]
+    assert "acme" not in "".join(shown)
+    folder = re.search(r"olcDbDirectory: (/.*/db)\n", shown[0])
+    assert folder
+    assert f"directory {folder[1]}\n" in shown[1]
+    assert "olcDbNoSync: TRUE" in shown[0]
 
 
 def test_a_failed_probe_keeps_its_outcome_and_loses_its_name_and_address() -> None:

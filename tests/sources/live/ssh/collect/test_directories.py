@@ -152,23 +152,22 @@ def test_a_real_opendj_keeps_all_its_indexes(captures, tmp_path, awk, name) -> N
 
 @pytest.mark.parametrize("name", ["bdb", "mdb"])
 def test_a_real_389_ds_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
-    file = captures / "389ds" / "storage" / f"{name}-dse.ldif"
+    file = captures / "389ds" / f"storage-{name}" / "dse.ldif"
     whole = storage_of(file.read_bytes())
     assert storage_of(printed("ns_slapd_settings", str(file), **awk) + "\n") == whole
     assert whole.complete
 
 
-@pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+@pytest.mark.parametrize("name", ["default", "unsynced", "mapped", "meta"])
 def test_a_real_slapd_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
-    folder = captures / "openldap" / "storage"
-    whole = storage_of((folder / f"{name}.ldif").read_bytes())
-    assert storage_of(printed_of_slapd_d((folder / f"{name}.ldif").read_text(), tmp_path, awk) + "\n") == whole
-    assert whole.complete
+    whole = (captures / "openldap" / f"storage-{name}" / "config.ldif").read_text()
+    assert storage_of(printed_of_slapd_d(whole, tmp_path, awk) + "\n") == storage_of(whole)
+    assert storage_of(whole).complete
 
 
-@pytest.mark.parametrize("name", ["default", "dbnosync", "mapped", "nometasync"])
+@pytest.mark.parametrize("name", ["default", "unsynced", "mapped", "meta"])
 def test_a_slapd_conf_keeps_its_storage_settings(captures, tmp_path, awk, name) -> None:
-    file = captures / "openldap" / "storage" / f"{name}.conf"
+    file = captures / "openldap" / f"storage-{name}" / "slapd.conf"
     excerpt = printed("slapd_conf_settings", str(file), **awk)
     whole = storage_of(file.read_text().replace("include /etc/ldap/schema/core.schema\n", ""), "host/slapd.conf")
     assert storage_of(excerpt, "host/slapd.conf") == whole
