@@ -37,7 +37,8 @@ STRUCTURAL = (
 
 KEPT = re.compile(
     r"config|monitor|schema|changelog5?|features|encryption|plugins|mapping tree|replica|replication|tasks|index|sasl|"
-    r"default indexes|directory manager|(?:ldbm|chaining) database|userroot|snmp|rsa|uniqueid generator|"
+    r"default indexes|directory manager|(?:ldbm|chaining) database|userroot|snmp|rsa|bdb|mdb|accesslog|"
+    r"uniqueid generator|"
     r"connections?|current|total|(?:max )?file descriptors|max|active|pending|open|starting|backload|max pending|"
     r"tasklist|time|start|uptime|threads?|listeners?|databases?|backends?|statistics|bytes|pdu|entries|referrals|"
     r"operations|waiters|read|write|log|overlays|tls|state|runqueue|frontend|external|auth|peercred|root|root dns|"
