@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.commit_sentences import BY_PROBE, BY_THREADS, duration, load, proofs, times
+from ldapdiag.analysis.storage.commit_sentences import BY_PROBE, BY_THREADS, duration, load, proofs, share, times
 from ldapdiag.analysis.storage.commit_waits import CommitWaits, WaitCause
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import check
@@ -53,12 +53,12 @@ def judge(waits: CommitWaits, server: Instance, storage: ServerStorage | None = 
     Imports and synchronisations at night, when no user waits. Below 1 ms per write, and below 5 ms where writes do not
     fill the time, there is nothing to gain.
     """
-    name, service = server.name, waits.service
+    name = server.name
     if waits.waits:
         yield _finding(waits, server, storage)
     elif waits.cause is WaitCause.QUICK:
-        share = f"they filled {service.busiest_share:.0%} of the busiest minute"
-        yield Clear(subject=name, reason=f"{times(waits)}; {share}: nothing to gain from a faster disk or fewer syncs")
+        filled = f"they filled {share(waits)} of the busiest minute"
+        yield Clear(subject=name, reason=f"{times(waits)}; {filled}: nothing to gain from a faster disk or fewer syncs")
     elif waits.cause is WaitCause.NO_SYNC:
         yield Clear(
             subject=name, reason=f"its settings make no write wait for the disk: see unsafe-writes. {times(waits)}"
@@ -80,7 +80,7 @@ def _finding(waits: CommitWaits, server: Instance, storage: ServerStorage | None
     service, is_proven = waits.service, waits.cause is WaitCause.DISK
     wait = "wait" if is_proven else "seem to wait"
     each = f"{duration(service.p50)} each"
-    full = f", and fill {service.busiest_share:.0%} of the busiest minute" if waits.is_saturated else ""
+    full = f", and fill {share(waits)} of the busiest minute" if waits.is_saturated else ""
     return Finding(
         subject=server.name,
         severity=Severity.MEDIUM if waits.is_saturated else Severity.LOW,

@@ -62,10 +62,10 @@ def judge(
     While a write is applied, other writes to the database wait, and clients and replication fall behind.
 
     ## What to do
-    Look at the causes named. If none is, ldapdiag diagnose ssh://SERVER while writes are slow shows whether they wait
-    for the disk (commit-bound-writes), as does ldapdiag storage --probe. Then look at the plug-ins that work with each
-    change: memberOf and referential integrity on large groups. Ask the account's owner whether it can write less, or at
-    a quiet hour.
+    Look at the causes named. If none is, ldapdiag storage ssh://SERVER while writes are slow shows whether they wait
+    for the disk (commit-bound-writes), as does its --probe. Then look at the plug-ins that work with each change:
+    memberOf and referential integrity on large groups. Ask the account's owner whether it can write less, or at a quiet
+    hour.
 
     ## When it is harmless
     Single changes of large groups, and imports at night, when no user waits.

@@ -207,7 +207,7 @@ class TestOtherwise:
         found = verdict(written(3000, pause=0.2))
         assert isinstance(found, Finding)
         assert found.severity is Severity.LOW
-        assert "seldom for those of others" in found.detail
+        assert "a client seldom waits for the writes of others" in found.detail
 
     @pytest.mark.parametrize(("took", "kind"), [(0.0045, Clear), (0.006, Finding)])
     def test_below_5_ms_only_a_saturated_server_is_found(self, took: float, kind: type[Verdict]) -> None:

@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 
 import facts
+from conftest import CAPTURES
 from ldapdiag.evidence.log.operation_kinds import ADD, COMPARE, DELETE, MODIFY, MODRDN, NAMES
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.slow_writes import MOST, judge
-from traffic import FOO, Log
+from traffic import FOO, Log, verdicts_on
 
 ENTRY = b"uid=joe,ou=people,dc=example"
 
@@ -171,3 +172,11 @@ def test_slow_writes_of_many_targets_are_not_clear(count, clear) -> None:
     assert isinstance(verdict, Clear) is clear
     if not clear:
         assert verdict.reason.startswith("600 writes took 2,400 s in total, the slowest 4 s, of 600 kinds, each too")
+
+
+def test_the_disk_is_named_where_writes_wait_for_it() -> None:
+    log = CAPTURES / "write-times" / "389-flush-20-ms-10-writers.log.gz"
+    (one,) = verdicts_on(log, "slow-writes")
+    assert isinstance(one, Finding)
+    assert one.observed["causes"] == ["other-writes", "not-searches", "disk"]
+    assert "Writes seem to wait for the disk, 22.5 ms each: see commit-bound-writes." in one.detail

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.log.slow_causes import SlowCause
 from ldapdiag.analysis.storage.commit_waits import SATURATED, CommitWaits, WaitCause
+from ldapdiag.analysis.storage.write_service import FEWEST
 from ldapdiag.evidence.log.stamps import SECOND, moment
-from ldapdiag.wording import counted, seconds
+from ldapdiag.wording import counted, rounded, seconds
 
 BY_PROBE = "ldapdiag storage --probe DIRECTORY, on the volume of the database"
-BY_THREADS = "ldapdiag diagnose ssh://SERVER as root, or with --sudo, while it writes"
+BY_THREADS = "ldapdiag storage ssh://SERVER as root, or with --sudo, while it writes"
 
 
 def duration(value: float) -> str:
@@ -24,20 +25,23 @@ def times(waits: CommitWaits) -> str:
     return (
         f"Without the wait for the writes before it, half of {counted(service.count, 'write')} took "
         f"{duration(service.p50)} or less, the shortest tenth {duration(service.p10)} or less, the longest tenth "
-        f"{duration(service.p90)} or more"
+        f"{duration(service.p90)} or more (within 4 %)"
     )
+
+
+def share(waits: CommitWaits) -> str:
+    """Return the share of the busiest minute in which a write was applied."""
+    return f"{waits.service.busiest_share * 100:.0f} %"
 
 
 def load(waits: CommitWaits) -> str:
     """Return how much of the time writes take, and what that means for their clients."""
-    service = waits.service
-    filled = (
-        f"Writes filled {service.busiest_share:.0%} of the busiest minute (from {moment(service.busiest_time, SECOND)})"
-    )
+    at = moment(waits.service.busiest_time, SECOND)
+    filled = f"Writes filled {share(waits)} of the busiest minute (from {at})"
     if waits.is_saturated:
-        most = 1 / service.p50
-        return f"{filled}: the server makes at most about {most:,.0f} per second, and more clients only wait longer."
-    return f"{filled}, less than {SATURATED:.0%}: a client waits for its own write, and seldom for those of others."
+        most = rounded(1 / waits.service.p50)
+        return f"{filled}: the server makes at most about {most} per second, and more clients only wait longer."
+    return f"{filled}, less than {SATURATED * 100:.0f} %: a client seldom waits for the writes of others."
 
 
 def proofs(waits: CommitWaits) -> Iterator[str]:
@@ -53,7 +57,7 @@ def proofs(waits: CommitWaits) -> Iterator[str]:
             f"In {samples.syncing} of {counted(samples.looks, 'look')} at its threads, one waited in fsync, fdatasync, "
             "msync or pwrite64."
         )
-    if waits.searches and waits.searches.count:
+    if waits.searches and waits.searches.count >= FEWEST:
         quick = duration(waits.searches.p95 / SECOND)
         yield f"95 % of {counted(waits.searches.count, 'search')} in the same log took {quick} or less."
     if waits.cause is WaitCause.LIKE_DISK:

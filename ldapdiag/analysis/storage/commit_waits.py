@@ -68,7 +68,7 @@ class CommitWaits:
     kind: ClassVar[str] = "commit-waits"
     how: ClassVar[str] = (
         "an access log with exact times (389-ds; slapd 2.5 or later at loglevel stats to a file or stderr) and "
-        "ldapdiag diagnose ssh://SERVER while it writes, or ldapdiag storage --probe"
+        "ldapdiag storage ssh://SERVER while it writes, or ldapdiag storage --probe DIRECTORY"
     )
 
     server: str
