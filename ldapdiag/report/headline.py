@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, Severity
 from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.unknowns import UNKNOWNS
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from collections.abc import Set as AbstractSet
 
     from ldapdiag.diagnosis import Diagnosis
@@ -29,6 +30,9 @@ CURED_BY = {
     "costly-search": "missing-index",
 }
 """Checks without remedies of their own, and the check that prints them: each manual page refers to it."""
+
+DECISIVE = {"unsafe-writes": "whether a power cut loses acknowledged changes"}
+"""Of a report on storage: checks without which there is no all-clear, and what is not known where they cannot judge."""
 
 SCRIPT = "All of a host but its logs: ldapdiag collect --print-script > collect.sh, to be run there."
 FEW = 3
@@ -74,24 +78,35 @@ def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headli
         return Headline(label, finding.title, finding=finding, check=check) if finding.severity >= at_least else None
     if missing := diagnosis.shortfall:
         return Headline(NOT_READ, missing.reason)
+    unsettled = {one.check for one in diagnosis.judged if isinstance(one.verdict, NotJudged)}
     return without_finding(
         {one.check for one in diagnosis.judged},
         {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)},
         {one.check for one in diagnosis.crashed},
         lacks_of(diagnosis.judged),
         gaps=len(diagnosis.bundle.gaps),
+        unsettled=unsettled if diagnosis.kind is ReportKind.STORAGE else (),
     )
 
 
 def without_finding(
-    checks: AbstractSet[str], judged: AbstractSet[str], crashed: AbstractSet[str], lacks: Sequence[Lack], *, gaps: int
+    checks: AbstractSet[str],
+    judged: AbstractSet[str],
+    crashed: AbstractSet[str],
+    lacks: Sequence[Lack],
+    *,
+    gaps: int,
+    unsettled: Collection[str] = (),
 ) -> Headline:
     """Return the first sentence where nothing wrong was found, by all checks, those that judged, those that crashed.
 
-    The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash.
+    The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash. Of a report on
+    storage the decisive ones have to judge every subject (`unsettled`: those that did not).
     """
     if crashed:
         return Headline(CRASHED, f"Nothing wrong found, but {counted(len(crashed), 'check')} crashed: not an all-clear")
+    for check in DECISIVE.keys() & set(unsettled):
+        return Headline(UNKNOWN, f"Nothing wrong found, but it is not known {DECISIVE[check]}", _unknown(lacks))
     if len(judged) >= MOST * len(checks):
         lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
         unread = f"; {counted(gaps, 'gap')} in the evidence" if gaps else ""

@@ -11,6 +11,8 @@ from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, Proces
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, KernelErrors, MountTable
+from ldapdiag.evidence.storage.settings import StorageSettings
 
 
 class Unknown(NamedTuple):
@@ -30,5 +32,11 @@ UNKNOWNS = {
     KernelSettings.kind: Unknown("the kernel settings of middleboxes", "when a middlebox drops idle connections"),
     ProcessLimits.kind: Unknown("the limits of the server process", "how many descriptors the server may open"),
     DescriptorCount.kind: Unknown("the descriptors of the server process", "how many descriptors are open"),
+    MountTable.kind: Unknown("the mounts of the server's process", "which file systems and disks the data is on"),
+    StorageSettings.kind: Unknown("the server's configuration", "whether the server waits for the disk"),
+    EffectiveOptions.kind: Unknown("the options in force of ext4", "whether ext4 flushes the cache of the disk"),
+    BlockDevices.kind: Unknown("the block devices", "which disks the data is on"),
+    FileExtents.kind: Unknown("the extents of the database files", "in how many pieces the database is"),
+    KernelErrors.kind: Unknown("the messages of the kernel", "whether a disk reported errors"),
 }
 """By the kind of the fact."""

@@ -23,7 +23,9 @@ def nothing_found(document: Mapping[str, Any]) -> Headline | None:
         checks.setdefault(one["check"], set()).add(one["outcome"])
     judged = {name for name, outcomes in checks.items() if outcomes & {"clear", "finding"}}
     crashed = {name for name, outcomes in checks.items() if "crashed" in outcomes}
-    return without_finding(set(checks), judged, crashed, lacks(document["verdicts"]), gaps=len(document["gaps"]))
+    unsettled = {name for name, outcomes in checks.items() if "not-judged" in outcomes and "storage" in document}
+    open_ = lacks(document["verdicts"])
+    return without_finding(set(checks), judged, crashed, open_, gaps=len(document["gaps"]), unsettled=unsettled)
 
 
 def lacks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[Lack]:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
 import diagnoses
+import storage_site
 from ldapdiag.catalogue import installed_checks
+from ldapdiag.diagnosis import diagnose
+from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
+from ldapdiag.report import as_json
 from ldapdiag.report.headline import CLEAR, CURED_BY, UNKNOWN, first_step, headline, outcomes
+from ldapdiag.report.verdicts import nothing_found
 from report.screens import situation
+
+if TYPE_CHECKING:
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.finding import Verdict
+
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 class TestHeadline:
@@ -68,3 +83,34 @@ class TestHeadline:
     def test_a_finding_below_severity_is_no_headline_and_no_all_clear(self) -> None:
         low = diagnoses.diagnosis(diagnoses.check("wrong", diagnoses.finding(severity=Severity.LOW)))
         assert headline(low, Severity.HIGH) is None
+
+
+class TestOfStorage:
+    def test_an_open_question_about_a_power_cut_is_no_all_clear(self) -> None:
+        diagnosis = of_storage(diagnoses.not_judged("no ext4-options in the evidence"))
+        first = headline(diagnosis)
+        assert first is not None
+        assert (first.label, first.text) == (
+            UNKNOWN,
+            "Nothing wrong found, but it is not known whether a power cut loses acknowledged changes",
+        )
+        document = json.loads(json.dumps(as_json.document(diagnosis, NOW) | {"storage": [], "probes": []}))
+        assert nothing_found(document) == first
+
+    def test_without_one_is_an_all_clear(self) -> None:
+        assert label_of(of_storage()) == CLEAR
+
+    def test_of_everything_it_is_one_check_of_many(self) -> None:
+        assert label_of(replace(of_storage(diagnoses.not_judged()), kind=ReportKind.ALL)) == CLEAR
+
+
+def of_storage(*more: Verdict) -> Diagnosis:
+    """Return a diagnosis in which the check on power cuts, and three others, found nothing wrong."""
+    checks = [diagnoses.check(name, diagnoses.clear()) for name in ("one", "two", "three")]
+    decisive = diagnoses.check("unsafe-writes", diagnoses.clear(), *more)
+    return diagnose(storage_site.bundle(), [*checks, decisive], kind=ReportKind.STORAGE)
+
+
+def label_of(diagnosis: Diagnosis) -> str:
+    first = headline(diagnosis)
+    return first.label if first else ""

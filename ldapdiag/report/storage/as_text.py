@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from ldapdiag.servers.storage_rules import Durability
 
 UNKNOWNS, CLEAR, SETTINGS = 4, 8, 4
-"""Rows of one kind without -v."""
+"""Texts of one kind without -v."""
+LINES_CLEAR = 2
+"""Lines of a reason without -v."""
 WHY = 3
 """Lines of the explanation at the head, without -v."""
 IN_FULL = 3
@@ -168,14 +170,14 @@ class StorageScreen:
             self.page.blank()
 
     def clear(self) -> None:
-        """Print what each check found in order, or has nothing to gain."""
-        reasons = [
-            f"{one.verdict.subject}: {one.verdict.reason}  ({one.check})"
-            for one in self.diagnosis.judged
-            if isinstance(one.verdict, Clear)
-        ]
+        """Print what each check found in order, or where there is nothing to gain; without -v each reason once."""
+        clear = [(one.check, one.verdict) for one in self.diagnosis.judged if isinstance(one.verdict, Clear)]
+        once = dict.fromkeys(f"{check}: {verdict.reason}" for check, verdict in clear)
+        full = [f"{verdict.subject}: {verdict.reason}  ({check})" for check, verdict in clear]
+        reasons = full if self.verbose else list(once)
         shown = reasons if self.verbose else reasons[:CLEAR]
-        self.page.listed("clear", shown, "green")
+        for place, reason in enumerate(shown):
+            self.page.labelled("" if place else "clear", reason, "green", most=None if self.verbose else LINES_CLEAR)
         if len(reasons) > len(shown):
             self.page.indented(f"and {len(reasons) - len(shown)} more (-v shows them)")
         if reasons:
