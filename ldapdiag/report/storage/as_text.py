@@ -7,7 +7,7 @@
     space       12.1 of 19.5 GiB free (62 %)
     extents     data.mdb 14 in 4.00 MiB
     settings    olcDbNoSync FALSE (default): each change waits for the disk (2 flushes)
-    unknown     sync time of /var/lib/ldap: ldapdiag storage --probe /var/lib/ldap
+    not known   sync time of /var/lib/ldap: ldapdiag storage --probe /var/lib/ldap
 
 The commands that the worst finding asks for follow the servers, then the other findings.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 UNKNOWNS, CLEAR, SETTINGS = 4, 8, 4
 """Texts of one kind without -v."""
-LINES_CLEAR = 2
+LINES_CLEAR = 3
 """Lines of a reason without -v."""
 WHY = 3
 """Lines of the explanation at the head, without -v."""
@@ -147,7 +147,7 @@ class StorageScreen:
         shown = found if self.verbose else found[:UNKNOWNS]
         for place, one in enumerate(shown):
             how = hint_for(one.how, {family} if family else ())
-            self.page.packed("" if place else "unknown", filter(None, [one.what, how]), "")
+            self.page.packed("" if place else "not known", filter(None, [one.what, how]), "")
         if len(found) > len(shown):
             self.page.indented(f"and {len(found) - len(shown)} more (-v shows them)")
 

@@ -14,7 +14,9 @@ import diagnoses
 import facts
 import storage_site
 from command import INCIDENT
-from ldapdiag.diagnosis import diagnose
+from ldapdiag.catalogue import storage_checks
+from ldapdiag.diagnosis import Diagnosis, diagnose
+from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, MountTable
 from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSetting
@@ -64,7 +66,7 @@ class TestScreen:
         assert any(one.startswith("    first ") for one in rows)
 
     def test_names_what_is_not_known_with_a_command(self):
-        said = row(lines_of(with_storage(whole=False), "100x40"), "unknown")
+        said = row(lines_of(with_storage(whole=False), "100x40"), "not known")
         assert "whether /srv/ldap uses barriers on the server: grep -H '' /proc/fs/ext4/*/options" in said
         whole = " ".join(" ".join(lines_of(with_storage(whole=False), "100x40", verbose=True)).split())
         assert "ldapdiag storage --probe /srv/ldap/db, which slows the server meanwhile" in whole
@@ -77,7 +79,7 @@ class TestScreen:
     def test_of_a_volume_in_memory_says_so(self):
         memory = storage_site.MOUNTINFO + "30 23 0:40 / /srv/ldap rw,relatime - tmpfs tmpfs rw,size=1024k\n"
         bundle = [*storage_site.server(), storage_site.settings(), *storage_site.mounts(memory)]
-        lines = lines_of(diagnose(diagnoses.Bundle(facts=tuple(bundle)), (), kind=ReportKind.STORAGE), "100x40")
+        lines = lines_of(diagnose(Bundle(facts=tuple(bundle)), (), kind=ReportKind.STORAGE), "100x40")
         assert "in memory (tmpfs): nothing survives a restart" in row(lines, "disks")
 
     def test_of_an_image_shows_the_file_system_beneath(self):
@@ -106,15 +108,21 @@ class TestHostileText:
     @pytest.mark.parametrize("size", SIZES)
     @pytest.mark.parametrize("text", HOSTILE)
     def test_in_any_field_adds_no_line_and_no_control_character(self, text: str, size: str) -> None:
-        lines = lines_of(with_storage(*hostile(text)), size, verbose=True)
+        lines = lines_of(hostile_storage(text), size, verbose=True)
         assert not [line for line in lines if any(not one.isprintable() for one in line)]
         assert not [line for line in lines if line.startswith("CRITICAL    all is lost")]
 
     @given(st.text(max_size=300))
     def test_in_any_field_stays_within_the_page(self, text: str) -> None:
-        lines = lines_of(with_storage(*hostile(text)), "80x24")
+        lines = lines_of(hostile_storage(text), "80x24")
         commands = {line for line in lines if line.startswith(("mount ", "tune2fs "))}
         assert [line for line in lines if cell_len(line) > 80 and line not in commands] == []
+
+
+def hostile_storage(text: str) -> Diagnosis:
+    """Return the diagnosis of a server with a text in each field of what shows its storage."""
+    bundle = Bundle(facts=(*storage_site.server(), *hostile(text)))
+    return diagnose(bundle, storage_checks(), kind=ReportKind.STORAGE)
 
 
 def hostile(text: str) -> list[Any]:
@@ -142,4 +150,4 @@ def hostile(text: str) -> list[Any]:
 
 def test_hostile_facts_are_those_that_are_shown() -> None:
     assert isinstance(hostile("x")[0], MountTable)
-    assert row(lines_of(with_storage(*hostile("x")), "100x40"), "volume").startswith("/srv/x · x on x · database")
+    assert row(lines_of(hostile_storage("x"), "100x40"), "volume").startswith("/srv/x · x on x · database")
