@@ -177,9 +177,10 @@ def _of_setting(
     value = f"{one.setting}: {one.value or 'its value is not known'}{' (default)' if one.is_default else ''}"
     without = " ".join(other.why for other in others if other.why)
     if one.is_safe:
+        why = " ".join(filter(None, (one.why, without)))
         return Clear(
             subject=name,
-            reason=f"the server waits for the disk with each change ({value}){f'. {without}' if without else ''}",
+            reason=f"the server waits for the disk with each change ({value}){f'. {why}' if why else ''}",
         )
     if one.window is Window.UNKNOWN:
         return NotJudged(

@@ -206,6 +206,12 @@ class TestASetting:
             "the server waits for the disk with each change (dbnosync: FALSE (default)). Batching has no effect."
         )
 
+    def test_is_clear_with_the_reason_why_an_unsafe_value_has_no_effect(self) -> None:
+        ignored = durability(value="TRUE", effective=False, why="This version ignores it.")
+        one = verdicts(*disk.SAFE, durability=(ignored,))["userRoot of ldap"]
+        assert isinstance(one, Clear)
+        assert one.reason.endswith("(dbnosync: TRUE). This version ignores it.")
+
     def test_of_unknown_effect_is_not_judged(self) -> None:
         one = verdicts(*disk.SAFE, durability=(durability(Window.UNKNOWN, value=""),))["userRoot of ldap"]
         assert isinstance(one, NotJudged)
