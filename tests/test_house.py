@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
+from importlib.metadata import entry_points
 from pathlib import Path
 from runpy import run_path
 from xml.etree import ElementTree as ET
@@ -63,6 +65,13 @@ def test_the_imports_keep_to_their_layers() -> None:
 @pytest.mark.parametrize("command", ["make demo", "make test"])
 def test_the_readme_names_the_two_commands(command: str) -> None:
     assert command in README
+
+
+def test_the_program_is_installed_with_the_entry_points_of_this_tree() -> None:
+    """The lists of checks of `indexes` and `storage` are found by them: an older installation runs fewer checks."""
+    declared = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["entry-points"]
+    lacking = [group for group in declared if not entry_points(group=group)]
+    assert lacking == [], "install it anew: .venv/bin/python -m pip install --quiet --no-deps --editable ."
 
 
 def test_the_readme_shows_each_command_of_the_program() -> None:

@@ -107,6 +107,9 @@ class TestValid:
     def test_is_an_index_audit(self, evidence: Path) -> None:
         assert problems(ldapdiag("indexes", evidence, "--format", "json").report) == []
 
+    def test_is_a_report_on_storage(self) -> None:
+        assert problems(ldapdiag("storage", INCIDENT.parent / "storage", "--format", "json").report) == []
+
     @pytest.mark.parametrize("file", LOGS, ids=lambda path: path.name)
     def test_is_the_report_of_each_log(self, file: Path) -> None:
         ran = ldapdiag("log", file, "--format", "json")

@@ -17,11 +17,16 @@ from ldapdiag.report.markdown.page import render
 
 ACCESS_LOG = Path(__file__).parents[2] / "captures" / "access-logs" / "389-pools.head500.access"
 AUDIT = INCIDENT.parent / "audit"
+STORAGE = INCIDENT.parent / "storage"
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 ELEMENTS = {"p", "h3", "h4", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "code", "strong"}
 
 
-@pytest.fixture(scope="module", params=[("diagnose", INCIDENT), ("indexes", AUDIT), ("log", ACCESS_LOG)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[("diagnose", INCIDENT), ("indexes", AUDIT), ("storage", STORAGE), ("log", ACCESS_LOG)],
+    ids=str,
+)
 def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     return ldapdiag(*request.param, "--format", "json").report
 

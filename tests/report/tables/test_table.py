@@ -18,6 +18,7 @@ from ldapdiag.report.tables.of_log import TABLES as LOG_TABLES
 
 ACCESS_LOG = Path(__file__).parents[2] / "captures" / "access-logs" / "389-pools.head500.access"
 AUDIT = INCIDENT.parent / "audit"
+STORAGE = INCIDENT.parent / "storage"
 
 
 def rows(*command: str | Path) -> list[dict[str, str]]:
@@ -39,6 +40,7 @@ def test_every_table_has_a_name_and_the_first_is_that_without_the_option() -> No
     )
     assert rows("diagnose", INCIDENT) == rows("diagnose", INCIDENT, "--table", "findings")
     assert rows("indexes", AUDIT) == rows("indexes", AUDIT, "--table", "plan")
+    assert rows("storage", STORAGE) == rows("storage", STORAGE, "--table", "volumes")
     assert rows("log", ACCESS_LOG) == rows("log", ACCESS_LOG, "--table", "searches")
 
 
@@ -49,7 +51,9 @@ def test_of_ghosts_has_a_row_for_each_socket() -> None:
 
 
 @pytest.mark.parametrize("name", ["findings", "verdicts", "gaps", "evidence"])
-@pytest.mark.parametrize("command", [("diagnose", INCIDENT), ("indexes", AUDIT)], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command", [("diagnose", INCIDENT), ("indexes", AUDIT), ("storage", STORAGE)], ids=lambda command: command[0]
+)
 def test_of_a_list_has_its_rows(command: tuple[str | Path, ...], name: str) -> None:
     assert len(rows(*command, "--table", name)) == len(report(*command)[name])
 
