@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ CHANGES = 60
 WRITERS = 5
 BULK = 20_000
 """Values of the entries that are changed: the server copies them with each change."""
+LDAPDIAG = f"{sys.executable} -m ldapdiag storage"
 CHECK = "commit-bound-writes"
 NO_FINDING = ({"clear"}, {"not-judged"})
 
@@ -40,15 +42,15 @@ both = pytest.mark.parametrize("family", FLUSHES)
 
 def started(laboratory: Laboratory, topology: Topology, family: str, *, slow: bool) -> Server:
     """Start a server whose database is on a volume of its own."""
-    folder, megabytes = (DATABASE_389, ROOM_FOR_389) if family == "389-ds" else (DATABASE_SLAPD, 320)
+    folder = DATABASE_389 if family == "389-ds" else DATABASE_SLAPD
     made = FileSystem("ext4")
     if slow:
         mount_slow(
             topology.ldap, laboratory.slow_disk, made, folder,
-            flush_milliseconds=FLUSH_MILLISECONDS, megabytes=megabytes,
+            flush_milliseconds=FLUSH_MILLISECONDS, megabytes=ROOM_FOR_389,
         )  # fmt: skip
     else:
-        mount(topology.ldap, made, folder, megabytes=megabytes)
+        mount(topology.ldap, made, folder, megabytes=ROOM_FOR_389)
     return laboratory.server(family, topology.ldap)
 
 
@@ -84,6 +86,19 @@ def test_a_disk_with_a_slow_flush_is_found_and_proven(laboratory, topology, desk
     assert 1 <= seen["p50_seconds"] * 1000 / FLUSH_MILLISECONDS / FLUSHES[family] < 1.6
     assert seen["looks_in_sync"] >= 0.7 * seen["looks"]
     assert seen["p50_seconds"] < 1.2 * seen["p10_seconds"]
+
+
+@both
+def test_a_probe_proves_it_when_the_load_is_over(laboratory, topology, family: str) -> None:
+    server = started(laboratory, topology, family, slow=True)
+    with under_load(server):
+        pass
+    folder = DATABASE_389 if family == "389-ds" else DATABASE_SLAPD
+    probed = f"{LDAPDIAG} -q --probe {folder} --probe-seconds 6 --format json --fail-on never"
+    (found,) = [one for one in json.loads(topology.ldap.run(probed))["findings"] if one["check"] == CHECK]
+    assert (found["confidence"], found["observed"]["shown_by"]) == ("certain", ["probe"])
+    assert found["observed"]["sync_seconds"] == pytest.approx(FLUSH_MILLISECONDS / 1000, rel=0.2)
+    assert found["observed"]["looks_in_sync"] < 0.5 * found["observed"]["looks"]
 
 
 def test_the_remedy_halves_the_syncs_of_slapd_and_says_what_it_risks(laboratory, topology, desk: Desk) -> None:
