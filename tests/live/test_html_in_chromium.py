@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import documents
+import storage_documents
 from lab.laboratory import required
 from ldapdiag.report.html.page import render
 
@@ -45,9 +46,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the files of three reports, and of one whose markup was tampered with."""
+    """Return the files of four reports, and of one whose markup was tampered with."""
     folder = tmp_path_factory.mktemp("pages")
-    sources = {"incident": documents.incident(), "sick": documents.sick(), "log": documents.log()}
+    sources = {
+        "incident": documents.incident(),
+        "sick": documents.sick(),
+        "storage": storage_documents.probed(),
+        "log": documents.log(),
+    }
     texts = {name: render(document) for name, document in sources.items()}
     texts["tampered"] = texts["incident"].replace("<h1>", f'{IMPOSED}<h1 style="display:none">')
     for name, text in texts.items():
@@ -67,7 +73,7 @@ def opened(browser: Browser, path: Path, width: int = 1280, **traits: Any) -> It
     context.close()
 
 
-@pytest.mark.parametrize("name", ["incident", "sick", "log"])
+@pytest.mark.parametrize("name", ["incident", "sick", "storage", "log"])
 def test_nothing_is_requested_and_nothing_is_wider_than_the_window(browser: Browser, pages: Any, name: str) -> None:
     with opened(browser, pages[name]) as (page, requests):
         for width in WIDTHS:
