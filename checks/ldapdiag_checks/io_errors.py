@@ -128,7 +128,9 @@ def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server:
         },
         server=server.name,
         hosts=(server.host,),
-        remedies=(examine_disk(server.host, devices),),
+        remedies=(
+            examine_disk(server.host, tuple(dict.fromkeys((*devices, *(disk.name for disk in volume.devices))))),
+        ),
         origins=storage.origins,
     )
 

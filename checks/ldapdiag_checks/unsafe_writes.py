@@ -200,7 +200,6 @@ def _of_setting(
                 None,
                 [
                     one.loss,
-                    "It may leave a damaged database, not only an older one." if one.corrupts else "",
                     "The end of the process alone loses nothing; power, the kernel or a reset of the storage do."
                     if one.survives_kill
                     else "The end of the process alone loses them, too.",

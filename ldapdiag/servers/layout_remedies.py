@@ -7,6 +7,9 @@ from shlex import quote
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.volume_remedies import DEVICE_NAME, MOUNT_POINT
 
+MADE_OF_OTHERS = ("dm-", "loop", "md", "zram")
+"""Devices that are no disks begin so: they have no state of their own."""
+
 
 def use_relatime(host: str, mount_point: str) -> Remedy:
     """Mount a file system with relatime, the kernel's default, now and from now on."""
@@ -76,7 +79,7 @@ def separate_log(host: str, roles: str) -> Remedy:
 
 def examine_disk(host: str, devices: tuple[str, ...]) -> Remedy:
     """Return the commands that show the state of disks, and what to do with a database above a broken one."""
-    names = [name for name in devices if DEVICE_NAME.fullmatch(name)]
+    names = [name for name in devices if DEVICE_NAME.fullmatch(name) and not name.startswith(MADE_OF_OTHERS)]
     return Remedy(
         title="Examine the disk, and do not trust the database until it is verified",
         target=host,
@@ -84,7 +87,10 @@ def examine_disk(host: str, devices: tuple[str, ...]) -> Remedy:
         kind=RemedyKind.SHELL if names else RemedyKind.ADVICE,
         text="\n".join(f"smartctl -a {quote(f'/dev/{name}')}" for name in names)
         or "Look at the state of the disks (smartctl -a), of the array and of the storage network.",
-        changes="Nothing. Replace a failing disk, then initialise the database from another replica or a backup.",
+        changes=(
+            "The commands only read. Replace a failing disk, then initialise the database from another replica or a "
+            "backup."
+        ),
         risk="None by reading. Before a restart of the server, back up what can be read.",
         undo="None needed.",
         verify="dmesg -T | grep -i 'I/O error'    # no new messages",

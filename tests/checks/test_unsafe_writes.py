@@ -196,7 +196,7 @@ class TestASetting:
         assert isinstance(one, Finding)
         assert one.severity is severity
         assert loses in one.title
-        assert ("damaged database" in one.detail) is bool(traits.get("corrupts"))
+        assert one.observed["may_damage"] is bool(traits.get("corrupts"))
 
     def test_is_clear_if_the_server_waits(self) -> None:
         off = durability(setting="batch-val", effective=False, why="Batching has no effect.")

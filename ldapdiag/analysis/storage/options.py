@@ -115,9 +115,9 @@ def options_of(
     mount_words = dict(_meanings(printed))
     if "ro" in printed or "rw" in printed:
         known["read_only"] = ("ro" in printed, BY_MOUNT)  # of the mount, or of the file system below it
+    _learn(known, mount_words.items(), BY_MOUNT)  # what is printed is in force
     if effective is not None:
         _learn(known, _all_of(effective), f"/proc/fs/ext4/{effective.device or 'DEVICE'}/options")
-    _learn(known, mount_words.items(), BY_MOUNT)
     if mount.fs_type in EXT:
         _learn(known, _of_superblock(mount, superblock, printed=bool(printed)), BY_SUPERBLOCK)
     _learn(known, _of_zfs(zfs or {}), BY_ZFS)
