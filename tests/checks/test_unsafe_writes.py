@@ -18,6 +18,7 @@ from ldapdiag.servers.storage_rules import Durability, Window
 from ldapdiag_checks.unsafe_writes import judge
 
 VOLUME = "/var/lib/dirsrv of ldap"
+OF_OTHERS = ["df and options of an unknown one", "ext3 of an unknown driver"]
 
 
 def durability(window: Window = Window.NONE, **traits: Any) -> Durability:
@@ -96,6 +97,14 @@ class TestAVolume:
             assert (one.observed["weaknesses"], one.observed["hidden"]) == (["no-barriers"], ["nobarrier"])
             assert "tune2fs -o ^nobarrier /dev/mapper/vg-ldap" in one.remedies[0].text
 
+    @pytest.mark.parametrize(
+        ("printed", "in_force"), [("nobarrier", ""), ("barrier=1", "nobarrier")], ids=["mount", "options in force"]
+    )
+    def test_is_weak_if_one_of_two_sources_that_contradict_each_other_shows_it(self, printed, in_force) -> None:
+        one = found(disk.table(disk.mount("ext4", printed)), disk.devices(), disk.in_force(in_force))
+        assert (one.observed["weaknesses"], one.confidence) == (["no-barriers"], Confidence.LIKELY)
+        assert "one of them is out of date" in one.detail
+
     def test_names_the_worst_weakness_first(self) -> None:
         one = found(disk.table(disk.mount("ext4", "data=writeback", "nobarrier")), disk.devices())
         assert one.observed["weaknesses"] == ["no-barriers", "writeback-journal"]
@@ -153,8 +162,10 @@ class TestIsNotJudged:
             ([disk.table(disk.mount("xfs"))], ("block-devices",)),
             ([disk.table(disk.mount("nfs4", "hard", source="nas:/export", device="0:25"))], ()),
             ([disk.space(), disk.devices()], ("ext4-options",)),
+            ([disk.space(), disk.in_force(device=""), disk.devices()], ("ext4-options",)),
+            ([disk.table(disk.mount("ext3")), disk.superblock(), disk.devices()], ("ext4-options",)),
         ],
-        ids=["mount alone", "no devices", "options of another", "xfs alone", "nfs", "df alone"],
+        ids=["mount alone", "no devices", "options of another", "xfs alone", "nfs", "df alone", *OF_OTHERS],
     )
     def test_without_a_source_that_proves_it(self, given, missing) -> None:
         (verdict,) = (one for subject, one in verdicts(*given).items() if subject == VOLUME)

@@ -81,8 +81,8 @@ class HostStorage:
         return max(own, key=lambda fact: fact.origin.order, default=None)
 
     def _is_only_ext(self, mount: Mount) -> bool:
-        """Return whether every ext file system in the tables of the host is this one."""
-        return all(
+        """Return whether every ext file system in the tables of the host is this one; df alone shows too little."""
+        return bool(self.tables) and all(
             row.source == mount.source or (row.device != "" and row.device == mount.device)
             for table in self.tables
             for row in table.mounts

@@ -95,6 +95,8 @@ class Options:
     compression: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     """What shows each of them, by the name of the field."""
+    contradicted: frozenset[str] = frozenset()
+    """The fields of which two sources show different values; the unsafe one counts."""
     hidden: tuple[str, ...] = ()
     """Options in force that the mount table does not show: they are defaults in the superblock."""
     words: tuple[str, ...] = ()
@@ -116,8 +118,11 @@ def options_of(
     if "ro" in printed or "rw" in printed:
         known["read_only"] = ("ro" in printed, BY_MOUNT)  # of the mount, or of the file system below it
     _learn(known, mount_words.items(), BY_MOUNT)  # what is printed is in force
+    contradicted: frozenset[str] = frozenset()
     if effective is not None:
-        _learn(known, _all_of(effective), f"/proc/fs/ext4/{effective.device or 'DEVICE'}/options")
+        shown, source = _all_of(effective), f"/proc/fs/ext4/{effective.device or 'DEVICE'}/options"
+        contradicted = _contradicted(known, shown, source)
+        _learn(known, shown.items(), source)
     if mount.fs_type in EXT:
         _learn(known, _of_superblock(mount, superblock, printed=bool(printed)), BY_SUPERBLOCK)
     _learn(known, _of_zfs(zfs or {}), BY_ZFS)
@@ -133,6 +138,7 @@ def options_of(
     return Options(
         **{name: value for name, (value, _) in known.items()},
         sources={name: source for name, (_, source) in known.items()},
+        contradicted=contradicted,
         hidden=tuple(hidden),
         words=printed,
     )
@@ -141,6 +147,20 @@ def options_of(
 def _learn(known: dict[str, tuple[Any, str]], found: Iterable[tuple[str, Any]], source: str) -> None:
     for name, value in found:
         known.setdefault(name, (value, source))
+
+
+def _contradicted(known: dict[str, tuple[Any, str]], shown: Mapping[str, Any], source: str) -> frozenset[str]:
+    """Return the fields of which the list of options in force shows another value; keep the unsafe one of both.
+
+    The kernel prints both, so one of them was read before the volume was mounted anew: which one, nothing shows.
+    """
+    fields = {name for name, _ in TELLING if name in known and name in shown and known[name][0] != shown[name]}
+    for name in fields:
+        value, by, other = *known[name], source
+        if (name, value) not in TELLING:
+            value, by, other = shown[name], source, by
+        known[name] = value, f"{by} ({other} shows another value: one of them is out of date)"
+    return frozenset(fields)
 
 
 def _meanings(words: Iterable[str]) -> Iterator[tuple[str, Any]]:
@@ -154,13 +174,12 @@ def _meanings(words: Iterable[str]) -> Iterator[tuple[str, Any]]:
             yield "compression", value or "zlib"
 
 
-def _all_of(effective: EffectiveOptions) -> Iterator[tuple[str, Any]]:
-    """Yield what the kernel's own list shows; what it does not list is not in force."""
+def _all_of(effective: EffectiveOptions) -> dict[str, Any]:
+    """Return what the kernel's own list shows; what it does not list is not in force."""
     found = dict(_meanings(effective.options))
-    yield from found.items()
-    if "barrier" in found:  # the list is whole: ext4 prints one of both words
-        yield "journal", "none"  # without data= there is no journal
-        yield "async_commit", False
+    if "barrier" not in found:
+        return found  # an excerpt: ext4 prints one of both words
+    return {"journal": "none", "async_commit": False} | found  # without data= there is no journal
 
 
 def _of_superblock(mount: Mount, superblock: Superblock | None, *, printed: bool) -> Iterator[tuple[str, Any]]:
@@ -171,7 +190,8 @@ def _of_superblock(mount: Mount, superblock: Superblock | None, *, printed: bool
         return
     yield from (SUPERBLOCK_WORDS[word] for word in superblock.default_options if word in SUPERBLOCK_WORDS)
     if printed:
-        yield "barrier", True
+        if mount.fs_type != "ext3":  # until Linux 3.1, the driver of ext3 used barriers only if it was asked to
+            yield "barrier", True
         yield "async_commit", False
         if superblock.features:
             yield "journal", "ordered"

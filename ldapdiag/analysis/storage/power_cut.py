@@ -122,6 +122,7 @@ def _no_barriers(volume: Volume) -> Weakness:
         loss=Loss.NONE_WITHOUT_CACHE if harmless else Loss.UNFLUSHED,
         sentence=f"{volume.mount_point} is mounted without write barriers. {what}",
         source=volume.options.sources.get("barrier", ""),
+        certain="barrier" not in volume.options.contradicted,
     )
 
 
@@ -149,6 +150,7 @@ def _of_journal(volume: Volume) -> Iterator[Weakness]:
                 "affected, and a database that syncs gains nothing."
             ),
             source=sources.get("journal", ""),
+            certain="journal" not in volume.options.contradicted,
         )
     if volume.options.async_commit:
         yield Weakness(
@@ -160,6 +162,7 @@ def _of_journal(volume: Volume) -> Iterator[Weakness]:
                 "after a power cut, checksums alone show where the journal is incomplete (ext4(5))."
             ),
             source=sources.get("async_commit", ""),
+            certain="async_commit" not in volume.options.contradicted,
         )
 
 
