@@ -56,8 +56,8 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
 def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verdict:
     subject, options = f"{volume.mount_point} of {server.name}", volume.options
     if not volume.local or volume.fs_type in MEMORY:
-        where = "the file server" if not volume.local else "memory"
-        return Clear(subject=subject, reason=f"{volume.fs_type}: access times are kept in {where}, nothing to gain")
+        where = "by the file server" if not volume.local else "in memory"
+        return Clear(subject=subject, reason=f"{volume.fs_type}: access times are kept {where}, nothing to gain")
     if options.atime in NOTHING:
         return Clear(subject=subject, reason=NOTHING[options.atime])
     if options.atime is None:
@@ -85,6 +85,6 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         },
         server=server.name,
         hosts=(server.host,),
-        remedies=(use_relatime(server.host, volume.mount_point),),
+        remedies=(use_relatime(server.host, volume.mount_point, volume.source if volume.fs_type == "zfs" else ""),),
         origins=storage.origins,
     )

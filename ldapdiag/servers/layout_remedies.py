@@ -5,19 +5,27 @@ from __future__ import annotations
 from shlex import quote
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.volume_remedies import DEVICE_NAME, MOUNT_POINT
+from ldapdiag.servers.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT
 
 MADE_OF_OTHERS = ("dm-", "loop", "md", "zram")
 """Devices that are no disks begin so: they have no state of their own."""
 
 
-def use_relatime(host: str, mount_point: str) -> Remedy:
-    """Mount a file system with relatime, the kernel's default, now and from now on."""
-    known = MOUNT_POINT.fullmatch(mount_point) is not None
+def use_relatime(host: str, mount_point: str, dataset: str) -> Remedy:
+    """Mount a file system with relatime, the kernel's default, now and from now on; of ZFS, set its property."""
+    known = (DATASET.fullmatch(dataset) if dataset else MOUNT_POINT.fullmatch(mount_point)) is not None
     text = (
         f"mount -o remount,relatime {quote(mount_point)}\n"
         f"grep -n {quote(mount_point)} /etc/fstab    # remove strictatime from its options"
     )
+    undo = f"mount -o remount,strictatime {quote(mount_point)}"
+    verify = f"findmnt -no OPTIONS {quote(mount_point)}    # relatime"
+    if dataset:
+        text, undo, verify = (
+            f"zfs set relatime=on {dataset}",
+            f"zfs inherit relatime {dataset}",
+            f"zfs get relatime {dataset}",
+        )
     return Remedy(
         title=f"Mount {mount_point} with relatime",
         target=host,
@@ -26,8 +34,8 @@ def use_relatime(host: str, mount_point: str) -> Remedy:
         text=text if known else "Mount it with relatime, the default of the kernel.",
         changes="A read writes an access time at most once a day, or after a change of the file.",
         risk="A program on this volume that needs the exact time of each access no longer has it (old mail readers).",
-        undo=f"mount -o remount,strictatime {quote(mount_point)}" if known else "Mount it with strictatime.",
-        verify=f"findmnt -no OPTIONS {quote(mount_point)}    # relatime" if known else "findmnt    # relatime",
+        undo=undo if known else "Mount it with strictatime.",
+        verify=verify if known else "findmnt    # relatime",
     )
 
 

@@ -16,7 +16,7 @@ SLOWER = (
     "Each change waits for the disk again: writes take as long as the disk needs for a flush, and so do the clients "
     "that wait for them. That is the price of an acknowledged change."
 )
-NOT_UNDONE = "None: without barriers acknowledged changes are lost. A faster disk is the way to faster writes."
+NOT_UNDONE = "# none: without barriers acknowledged changes are lost. A faster disk is the way to faster writes."
 
 
 def use_barriers(host: str, mount_point: str, device: str, *, in_superblock: bool) -> Remedy:
@@ -153,7 +153,7 @@ def sync_dataset(host: str, dataset: str) -> Remedy:
         text=f"zfs set sync=standard {dataset}",
         changes=changes,
         risk=f"{SLOWER} A separate log device (SLOG) with power-loss protection makes it faster.",
-        undo="None: with sync=disabled acknowledged changes are lost.",
+        undo="# none: with sync=disabled acknowledged changes are lost.",
         verify=f"zfs get sync {dataset}    # standard",
     )
 
@@ -181,7 +181,7 @@ def _advice(  # noqa: PLR0913  the fields of a remedy
     changes: str,
     *,
     risk: str = SLOWER,
-    undo: str = NOT_UNDONE,
+    undo: str = NOT_UNDONE.removeprefix("# "),
     verify: str = "findmnt -T PATH    # the options in force",
     needs: Needs = Needs.NONE,
 ) -> Remedy:

@@ -25,6 +25,16 @@ def test_no_word_in_a_table_of_the_kernel_is_strictatime() -> None:
     assert "mount -o remount,relatime /var/lib/dirsrv" in found.remedies[0].text
 
 
+def test_of_zfs_the_property_is_set() -> None:
+    mount = disk.mount("zfs", source="tank/ldap", device="0:40", options="rw")
+    found = judged(disk.table(mount), disk.zfs(atime="on", relatime="off"))
+    assert isinstance(found, Finding)
+    assert (found.remedies[0].text, found.remedies[0].undo) == (
+        "zfs set relatime=on tank/ldap",
+        "zfs inherit relatime tank/ldap",
+    )
+
+
 @pytest.mark.parametrize(("names", "severity"), [(999, Severity.INFO), (1_000, Severity.LOW)])
 def test_counts_more_where_there_are_many_files(names, severity) -> None:
     found = judged(disk.table(disk.mount(options="rw")), disk.names(names))

@@ -14,6 +14,7 @@ from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.evidence.storage import BlockDevice
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.storage_rules import Durability, Window
 from ldapdiag_checks.unsafe_writes import judge
 
@@ -90,6 +91,7 @@ class TestAVolume:
         one = found(*given, disk.devices())
         assert (one.observed["weaknesses"], one.severity, one.confidence) == ([name], severity, Confidence.CERTAIN)
         assert one.remedies
+        assert all(cure.undo.startswith("# ") for cure in one.remedies if cure.kind is RemedyKind.SHELL), "no command"
 
     def test_is_weak_by_defaults_that_its_mount_does_not_show(self) -> None:
         for source in (disk.in_force("nobarrier"), disk.superblock("nobarrier", "user_xattr")):

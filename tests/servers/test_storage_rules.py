@@ -250,7 +250,15 @@ class TestSlapd:
         )
         assert remedy is not None
         assert (remedy.kind, remedy.needs) == (RemedyKind.ADVICE, Needs.RESTART)
-        assert "number 1" in remedy.text
+        assert "number 1 ({1}mdb), remove the line 'dbnosync'. Test" in remedy.text
+
+    def test_of_slapd_conf_only_the_unsafe_words_are_removed(self) -> None:
+        settings = of_slapd("", "writemap mapasync", file="slapd.conf")
+        one = applied(settings, Family.OPENLDAP)
+        remedy = rules_of(Family.OPENLDAP).make_safe(address_of("ldap"), settings, one, ())
+        assert remedy is not None
+        assert "remove mapasync from the lines 'envflags'" in remedy.text
+        assert "dbnosync" not in remedy.text
 
     def test_a_name_that_is_none_enters_no_command(self) -> None:
         backend = "{1}mdb;touch x"

@@ -24,7 +24,7 @@ FEW = 1
 """Files named with their extents, without -v."""
 WRITE_CACHES = {
     "volatile assumed": "write cache assumed volatile",
-    "none": "no volatile write cache",
+    "none": "the kernel flushes no write cache",
     None: "write cache unknown",
 }
 

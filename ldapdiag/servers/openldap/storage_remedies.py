@@ -56,14 +56,18 @@ def _replacing(entry: str, no_sync: str, flags: tuple[str, ...]) -> list[str]:
 
 def _by_file(server: ServerAddress, one: Written, kept: tuple[str, ...]) -> Remedy:
     """Return the edit of slapd.conf, by hand: nothing but its order shows which lines belong to a database."""
-    line = f"'envflags {' '.join(kept)}'" if kept else "no line 'envflags'"
+    unsafe = [flag for flag in one.flags if flag not in kept]
+    removed = [
+        *(["the line 'dbnosync'"] if one.no_sync.upper() == "TRUE" else []),
+        *([f"{' and '.join(unsafe)} from the lines 'envflags' (and a line that is then empty)"] if unsafe else []),
+    ]
     return Remedy(
         title=f"Flush each change of the database {one.backend} to the disk",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
         text=f"In slapd.conf, in the section of the database number {one.backend[1:].partition('}')[0]} "
-        f"({one.backend}), remove the line 'dbnosync' and leave {line}. "
+        f"({one.backend}), remove {', and '.join(removed)}. "
         f"Test the file with slaptest -u, then restart slapd: {RESTART}.",
         changes="From its next start on, slapd confirms a change when it is on the disk.",
         risk=f"A restart. {RISK}",

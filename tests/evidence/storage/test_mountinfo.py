@@ -38,6 +38,24 @@ def test_a_namespace_is_read_row_by_row() -> None:
     assert (found.complete, found.shows_atime, found.origin.not_understood) == (True, True, 0)
 
 
+class TestAMountBelowACoveredFolder:
+    ROOT = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    UPPER = "60 22 0:40 / /srv/ldap rw - tmpfs tmpfs rw\n"
+
+    @pytest.mark.parametrize("below", ["/srv/ldap/db", "/srv/ldap/a/b/c"])
+    def test_is_left_out_wherever_it_stands(self, below) -> None:
+        lower = f"50 22 8:16 / {below} rw - xfs /dev/sdb rw\n51 50 8:17 / {below}/x rw - xfs /dev/sdc rw\n"
+        for text in (self.ROOT + lower + self.UPPER, self.UPPER + lower + self.ROOT):
+            assert {one.mount_point for one in table(text).mounts} == {"/", "/srv/ldap"}
+
+    def test_is_kept_if_it_was_mounted_later(self) -> None:
+        later = "61 60 8:16 / /srv/ldap/db rw - xfs /dev/sdb rw\n62 22 8:17 / /srv/ldapx/db rw - xfs /dev/sdc rw\n"
+        assert len(table(later + self.ROOT + self.UPPER).mounts) == 4
+
+    def test_is_not_sought_for_ever_among_mounts_that_are_their_own_parents(self) -> None:
+        assert len(table("7 8 8:1 / /a rw - ext4 /dev/sda1 rw\n8 7 8:2 / /b rw - ext4 /dev/sda2 rw\n").mounts) == 2
+
+
 def test_rows_without_the_root_are_an_excerpt() -> None:
     assert not table("\n".join(NAMESPACE.splitlines()[1:])).complete
 
