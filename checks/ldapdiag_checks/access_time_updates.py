@@ -12,6 +12,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.storage import MountTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import use_relatime
+from ldapdiag.servers.volume_remedies import on_its_host
 
 MANY = 1_000
 """Names in one directory."""
@@ -67,6 +68,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         return Clear(
             subject=subject, reason="strictatime with lazytime: a read alone writes nothing for hours, nothing to gain"
         )
+    cure = use_relatime(server.host, volume.mount_point, volume.source if volume.fs_type == "zfs" else "")
     crowded = any(one.names >= MANY for one in volume.directories)
     return Finding(
         subject=subject,
@@ -85,6 +87,6 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         },
         server=server.name,
         hosts=(server.host,),
-        remedies=(use_relatime(server.host, volume.mount_point, volume.source if volume.fs_type == "zfs" else ""),),
+        remedies=(on_its_host(cure, volume.source) if volume.in_container else cure,),
         origins=storage.origins,
     )

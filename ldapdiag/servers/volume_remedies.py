@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from shlex import quote
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
@@ -155,6 +156,22 @@ def sync_dataset(host: str, dataset: str) -> Remedy:
         risk=f"{SLOWER} A separate log device (SLOG) with power-loss protection makes it faster.",
         undo="# none: with sync=disabled acknowledged changes are lost.",
         verify=f"zfs get sync {dataset}    # standard",
+    )
+
+
+def on_its_host(remedy: Remedy, source: str) -> Remedy:
+    """Return advice instead of commands that remount a path of a container: its host has another one, or another's."""
+    if not remedy.text.startswith("mount -o remount"):
+        return remedy
+    options = remedy.text.splitlines()[0].rpartition(" ")[0]
+    device = quote(source) if DEVICE_PATH.fullmatch(source) else "DEVICE"
+    return replace(
+        remedy,
+        kind=RemedyKind.ADVICE,
+        text=f"The mount point is a path in a container. On its host, find where it is mounted (findmnt {device}),"
+        f" and remount it there: {options} MOUNT_POINT. Change its options in /etc/fstab, too.",
+        undo="",
+        verify="",
     )
 
 

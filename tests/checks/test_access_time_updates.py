@@ -25,6 +25,13 @@ def test_no_word_in_a_table_of_the_kernel_is_strictatime() -> None:
     assert "mount -o remount,relatime /var/lib/dirsrv" in found.remedies[0].text
 
 
+def test_of_a_container_no_path_is_remounted() -> None:
+    root = disk.mount("overlay", mount_point="/", source="overlay", device="0:50")
+    found = judged(disk.table(root, disk.mount(options="rw")))
+    assert isinstance(found, Finding)
+    assert "/var/lib/dirsrv" not in found.remedies[0].text
+
+
 def test_of_zfs_the_property_is_set() -> None:
     mount = disk.mount("zfs", source="tank/ldap", device="0:40", options="rw")
     found = judged(disk.table(mount), disk.zfs(atime="on", relatime="off"))

@@ -107,6 +107,14 @@ class TestAVolume:
         assert (one.observed["weaknesses"], one.confidence) == (["no-barriers"], Confidence.LIKELY)
         assert "one of them is out of date" in one.detail
 
+    def test_of_a_container_is_not_remounted_by_its_path_on_the_host(self) -> None:
+        root = disk.mount("overlay", mount_point="/", source="overlay", device="0:50")
+        one = found(disk.table(root, disk.mount("ext4", "nobarrier")), disk.devices())
+        (cure,) = one.remedies
+        assert cure.kind is RemedyKind.ADVICE
+        assert "find where it is mounted (findmnt /dev/mapper/vg-ldap)" in cure.text
+        assert "mount -o remount,barrier=1 MOUNT_POINT" in cure.text
+
     def test_names_the_worst_weakness_first(self) -> None:
         one = found(disk.table(disk.mount("ext4", "data=writeback", "nobarrier")), disk.devices())
         assert one.observed["weaknesses"] == ["no-barriers", "writeback-journal"]

@@ -55,8 +55,10 @@ def placed(
         elif (place.role, path) not in on.setdefault(mount, []):
             on[mount].append((place.role, path))
     shows_atime = table is not None and table.shows_atime
+    root = mount_of("/", mounts)
+    in_container = root is not None and root.fs_type == "overlay"
     volumes = (_volume(mount, own, host, shows_atime=shows_atime) for mount, own in on.items())
-    return tuple(volumes), tuple(unplaced)
+    return tuple(replace(one, in_container=in_container) for one in volumes), tuple(unplaced)
 
 
 def real_path(path: str, host: HostStorage) -> str:

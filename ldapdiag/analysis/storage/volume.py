@@ -52,6 +52,8 @@ class Volume:
     superblock: Superblock | None = None
     errors: tuple[DeviceError, ...] = ()
     """What the kernel reported about its devices."""
+    in_container: bool = False
+    """Its mount point is a path within a container, not one of the host."""
     limits: tuple[str, ...] = ()
     """What the evidence does not show of it, as sentences."""
     origins: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.servers.volume_remedies import (
     add_journal,
     move_data,
+    on_its_host,
     send_flushes,
     sync_dataset,
     use_barriers,
@@ -30,7 +31,8 @@ def make_volume_safe(volume: Volume, found: tuple[Weakness, ...], host: str) -> 
         yield move_data(host, ", ".join(dict.fromkeys(role for role, _ in volume.paths)), volume.mount_point)
         return
     for one in (volume, *_all_beneath(volume)):
-        yield from _of_file_system(one, host)
+        for cure in _of_file_system(one, host):
+            yield on_its_host(cure, one.source) if one.in_container else cure
     if "flushes-stopped" in names:
         yield send_flushes(host, names["flushes-stopped"].words.partition(":")[0])
 
