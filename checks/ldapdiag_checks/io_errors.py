@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.device_errors import has_reused_name
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.check import check
-from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors
+from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors, Mounted
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import examine_disk
@@ -21,6 +22,11 @@ DOUBT = (
 )
 STOPPED = ("read-only", "shut down", "journal aborted")
 """Words for the end of writing to a file system."""
+REUSED = (
+    "The kernel gives the name {devices} to one device after another, and the messages do not show when this volume "
+    "was mounted: they may concern an earlier device of that name."
+)
+VERIFY = "verify the database, or initialise it from another replica; on ext file systems, tune2fs -l counts errors"
 
 
 @check
@@ -31,12 +37,17 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     The kernel's messages (dmesg, journalctl -k) about failed reads, writes and flushes of the disks, partitions and
     logical volumes under each volume of the server, and of its file systems; the count of errors in the superblock of
     ext2, ext3 and ext4 (tune2fs -l); and whether the volume is read-only now. Messages about other disks of the host
-    are counted, and are no finding about this server.
+    are counted, and are no finding about this server. Neither are messages from before the last mount on a device, if
+    another file system was mounted there then (by its UUID); if the messages do not show which, the volume is not
+    judged. Errors of a disk itself concern it whatever was mounted.
 
     ## Severity
     - critical: the volume with the database, the transaction log or the changelog is read-only or shut down.
     - high: errors of its disks.
     - medium: errors in the superblock only, or under the access log only.
+
+    The finding is only possible, and at most high, if all messages are about a device whose name is reused (loop0) and
+    none shows its last mount.
 
     ## Why it matters
     After a failed write Linux takes the page for clean: the next sync succeeds although the data is not on the disk,
@@ -72,12 +83,24 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         why = volume.disk_unknown or "some do not name their device"
         reason = f"the kernel reported {counted(len(others), 'error')} that may be of its disks: {why}"
         return NotJudged(subject=subject, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
+    doubtful = tuple(one for one in volume.earlier_errors if one.mounted is Mounted.UNKNOWN_BEFORE)
+    if doubtful:
+        reason = (
+            f"{_earlier(doubtful)}: the messages do not show whether this file system or another was mounted there then"
+        )
+        return NotJudged(subject=subject, reason=reason, missing=(), how=VERIFY)
     elsewhere = f"; {counted(len(others), 'error')} of other devices: {_devices(others)}" if others else ""
+    if volume.earlier_errors:
+        elsewhere += f"; {_earlier(volume.earlier_errors)}, while another file system was mounted there"
     since = "" if kernel.from_boot else ", which do not reach back to the boot"
     return Clear(
         subject=subject,
         reason=f"no error of its disks in {counted(kernel.lines_read, 'message')} of the kernel{since}{elsewhere}",
     )
+
+
+def _earlier(errors: tuple[DeviceError, ...]) -> str:
+    return f"{counted(len(errors), 'error')} of {_devices(errors)} from before the last mount"
 
 
 def _devices(errors: tuple[DeviceError, ...]) -> str:
@@ -88,7 +111,8 @@ def _devices(errors: tuple[DeviceError, ...]) -> str:
 def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server: Instance) -> Finding:
     errors, others = volume.errors, storage.other_errors
     kinds = list(dict.fromkeys(one.what for one in errors))
-    stopped = volume.options.read_only or any(word in kind for kind in kinds for word in STOPPED)
+    possible = not (in_superblock or volume.options.read_only) and all(map(_of_unknown_age, errors))
+    stopped = volume.options.read_only or any(map(_stops, errors))
     times = [one.when for one in errors if one.when is not None]
     shown = [
         *([f"read-only: {volume.name}"] if volume.options.read_only else []),
@@ -101,12 +125,15 @@ def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server:
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",
         severity=_severity(volume, stopped=bool(stopped)),
-        confidence=Confidence.CERTAIN,
-        title=f"The volume of the {volume.contents}, {volume.name}, has failed: {'; '.join(shown)}",
+        confidence=Confidence.POSSIBLE if possible else Confidence.CERTAIN,
+        title=f"The volume of the {volume.contents}, {volume.name}, {'may have' if possible else 'has'} failed: "
+        + "; ".join(shown),
         detail="\n".join(
             [
                 *(f"{one.printed_time or _time(one)} {one.text}".strip() for one in errors[-SHOWN:]),
+                *([REUSED.format(devices=_devices(errors))] if possible else []),
                 DOUBT,
+                *([f"Not counted: {_earlier(volume.earlier_errors)}."] if volume.earlier_errors else []),
                 *(
                     [f"Besides, {counted(len(others), 'error')} of other devices: {_devices(others)}."]
                     if others
@@ -133,6 +160,17 @@ def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server:
         ),
         origins=storage.origins,
     )
+
+
+def _of_unknown_age(error: DeviceError) -> bool:
+    """Return whether an error may be one of an earlier device of the same name."""
+    return error.mounted is Mounted.UNKNOWN and has_reused_name(error)
+
+
+def _stops(error: DeviceError) -> bool:
+    """Return whether nothing is written to the file system that is mounted now, since an error."""
+    ended = any(word in error.what for word in STOPPED)
+    return ended and error.mounted is not Mounted.SAME_BEFORE and not _of_unknown_age(error)
 
 
 def _severity(volume: Volume, *, stopped: bool) -> Severity:

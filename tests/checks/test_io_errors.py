@@ -9,9 +9,9 @@ import pytest
 
 import facts
 import storage_facts as disk
-from ldapdiag.evidence.storage import DeviceError, KernelErrors
+from ldapdiag.evidence.storage import BlockDevice, DeviceError, KernelErrors, Mounted
 from ldapdiag.evidence.storage.settings import Role
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag_checks.io_errors import judge
 
 
@@ -96,3 +96,62 @@ def test_without_messages_is_not_judged() -> None:
     verdict = judged()
     assert isinstance(verdict, NotJudged)
     assert verdict.missing == ("kernel-messages",)
+
+
+def at(
+    mounted: Mounted, device: str, what: str = "remounted read-only", *, of_file_system: bool = True
+) -> KernelErrors:
+    """Return the messages of the kernel: one, and when it came."""
+    one = DeviceError(device=device, what=what, text=what, mounted=mounted, of_file_system=of_file_system)
+    return replace(kernel(), errors=(one,))
+
+
+def on_loop(given: KernelErrors) -> Verdict:
+    """Judge the database on an ext4 of loop0, whose file is on sda1."""
+    loop = BlockDevice(name="loop0", number="7:0", type="loop", backing_file="/ldap.img", write_cache="write back")
+    table = disk.table(disk.mount(source="/dev/loop0", device="7:0"))
+    (verdict,) = judge(
+        disk.joined(table, disk.devices(loop), given, disk.settings((Role.DATABASE, disk.DATABASE))), facts.server()
+    )
+    return verdict
+
+
+class TestBeforeTheLastMount:
+    def test_errors_of_another_file_system_are_mentioned_and_no_finding(self) -> None:
+        for verdict in (on_loop(at(Mounted.OTHER_BEFORE, "loop0")), judged(at(Mounted.OTHER_BEFORE, "dm-0"))):
+            assert isinstance(verdict, Clear)
+            assert "from before the last mount, while another file system was mounted there" in verdict.reason
+            assert "of other devices" not in verdict.reason
+
+    @pytest.mark.parametrize("of_file_system", [True, False])
+    def test_errors_of_an_unknown_file_system_are_not_judged(self, of_file_system) -> None:
+        verdict = on_loop(at(Mounted.UNKNOWN_BEFORE, "loop0", of_file_system=of_file_system))
+        assert isinstance(verdict, NotJudged)
+        assert verdict.reason.startswith("1 error of loop0 from before the last mount: ")
+
+    def test_errors_of_the_same_file_system_count_but_it_is_no_longer_stopped(self) -> None:
+        found = on_loop(at(Mounted.SAME_BEFORE, "loop0"))
+        assert isinstance(found, Finding)
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.CERTAIN)
+
+    @pytest.mark.parametrize("mounted", list(Mounted))
+    @pytest.mark.parametrize("device", ["sda", "sda1"])
+    def test_errors_of_a_disk_count_whatever_was_mounted(self, mounted, device) -> None:
+        found = judged(at(mounted, device, "I/O error", of_file_system=False))
+        assert isinstance(found, Finding)
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.CERTAIN)
+
+    def test_since_the_mount_an_error_is_certain(self) -> None:
+        found = on_loop(at(Mounted.SINCE, "loop0"))
+        assert isinstance(found, Finding)
+        assert (found.severity, found.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)
+
+
+def test_without_a_mount_only_a_name_that_is_reused_is_doubted() -> None:
+    loop, mapped = on_loop(at(Mounted.UNKNOWN, "loop0")), judged(at(Mounted.UNKNOWN, "dm-0"))
+    assert isinstance(loop, Finding)
+    assert isinstance(mapped, Finding)
+    assert (loop.severity, loop.confidence) == (Severity.HIGH, Confidence.POSSIBLE)
+    assert " may have failed: " in loop.title
+    assert "may concern an earlier device of that name" in loop.detail
+    assert (mapped.severity, mapped.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)

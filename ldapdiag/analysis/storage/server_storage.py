@@ -122,7 +122,7 @@ def _joined(server: Instance, settings: StorageSettings | None, host: HostStorag
     kernel = max(host.kernel, key=lambda one: (one.origin.order, one.lines_read), default=None)
     found, unplaced = placed(places, host, server.name)
     volumes = tuple(with_errors(volume, kernel) for volume in found)
-    own = {id(error) for volume in volumes for error in volume.errors}
+    own = {id(error) for volume in volumes for error in (*volume.errors, *volume.earlier_errors)}
     missing = [
         *([StorageSettings.kind] if settings is None else []),
         *([MountTable.kind] if not host.tables else []),

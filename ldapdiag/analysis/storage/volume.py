@@ -52,6 +52,8 @@ class Volume:
     superblock: Superblock | None = None
     errors: tuple[DeviceError, ...] = ()
     """What the kernel reported about its devices."""
+    earlier_errors: tuple[DeviceError, ...] = ()
+    """What it reported about a device of the same name before the last mount: of this file system or another."""
     in_container: bool = False
     """Its mount point is a path within a container, not one of the host."""
     limits: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import ClassVar
 
 from ldapdiag.evidence.origin import Origin
@@ -215,6 +216,16 @@ class DirectorySize:
     """The path without symbolic links; empty: not collected."""
 
 
+class Mounted(Enum):
+    """When a message came, compared with the last mount of a file system on its device in the same text."""
+
+    SINCE = "since the last mount"
+    SAME_BEFORE = "before it, while the same file system (by its UUID) was mounted"
+    OTHER_BEFORE = "before it, while another file system was mounted"
+    UNKNOWN_BEFORE = "before it; the messages do not show which file system was mounted"
+    UNKNOWN = "no mount of the device in the text"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceError:
     """One message of the kernel about a failed read, write or flush, or its consequence."""
@@ -231,6 +242,9 @@ class DeviceError:
     """Where seconds since boot are printed."""
     printed_time: str = ""
     """As printed, where it has no zone."""
+    of_file_system: bool = False
+    """Whether a file system or its journal reported it; False: the device or the page cache."""
+    mounted: Mounted = Mounted.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,19 @@ MESSAGES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """The beginning of a message, and what it reports. The first that matches counts."""
 
+OF_FILE_SYSTEM = re.compile(r"EXT[234]-fs|JBD2?: |Aborting journal|[Rr]emounting|XFS |BTRFS")
+"""How the messages of file systems and their journals begin."""
+UUID = r"(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+MOUNTS = [
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"{EXT} \({DEVICE}\): mounted filesystem(?: {UUID})?\b",
+        rf"{XFS}Mounting (?:V\d )?Filesystem(?: {UUID})?\b",
+        rf"{BTRFS} info {OF_BTRFS}: first mount of filesystem {UUID}",
+    )
+]
+"""A file system is mounted: ext when it is done, XFS and btrfs when they begin. Older Linux prints no UUID."""
+
 GRAMMAR = [(re.compile(pattern, re.ASCII), what) for pattern, what in MESSAGES]
 WORDS = re.compile(
     r"error|read-?only|shut|abort|corrupt|fail|errs:|csum|timeout|timed out|offline|down|not ready|exception|status"
@@ -92,4 +105,14 @@ def error_of(text: str) -> tuple[str, str] | None:
     for pattern, what in GRAMMAR:
         if found := pattern.match(text):
             return found.groupdict().get("device") or "", what
+    return None
+
+
+def mount_of(text: str) -> tuple[str, str] | None:
+    """Return the device of a message about a mount and the UUID of its file system, empty if it is not printed."""
+    if "ount" not in text:
+        return None
+    for pattern in MOUNTS:
+        if found := pattern.match(text):
+            return found["device"], found["uuid"] or ""
     return None

@@ -1,10 +1,12 @@
 """The kernel's messages, as dmesg and journalctl -k print them: those about errors of devices and file systems.
 
+A device's name may have been that of another one before (loop0), so mounts are read, too: what came before the last.
+
     [   12.345678] blk_update_request: I/O error, dev sda, sector 2048                                  dmesg
     [Sun Nov 22 04:49:07 2026] EXT4-fs (sda1): Remounting filesystem read-only                          dmesg -T
     2026-11-22T04:49:07,123456+00:00 Buffer I/O error on dev dm-0, logical block 7, lost async page write
     Nov 22 04:49:07 ldap kernel: XFS (dm-2): log I/O error -5                                           journalctl -k
-    # 4711 lines of dmesg read, from boot         how many lines a collection looked at; it keeps those about errors
+    # 4711 lines of dmesg read, from boot         the lines that a collection looked at; it keeps errors and mounts
 
 Source: dmesg(1), journalctl(1); the messages: `kernel_errors`.
 """
@@ -13,12 +15,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.storage import DeviceError, KernelErrors
-from ldapdiag.evidence.storage.kernel_errors import error_of
+from ldapdiag.evidence.storage import DeviceError, KernelErrors, Mounted
+from ldapdiag.evidence.storage.kernel_errors import OF_FILE_SYSTEM, error_of, mount_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +57,10 @@ FEWEST = 0.5
 LONGEST = 4096
 LONGEST_TEXT = 300
 MOST = 500
-"""First errors that are kept, and last ones."""
+"""First errors that are kept, and last ones; also the devices whose last mount is."""
+
+Mounting = tuple[int, str]
+"""The number of a mount in the text, and the UUID of the file system."""
 
 
 def recognises(head: Head) -> bool:
@@ -67,8 +73,9 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[KernelErrors]:
     """Read all messages, and keep those about errors."""
-    first: list[DeviceError] = []
-    last: deque[DeviceError] = deque(maxlen=MOST)
+    first: list[tuple[DeviceError, Mounting | None]] = []
+    last: deque[tuple[DeviceError, Mounting | None]] = deque(maxlen=MOST)
+    mounts: dict[str, Mounting] = {}
     messages = errors = counted = 0
     from_boot = False
     for line in map(str.rstrip, document.lines):
@@ -80,17 +87,36 @@ def read(document: Document) -> Iterator[KernelErrors]:
             from_boot = from_boot or (messages == 1 and not counted and _is_boot(found))
             if error := _error(found):
                 errors += 1
-                (first if len(first) < MOST else last).append(error)
+                (first if len(first) < MOST else last).append((error, mounts.get(error.device)))
+            elif mount := mount_of(found["text"]):
+                device, uuid = mount
+                mounts.pop(device, None)
+                mounts[device] = messages, uuid
+                if len(mounts) > MOST:
+                    del mounts[next(iter(mounts))]
         elif line and not OTHERS.fullmatch(line[:LONGEST]):
             document.misread(line)
     if messages or counted:
         yield KernelErrors(
             origin=document.origin(),
-            errors=(*first, *last),
+            errors=tuple(
+                replace(error, mounted=_mounted(mount, mounts.get(error.device))) for error, mount in (*first, *last)
+            ),
             lines_read=max(counted, messages),
             from_boot=from_boot,
             omitted=errors - len(first) - len(last),
         )
+
+
+def _mounted(then: Mounting | None, last: Mounting | None) -> Mounted:
+    """Return when a message came: what was mounted on its device then, and what is mounted last."""
+    if last is None:
+        return Mounted.UNKNOWN
+    if then == last:
+        return Mounted.SINCE
+    if then is None or not then[1] or not last[1]:
+        return Mounted.UNKNOWN_BEFORE
+    return Mounted.SAME_BEFORE if then[1] == last[1] else Mounted.OTHER_BEFORE
 
 
 def _message(line: str) -> re.Match[str] | None:
@@ -119,6 +145,7 @@ def _error(message: re.Match[str]) -> DeviceError | None:
         when=_when(time + zone) if zone else None,
         since_boot_seconds=float(seconds) if seconds else None,
         printed_time="" if zone else time,
+        of_file_system=OF_FILE_SYSTEM.match(message["text"]) is not None,
     )
 
 

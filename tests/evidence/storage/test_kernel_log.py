@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.formats import head_of, recognise
-from ldapdiag.evidence.storage import KernelErrors
+from ldapdiag.evidence.storage import KernelErrors, Mounted
 from ldapdiag.evidence.storage.kernel_errors import GRAMMAR, WORDS, error_of
 from ldapdiag.evidence.storage.kernel_log import MOST
 from reading import facts_of
@@ -150,6 +150,45 @@ def test_no_error_escapes_the_words_that_are_looked_for_first() -> None:
     for text in ERRORS:
         assert WORDS.search(text)
         assert any(pattern.match(text) for pattern, _ in GRAMMAR)
+
+
+FIRST, SECOND = "4cf6fdf9-14c3-4db7-b2f2-e08260a22b96", "b38afad7-3081-4d06-ae0f-7d9c8d590d25"
+MOUNT = "EXT4-fs (loop0): mounted filesystem {}r/w with ordered data mode."
+ERROR = "I/O error, dev loop0, sector 8 op 0x1:(WRITE)"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([ERROR], [Mounted.UNKNOWN]),
+        ([ERROR, MOUNT.format(f"{FIRST} "), ERROR], [Mounted.UNKNOWN_BEFORE, Mounted.SINCE]),
+        (
+            [MOUNT.format(f"{FIRST} "), ERROR, MOUNT.format(f"{SECOND} "), ERROR],
+            [Mounted.OTHER_BEFORE, Mounted.SINCE],
+        ),
+        ([MOUNT.format(f"{FIRST} "), ERROR, MOUNT.format(f"{FIRST} ")], [Mounted.SAME_BEFORE]),
+        ([MOUNT.format(""), ERROR, MOUNT.format("")], [Mounted.UNKNOWN_BEFORE]),
+        ([MOUNT.format("").replace("mounted", "re-mounted"), ERROR], [Mounted.UNKNOWN]),
+        ([ERROR, MOUNT.format("").replace("loop0", "loop1")], [Mounted.UNKNOWN]),
+        (["XFS (loop0): Mounting V5 Filesystem", ERROR, "XFS (loop0): Ending clean mount"], [Mounted.SINCE]),
+        ([ERROR, f"BTRFS info (device loop0): first mount of filesystem {FIRST}"], [Mounted.UNKNOWN_BEFORE]),
+    ],
+)
+def test_errors_are_compared_with_the_last_mount_of_their_device(texts, expected) -> None:
+    found = messages("".join(f"[{at:5d}.000000] {text}\n" for at, text in enumerate(texts)))
+    assert [one.mounted for one in found.errors] == expected
+
+
+def test_what_a_file_system_reports_is_told_from_what_its_device_does() -> None:
+    found = messages("".join(f"[{at:5d}.000000] {text}\n" for at, text in enumerate(ERRORS)))
+    of_file_system = {one.text.split()[0].strip(":") for one in found.errors if one.of_file_system}
+    assert of_file_system == {"EXT4-fs", "JBD2", "Aborting", "XFS", "BTRFS"}
+
+
+def test_of_a_hostile_number_of_mounts_the_last_are_kept() -> None:
+    lines = [f"XFS (sd{at}): Mounting Filesystem" for at in range(3 * MOST)]
+    found = messages("".join(f"[    0.000001] {line}\n" for line in [*lines, "XFS (sd0): log I/O error -5", *lines]))
+    assert [one.mounted for one in found.errors] == [Mounted.UNKNOWN]
 
 
 def test_of_many_the_first_and_the_last_are_kept() -> None:

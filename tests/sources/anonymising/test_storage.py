@@ -123,7 +123,7 @@ def test_captures_keep_their_meaning(path: Path) -> None:
 def measured(fact: Any) -> Any:
     """Return a fact without its names."""
     if isinstance(fact, KernelErrors):
-        return fact.lines_read, [(one.device, one.what, one.since_boot_seconds) for one in fact.errors]
+        return fact.lines_read, [(one.device, one.what, one.since_boot_seconds, one.mounted) for one in fact.errors]
     names = ("path", "last_mounted_on", "uuid", "device", "datasets", "mounts", "rows", "devices")
     bare = {name: None for name in names if hasattr(fact, name)}
     return replace(fact, **bare, origin=replace(fact.origin, samples=()))

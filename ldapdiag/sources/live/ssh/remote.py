@@ -44,7 +44,7 @@ SSH = "LDAPDIAG_SSH"
 """Environment variable: the command to run instead of ssh, with its options."""
 PARTS = (
     "frame", "host", "snapshots", "processes", "servers", "threads", "paths", "directories", "haproxy", "storage",
-    "logs", "main",
+    "kernel_errors", "logs", "main",
 )  # fmt: skip
 """The files of sources/live/ssh/collect, in the order in which they form one script."""
 MAX_LINE_BYTES = 1 << 16

@@ -270,22 +270,3 @@ block_devices() {
     ls -d /sys/block/*/slaves/*
     return 0
 }
-
-# kernel_errors COMMAND: print the number of lines read, and the last 1000 lines on errors of disks and file systems.
-kernel_errors() {
-    $SUDO $TRYING $1 | awk -v of="$1" '
-        NR == 1 && /Linux version / { boot = ", from boot" }
-        /I\/O (error|Cmd)|I\/O .* timeout|([Mm]edium|target|nexus|transport|protection|offline|resource|allocation|timeout) error,/ ||
-        /[Rr]emounting filesystem|lost .*page write|[Ww]riteback error|Write error at byte|Aborting journal|FAILED Result/ ||
-        /(EXT[234]-fs|XFS|BTRFS|JBD2?).*([Ee]rror|[Ss]hut|[Cc]orrupt|[Ff]ail|panic|crit|csum|errs:|readonly|lost|IO error)/ ||
-        /Sense: |Sense Key|Unhandled (error|sense)|rejecting I\/O|[Dd]evice offlined|ata[0-9.]+: (failed|exception|error|status)/ ||
-        /nvme.*(is down|not ready|Removing|Abort)|md\/.*(Disk failure|unrecoverable)|device-mapper: (multipath|thin): / ||
-        /nfs: server .* not responding/ {
-            line[++n % 1000] = substr($0, 1, 400)
-        }
-        END {
-            sub(/ -k .*/, " -k", of)
-            print "# " NR " lines of " of " read" boot
-            for (i = n > 1000 ? n - 999 : 1; i <= n; i++) print line[i % 1000]
-        }'
-}
