@@ -79,9 +79,13 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         reason = f"the messages of the kernel of {server.host} are not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(KernelErrors.kind,), how=KernelErrors.how)
     others = storage.other_errors
-    if others and (volume.disk_unknown or any(not one.device for one in others)) and volume.local:
-        why = volume.disk_unknown or "some do not name their device"
+    unknown = volume.disk_unknown if volume.local else ""
+    unnamed = next((one.what for one in others if not one.device), "")
+    if others and (unknown or unnamed):
+        why = unknown or f"some do not name their device ({unnamed})"
         reason = f"the kernel reported {counted(len(others), 'error')} that may be of its disks: {why}"
+        if not volume.local:
+            return NotJudged(subject=subject, reason=reason, how="on the server: dmesg, its messages about the network")
         return NotJudged(subject=subject, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
     doubtful = tuple(one for one in volume.earlier_errors if one.mounted is Mounted.UNKNOWN_BEFORE)
     if doubtful:

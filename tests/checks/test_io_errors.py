@@ -85,6 +85,14 @@ def test_errors_that_may_be_of_its_disks_are_not_judged(device, devices) -> None
     assert isinstance(verdict, NotJudged)
 
 
+def test_a_file_server_that_did_not_answer_may_be_that_of_the_volume() -> None:
+    table = disk.table(disk.mount("nfs4", source="nas:/ldap", device="0:40"))
+    storage = disk.joined(table, kernel(("", "NFS server timed out")), disk.settings((Role.DATABASE, disk.DATABASE)))
+    (verdict,) = judge(storage, facts.server())
+    assert isinstance(verdict, NotJudged)
+    assert "some do not name their device (NFS server timed out)" in verdict.reason
+
+
 def test_a_partition_names_its_disk_without_a_list_of_devices() -> None:
     table = disk.table(disk.mount("xfs", source="/dev/nvme0n1p2", device="259:2"))
     for device in ("nvme0n1p2", "nvme0n1", "nvme0"):
