@@ -9,6 +9,7 @@ from shlex import quote
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 
 MOUNT_POINT = re.compile(r"/[A-Za-z0-9_./@:+=~-]{0,1000}")
+ROOT = "/"
 DEVICE_PATH = re.compile(r"/dev/[A-Za-z0-9_./@:+=~-]{1,200}")
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,60}")
 DATASET = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,250}")
@@ -71,19 +72,22 @@ def use_btrfs_barriers(host: str, mount_point: str) -> Remedy:
 def use_ordered_journal(host: str, mount_point: str, device: str, *, in_superblock: bool) -> Remedy:
     """Return to data=ordered, which needs a new mount: the kernel refuses to change it by a remount."""
     known = DEVICE_PATH.fullmatch(device) is not None
+    root = mount_point == ROOT
     lasting = (
         f"run tune2fs -o ^journal_data_writeback {quote(device)} as root"
         if in_superblock and known
         else "remove data=writeback (and journal_async_commit) from its options in /etc/fstab"
+        + (" and from rootflags= of the kernel's command line" if root else "")
     )
+    stopped = f"stop the server and what else uses {mount_point}, unmount it, {lasting}, mount it and start the server"
+    steps = f"{lasting}, and restart the host" if root else stopped
     return _advice(
         host,
         f"Mount {mount_point} with data=ordered",
-        f"In a maintenance window: stop the server, unmount {mount_point}, {lasting}, mount it and start the server. "
-        "A remount cannot change the mode of the journal.",
+        f"In a maintenance window: {steps}. A remount cannot change the mode of the journal.",
         "Files that grow contain no old blocks of the disk after a power cut. A database that syncs is as fast as "
         "before.",
-        risk="The server is not available while the volume is unmounted.",
+        risk=f"{_unavailable(mount_point)} meanwhile.",
         undo="The same steps with data=writeback; nothing is gained by it.",
         verify="grep -H data= /proc/fs/ext4/*/options    # data=ordered",
         needs=Needs.RESTART,
@@ -95,11 +99,13 @@ def add_journal(host: str, mount_point: str) -> Remedy:
     return _advice(
         host,
         f"Give {mount_point} a journal",
-        f"In a maintenance window, after a backup: stop the server, unmount {mount_point}, run e2fsck -f and tune2fs "
-        "-O has_journal on its device, run e2fsck -f again, mount it as ext4 and start the server.",
+        _unmounted(
+            mount_point,
+            "run e2fsck -f, tune2fs -O has_journal and e2fsck -f again on its device, set its type to ext4 in fstab",
+        ),
         "After a power cut the journal is replayed in seconds, and no fsck is needed.",
-        risk="The server is not available meanwhile. A sync costs a second flush (journal).",
-        undo="Unmount it, and run tune2fs -O ^has_journal on its device.",
+        risk=f"{_unavailable(mount_point)} meanwhile. A sync costs a second flush (journal).",
+        undo="The same steps with tune2fs -O ^has_journal.",
         verify=f"tune2fs -l DEVICE | grep has_journal    # the device of {mount_point}",
         needs=Needs.RESTART,
     )
@@ -110,11 +116,11 @@ def add_directory_index(host: str, mount_point: str) -> Remedy:
     return _advice(
         host,
         f"Give the directories of {mount_point} an index",
-        f"In a maintenance window, after a backup: stop the server, unmount {mount_point}, run tune2fs -O dir_index "
-        "and e2fsck -fD on its device, mount it and start the server. Or remove the files that are no longer needed.",
+        f"{_unmounted(mount_point, 'run tune2fs -O dir_index and e2fsck -fD on its device')} Or remove the files that "
+        "are no longer needed.",
         "A look-up of a name reads a few blocks instead of the whole directory.",
-        risk="The server is not available meanwhile; e2fsck -D writes every directory anew.",
-        undo="Unmount it, and run tune2fs -O ^dir_index on its device.",
+        risk=f"{_unavailable(mount_point)} meanwhile; e2fsck -D writes every directory anew.",
+        undo="The same steps with tune2fs -O ^dir_index.",
         verify=f"tune2fs -l DEVICE | grep dir_index    # the device of {mount_point}",
         needs=Needs.RESTART,
     )
@@ -189,6 +195,23 @@ def move_data(host: str, what: str, mount_point: str) -> Remedy:
         verify="df -T PATH    # ext4 or xfs",
         needs=Needs.RESTART,
     )
+
+
+def _unmounted(mount_point: str, steps: str) -> str:
+    """Return how to do what needs an unmounted file system; a host cannot unmount its root."""
+    if mount_point == ROOT:
+        return (
+            "The root file system cannot be unmounted while its host runs. In a maintenance window, after a backup: "
+            f"start the host from a rescue system, {steps}, and start the host again."
+        )
+    return (
+        f"In a maintenance window, after a backup: stop the server and what else uses {mount_point}, "
+        f"unmount it, {steps}, mount it and start the server."
+    )
+
+
+def _unavailable(mount_point: str) -> str:
+    return f"The {'host' if mount_point == ROOT else 'server'} is not available"
 
 
 def _advice(  # noqa: PLR0913  the fields of a remedy
