@@ -183,6 +183,14 @@ class TestIsNotJudged:
         assert verdict.how
         assert verdict.missing == missing
 
+    @pytest.mark.parametrize("name", ["dm-0", "md0", "md_d0", "md127", "bcache0"])
+    def test_above_a_device_whose_disks_are_not_in_the_evidence(self, name) -> None:
+        device = BlockDevice(name=name, number="254:0", write_cache="write back")
+        mount = disk.mount("xfs", source=f"/dev/{name}")
+        verdict = of_volume(disk.table(mount), disk.devices(device, among=()))
+        assert isinstance(verdict, NotJudged)
+        assert f"the evidence does not show on which disk {name} is" in verdict.reason
+
     def test_above_disks_that_receive_no_flush(self) -> None:
         disks = [replace(one, write_cache="write through" if one.write_cache else "") for one in disk.DISKS]
         verdict = of_volume(disk.table(disk.mount()), disk.devices(*disks), disk.in_force())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.storage.host_storage import best_table, mounts_of_space
@@ -62,12 +63,12 @@ def placed(
 
 
 def real_path(path: str, host: HostStorage) -> str:
-    """Return a path without symbolic links, where the evidence shows where they lead."""
+    """Return a path without `..` and double slashes, and without symbolic links where the evidence shows them."""
     known = [one for one in host.directories if one.real_path and is_below(path, one.path)]
-    if not known:
-        return path
-    nearest = max(known, key=lambda one: len(one.path))
-    return nearest.real_path.rstrip("/") + path[len(nearest.path.rstrip("/")) :]
+    if known:
+        nearest = max(known, key=lambda one: len(one.path))
+        path = nearest.real_path.rstrip("/") + path[len(nearest.path.rstrip("/")) :]
+    return "/" + normpath(path).lstrip("/") if path.startswith("/") else path
 
 
 def _why(path: str, host: HostStorage, *, known: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.storage.host_storage import HostStorage
     from ldapdiag.evidence.storage import BlockDevice, Mount
 
+UPPER = frozenset({"part", "lvm", "crypt", "dm", "mpath"})
+UPPER_NAME = re.compile(r"dm-\d|md\d|md_|bcache\d", re.ASCII)
+"""Devices that lie on others, by their types and names: where those are not in the evidence, the disks are unknown."""
 DEEPEST = 8
 """File systems in files of file systems; deeper ones are unknown."""
 
@@ -138,5 +142,5 @@ def _under_loop(loop: BlockDevice, mount: Mount, host: HostStorage, depth: int) 
 def _incomplete(stack: DeviceStack) -> str:
     if stack.missing:
         return f"the block devices in the evidence do not contain {', '.join(stack.missing)}"
-    part = next((device for device in stack.bottom if device.type in {"part", "lvm", "crypt"}), None)
-    return f"the evidence does not show on which disk {part.name} is" if part else ""
+    upper = next((device for device in stack.bottom if device.type in UPPER or UPPER_NAME.match(device.name)), None)
+    return f"the evidence does not show on which disk {upper.name} is" if upper else ""

@@ -59,6 +59,15 @@ def test_a_link_is_followed_where_it_was_collected() -> None:
     assert volume.mount_point == "/data"
 
 
+@pytest.mark.parametrize("path", ["//var/lib/dirsrv//db/", "/var/lib/dirsrv/./db", "/var/lib/other/../dirsrv/db"])
+def test_a_path_is_on_its_volume_however_it_is_spelt(path) -> None:
+    storage = disk.joined(disk.table(disk.mount()), disk.settings((Role.DATABASE, path)))
+    volume = storage.volume_of(Role.DATABASE)
+    assert volume is not None
+    assert volume.mount_point == "/var/lib/dirsrv"
+    assert (Role.DATABASE, "/var/lib/dirsrv/db") in volume.paths
+
+
 def test_a_relative_path_is_on_no_volume() -> None:
     storage = disk.joined(disk.table(disk.mount()), disk.settings((Role.DATABASE, "db")))
     assert storage.volumes == ()
