@@ -197,6 +197,12 @@ class TestIsNotJudged:
         assert isinstance(verdict, NotJudged)
         assert "the kernel sends no flush to sda, sdb" in verdict.reason
 
+    def test_on_btrfs_which_may_have_disks_that_no_mount_table_shows(self) -> None:
+        verdict = of_volume(disk.table(disk.mount("btrfs", device="0:42")), disk.devices())
+        assert isinstance(verdict, NotJudged)
+        assert "btrfs may have further devices, which no mount table shows" in verdict.reason
+        assert "btrfs filesystem show" in verdict.how
+
     def test_where_the_volume_of_the_database_is_unknown(self) -> None:
         (unplaced, *_) = verdicts(disk.devices()).values()
         assert isinstance(unplaced, NotJudged)

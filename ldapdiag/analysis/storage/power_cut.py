@@ -237,6 +237,11 @@ def doubts(volume: Volume) -> Iterator[Doubt]:
     unflushed = [disk.name for disk in volume.devices if disk.write_cache != WRITE_BACK]
     if unflushed:
         yield _unflushed(volume, unflushed)
+    for limit in volume.limits:
+        yield Doubt(
+            reason=f"{volume.mount_point}: {limit}; whether the kernel flushes the cache of all its disks is unknown",
+            how="as root on the server: btrfs filesystem show, and cat /sys/block/*/queue/write_cache for its disks",
+        )
 
 
 def _unflushed(volume: Volume, disks: list[str]) -> Doubt:
