@@ -10,15 +10,21 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ldapdiag.check import Check
-from ldapdiag.errors import UsageError
+from ldapdiag.errors import LdapdiagError, UsageError
 
 GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
+
+INSTALL = "install ldapdiag again, in its source tree: python -m pip install -e ."
+"""An editable installation lists the checks of the time when it was made."""
 
 AnyCheck = Check[Any]
 
 
 def installed_checks() -> tuple[AnyCheck, ...]:
-    """Return every installed check: the built-in ones first, each package in its own order."""
+    """Return every installed check: the built-in ones first, each package in its own order.
+
+    Raises LdapdiagError if there is none, as do the other two: a report of no check would read like an all-clear.
+    """
     return _listed(GROUP)
 
 
@@ -34,7 +40,10 @@ def storage_checks() -> tuple[AnyCheck, ...]:
 
 def _listed(group: str) -> tuple[AnyCheck, ...]:
     points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
-    return tuple(one for point in points for one in point.load())
+    found = tuple(one for point in points for one in point.load())
+    if not found:
+        raise LdapdiagError(f"no check is installed: no package lists one in {group}; {INSTALL}")
+    return found
 
 
 def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]:

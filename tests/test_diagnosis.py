@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 
 import facts
+from command import INCIDENT, ldapdiag
 from ldapdiag.catalogue import chosen, installed_checks
 from ldapdiag.check import check
 from ldapdiag.diagnosis import diagnose
@@ -242,6 +243,15 @@ class TestAStrangersPackage:
         stranger = chosen(installed_checks(), ["acme-rotten-backups"])
         diagnosis = diagnose(Bundle(facts=(facts.nobodys(KERNELS[0]),)), stranger)
         assert [one.verdict.reason for one in diagnosis.judged] == ["the stranger saw it"]
+
+
+@pytest.mark.parametrize("command", ["diagnose", "indexes", "storage", "checks"])
+def test_without_an_installed_check_every_command_fails_and_states_the_cure(command, monkeypatch) -> None:
+    monkeypatch.setattr("ldapdiag.catalogue.entry_points", lambda **_: ())
+    ran = ldapdiag(command, *([] if command == "checks" else [INCIDENT]))
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.complaints[-1].startswith("ldapdiag: no check is installed: ")
+    assert "pip install" in ran.complaints[-1]
 
 
 def test_a_check_nobody_has_is_an_error_that_says_where_to_look() -> None:

@@ -107,6 +107,8 @@ def without_finding(
         return Headline(CRASHED, f"Nothing wrong found, but {counted(len(crashed), 'check')} crashed: not an all-clear")
     for check in DECISIVE.keys() & set(unsettled):
         return Headline(UNKNOWN, f"Nothing wrong found, but it is not known {DECISIVE[check]}", _unknown(lacks))
+    if not checks:
+        return Headline(UNKNOWN, "No check had anything to judge: not an all-clear")
     if len(judged) >= MOST * len(checks):
         lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
         unread = f"; {counted(gaps, 'gap')} in the evidence" if gaps else ""

@@ -61,6 +61,11 @@ class TestHeadline:
         assert first is not None
         assert (first.label, first.text) == (CLEAR, "Nothing wrong found by 1 check; 1 gap in the evidence")
 
+    def test_nothing_judged_is_no_all_clear(self) -> None:
+        first = headline(diagnoses.diagnosis())
+        assert first is not None
+        assert (first.label, first.text) == (UNKNOWN, "No check had anything to judge: not an all-clear")
+
     def test_one_check_that_lacks_evidence_is_singular(self) -> None:
         first = headline(diagnoses.diagnosis(diagnoses.check("open", diagnoses.not_judged())))
         assert first is not None
