@@ -53,8 +53,8 @@ def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = No
     A mount table does not show options of ext4 that are the defaults of its superblock (tune2fs -o nobarrier). So an
     ext4 volume is clear only by /proc/fs/ext4/DEVICE/options or tune2fs -l, and any volume only if its disks are known
     and the kernel flushes their caches; btrfs may have disks that no mount table shows, so it is never clear. A disk,
-    a controller or a hypervisor that acknowledges a flush without carrying
-    it out looks healthy in every text: only a test with a power cut shows it.
+    a controller or a hypervisor that acknowledges a flush without carrying it out looks healthy in every text: only a
+    test with a power cut shows it.
 
     ## Severity
     - critical: everything on the volume is lost when the host stops (memory, overlay with volatile).
