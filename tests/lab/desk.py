@@ -38,6 +38,15 @@ class Said:
         return str(verdict["outcome"])
 
     @property
+    def alarms(self) -> set[str]:
+        """Return the checks with findings that --fail-on high counts, but for those on disks.
+
+        A server of the laboratory keeps its database in memory, or on whatever disk this machine has.
+        """
+        severe = {one["check"] for one in self.report["findings"] if one["severity"] in {"high", "critical"}}
+        return severe - {"unsafe-writes", "unsuited-filesystem", "io-errors"}
+
+    @property
     def connections(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the connections of the only server, by client and by account."""
         (share,) = self.found("connection-share")

@@ -59,13 +59,13 @@ def asked(place, *processes, shell="sh"):
 
 
 CONFIGURATIONS = {
-    "ns-slapd": (["-D", "{folder}"], "dse.ldif", "dn: cn=config\nnsslapd-idletimeout: 4711\n"),
-    "slapd": (["-f", "{folder}/slapd.conf"], "slapd.conf", "database mdb\nidletimeout 4711\n"),
-    "haproxy": (["-f", "{folder}/haproxy.cfg"], "haproxy.cfg", "defaults\n  timeout client 4711s\n"),
+    "ns-slapd": (["-D", "{folder}"], "dse.ldif", "dn: cn=config\nnsslapd-idletimeout: 47110815\n"),
+    "slapd": (["-f", "{folder}/slapd.conf"], "slapd.conf", "database mdb\nidletimeout 47110815\n"),
+    "haproxy": (["-f", "{folder}/haproxy.cfg"], "haproxy.cfg", "defaults\n  timeout client 47110815s\n"),
     "java": (
         ["org.opends.server.core.DirectoryCollector", "--configFile", "{folder}/config.ldif"],
         "config.ldif",
-        "dn: cn=config\nds-cfg-idle-time-limit: 4711 s\n",
+        "dn: cn=config\nds-cfg-idle-time-limit: 47110815 s\n",
     ),
 }
 
@@ -83,13 +83,13 @@ def server(request, place):
 def test_what_root_runs_is_read(place, server) -> None:
     name, arguments, file = server
     _, sections, _ = asked(place, ("", name, arguments))
-    assert b"4711" in sections[file.name].content
+    assert b"47110815" in sections[file.name].content
 
 
 def test_files_of_root_are_not_read_for_the_process_of_another_user(place, server) -> None:
     name, arguments, file = server
     text, sections, gaps = asked(place, (NOBODY, name, arguments))
-    assert "client 4711s" not in text
+    assert "client 47110815s" not in text
     assert file.name not in sections
     (gap,) = [gap for gap in gaps if str(file) in gap.reason]
     assert "user 65534" in gap.reason
@@ -111,7 +111,7 @@ def test_a_link_to_roots_file_is_no_way_around(place, server) -> None:
     hidden = file.rename(place / "hidden")
     file.symlink_to(hidden)
     os.chown(file, 65534, 65534, follow_symlinks=False)
-    assert "4711" not in asked(place, (NOBODY, name, arguments))[0]
+    assert "47110815" not in asked(place, (NOBODY, name, arguments))[0]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
@@ -223,12 +223,12 @@ def test_a_containers_absolute_links_lead_to_its_own_files(place, shell) -> None
 
 def test_without_access_to_the_root_of_a_container_no_file_of_the_host_is_read(place) -> None:
     cfg = place / "haproxy.cfg"
-    cfg.write_text("defaults\n  timeout client 4711s\n")
+    cfg.write_text("defaults\n  timeout client 47110815s\n")
     deeper = "unshare --pid --fork sh -c '{} & wait'"
     visitor = "setpriv --reuid 65533 --regid 65533 --clear-groups sh"
     beside, sections, _ = asked(place, (NOBODY, "haproxy", ["-f", str(cfg)]), shell=visitor)
     assert "haproxy.cfg" in sections, beside
     text, _, gaps = asked(place, (deeper, "haproxy", ["-f", str(cfg)]), shell=visitor)
-    assert "client 4711s" not in text
+    assert "client 47110815s" not in text
     (gap,) = [gap for gap in gaps if "in a container" in gap.reason]
     assert gap.how == "use --sudo, or connect as root"
