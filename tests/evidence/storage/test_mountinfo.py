@@ -89,9 +89,10 @@ def escaped(name: str) -> str:
 
 @given(st.lists(st.tuples(NAMES, NAMES, OPTIONS, OPTIONS, st.lists(st.sampled_from(["shared:1", "master:22"])))))
 def test_what_the_kernel_writes_is_read_back(rows: list[tuple[str, str, list[str], list[str], list[str]]]) -> None:
+    """Each is mounted on the one before, so that none covers another."""
     text = "".join(
-        f"{20 + at} 1 8:{at} / /{escaped(point)} {','.join(own)} {' '.join([*tags, '-'])} ext4 {escaped(source)} "
-        f"{','.join(shared)}\n"
+        f"{20 + at} {19 + at} 8:{at} / /{escaped(point)} {','.join(own)} {' '.join([*tags, '-'])} "
+        f"ext4 {escaped(source)} {','.join(shared)}\n"
         for at, (point, source, own, shared, tags) in enumerate(rows)
     )
     expected = [
