@@ -137,14 +137,10 @@ def _slots(span: TimeRange) -> range:
 
 def _silences(axis: TimeAxis, busy: set[int]) -> Iterator[TimeRange]:
     """Yield the runs of intervals without a record between records, if another server has some in that time."""
-    begin: int | None = None
-    for place, interval in enumerate(axis.intervals):
-        if interval.recorded:
-            if begin is not None:
-                span = TimeRange(axis.at(begin), axis.at(place))
-                inside = _slots(TimeRange(span.begin + SILENT * SECOND, span.end - SILENT * SECOND))
-                if span.length >= max(3 * SILENT, 2 * axis.step) * SECOND and not busy.isdisjoint(inside):
-                    yield span
-            begin = None
-        elif begin is None:
-            begin = place
+    for run in axis.silences:
+        if run.start == 0 or run.stop == len(axis.intervals):
+            continue
+        span = TimeRange(axis.at(run.start), axis.at(run.stop))
+        inside = _slots(TimeRange(span.begin + SILENT * SECOND, span.end - SILENT * SECOND))
+        if span.length >= max(3 * SILENT, 2 * axis.step) * SECOND and not busy.isdisjoint(inside):
+            yield span

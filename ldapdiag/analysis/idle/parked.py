@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -150,21 +150,14 @@ def logged_load(traffic: Traffic) -> LoggedLoad | None:
 
 def _silences(axis: TimeAxis, seconds: float) -> Iterator[tuple[float, float]]:
     """Yield the runs of intervals without a record, in seconds since the first record."""
-    place = 0
-    for recorded, run in groupby(interval.recorded for interval in axis.intervals):
-        end = place + len(list(run))
-        if not recorded:
-            since, until = ((axis.at(one) - axis.begin) / SECOND for one in (place, end))
-            yield max(0.0, since), min(seconds, until)
-        place = end
+    for run in axis.silences:
+        since, until = ((axis.at(place) - axis.begin) / SECOND for place in (run.start, run.stop))
+        yield max(0.0, since), min(seconds, until)
 
 
 def _longest_quiet(axis: TimeAxis) -> float:
     """Return an upper bound: the longest run of intervals without a record, and those beside it."""
-    runs = [
-        len(list(run)) for recorded, run in groupby(interval.recorded for interval in axis.intervals) if not recorded
-    ]
-    return (max(runs, default=0) + 2) * axis.step
+    return (max(map(len, axis.silences), default=0) + 2) * axis.step
 
 
 def _parked(traffic: Traffic, axis: TimeAxis, timeout: int) -> Parked:

@@ -9,14 +9,14 @@ Records whose time is far from that of all others are left out: a forged time st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import MOST, STEPS, Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.timeline import Timeline
@@ -63,6 +63,15 @@ class TimeAxis:
     def at(self, place: int) -> int:
         """Return the time at which an interval begins, in nanoseconds since 1970."""
         return (self.first + place) * self.step * SECOND
+
+    @property
+    def silences(self) -> Iterator[range]:
+        """Yield the runs of intervals without a record, by their places."""
+        place = 0
+        for recorded, run in groupby(interval.recorded for interval in self.intervals):
+            begin, place = place, place + len(list(run))
+            if not recorded:
+                yield range(begin, place)
 
     @property
     def busiest(self) -> int:
