@@ -24,16 +24,12 @@ from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.storage import (
-    BlockDevices,
-    DirectorySize,
+    STORAGE_OF_HOST,
     EffectiveOptions,
     FileExtents,
-    FileSystemSpace,
     KernelErrors,
     MountTable,
     Superblock,
-    XfsGeometry,
-    ZfsProperties,
 )
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.settings import StorageSettings
@@ -47,8 +43,7 @@ if TYPE_CHECKING:
 SUPPORTING = (
     *(BoxTimeouts, CaptureTimes, DescriptorCount, HostDescription, KernelSettings, ProcessLimits, TcpCounters),
     *(BootTime, History, ProcessTable, Schema),
-    *(BlockDevices, DirectorySize, EffectiveOptions, FileExtents, FileSystemSpace, KernelErrors, MountTable),
-    *(StorageProbe, Superblock, XfsGeometry, ZfsProperties),
+    *(StorageProbe, *STORAGE_OF_HOST),
 )
 """Facts that describe a host, a device or a time: without a socket table, a log, a monitor or a configuration, they
 give no reason to call anything healthy."""

@@ -21,18 +21,7 @@ from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.processes import BootTime, ProcessTable
-from ldapdiag.evidence.storage import (
-    BlockDevices,
-    DirectorySize,
-    EffectiveOptions,
-    FileExtents,
-    FileSystemSpace,
-    KernelErrors,
-    MountTable,
-    Superblock,
-    XfsGeometry,
-    ZfsProperties,
-)
+from ldapdiag.evidence.storage import STORAGE_OF_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,8 +41,7 @@ HOST_FACTS = (
     TcpCounters,
     ProcessTable,
     BootTime,
-    *(MountTable, EffectiveOptions, Superblock, XfsGeometry, ZfsProperties, BlockDevices),
-    *(FileSystemSpace, FileExtents, DirectorySize, KernelErrors),
+    *STORAGE_OF_HOST,
 )
 """Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
 

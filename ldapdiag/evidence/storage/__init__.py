@@ -263,3 +263,10 @@ class KernelErrors:
     """Whether it begins with the boot; False: earlier messages were overwritten or left out."""
     omitted: int = 0
     """Errors beyond those in `errors`."""
+
+
+STORAGE_OF_HOST = (
+    *(BlockDevices, DirectorySize, EffectiveOptions, FileExtents, FileSystemSpace, KernelErrors, MountTable),
+    *(Superblock, XfsGeometry, ZfsProperties),
+)
+"""The facts about the storage of a host, whether it has a directory server or not."""
