@@ -1,0 +1,95 @@
+"""Executor: the interface of what runs tasks, on the machines of a cluster or in threads of this process.
+
+A task is a function of a module with arguments that can be pickled; neither contains a secret.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ldapdiag.errors import LdapdiagError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+MOMENT = 0.1
+"""Longest time in seconds that `finished` waits: the caller then looks whether it was stopped, and shows progress."""
+
+
+class ExecutorLostError(LdapdiagError):
+    """The scheduler does not answer any more: no task will end, and no report can be given."""
+
+
+class TaskError(Exception):
+    """A task raised an error, or one whose result it takes; the message contains the error, `label` the task."""
+
+    def __init__(self, label: str, reason: str) -> None:
+        super().__init__(reason)
+        self.label = label
+
+
+class WorkersDiedError(TaskError):
+    """Each worker that was given the task has died; `label` is that of the task, not of one that takes its result."""
+
+
+class CancelledTaskError(TaskError):
+    """The task was cancelled, or one whose result it takes."""
+
+
+class Task(Protocol[T_co]):
+    """A function that runs, or will run, or has run."""
+
+    @property
+    def label(self) -> str:
+        """Return what it works on, for messages: a file and its bytes."""
+
+    @property
+    def done(self) -> bool:
+        """Return whether it has ended, with a result, an error or cancelled."""
+
+    def result(self) -> T_co:
+        """Return the result, and wait for it. Raise TaskError, or ExecutorLostError."""
+
+    def cancel(self) -> None:
+        """Do not run it if it has not begun; `result` then raises CancelledTaskError, unless it was done already."""
+
+    def release(self) -> None:
+        """Forget the result, here and in the cluster, once no task waits for it; it cannot be asked for after this."""
+
+
+class Executor(Protocol):
+    """Runs tasks. One thread uses it."""
+
+    @property
+    def workers(self) -> int:
+        """Return how many tasks can run at the same time now; workers come and go."""
+
+    @property
+    def retried(self) -> int:
+        """Return how many tasks were begun again, because their worker has died or was lost."""
+
+    @property
+    def dashboard(self) -> str:
+        """Return the address of a page that shows the work; empty if there is none."""
+
+    def submit(self, function: Callable[..., T], /, *arguments: object, label: str) -> Task[T]:
+        """Begin a task. An argument that is a Task itself is replaced by its result, on the worker.
+
+        It fails if a task fails whose result it takes. A task whose worker dies is begun again on another one.
+        Raise ExecutorLostError.
+        """
+
+    def finished(self) -> tuple[Task[object], ...]:
+        """Return the tasks that have ended since the last call, each once; wait for one for MOMENT seconds at most.
+
+        Raise ExecutorLostError.
+        """
+
+    def ask_each(self, function: Callable[..., T], /, *arguments: object) -> Mapping[str, T | Exception]:
+        """Call a function once in each worker, now; return the results, or the errors, by the name of the worker.
+
+        Raise ExecutorLostError.
+        """
