@@ -27,8 +27,12 @@ class TaskError(Exception):
     """A task raised an error, or one whose result it takes; the message contains the error, `label` the task."""
 
     def __init__(self, label: str, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(label, reason)  # both: errors are pickled by their arguments
         self.label = label
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class WorkersDiedError(TaskError):
@@ -93,3 +97,13 @@ class Executor(Protocol):
 
         Raise ExecutorLostError.
         """
+
+
+def labelled(label: str, function: Callable[..., T], /, *arguments: object) -> T:
+    """Call the function of a task. Raise TaskError for any error: not every error of a library can be pickled."""
+    try:
+        return function(*arguments)
+    except TaskError:
+        raise
+    except Exception as error:  # noqa: BLE001  a function of any library may be behind it
+        raise TaskError(label, f"{type(error).__name__}: {error}") from None

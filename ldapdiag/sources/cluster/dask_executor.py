@@ -1,0 +1,294 @@
+"""Tasks on a Dask cluster: the only importer of distributed (extra `ldapdiag[dask]`), which is imported late.
+
+The scheduler gives the tasks of a worker that died to others. This module adds which task has killed its workers,
+whether the scheduler is still there, and that no line of Dask's own logs is printed. A lost connection ends the run:
+the scheduler forgets the tasks of a client that is gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Generic
+from uuid import uuid4
+
+from ldapdiag.errors import UsageError
+from ldapdiag.sources.cluster.executor import (
+    MOMENT,
+    CancelledTaskError,
+    ExecutorLostError,
+    T,
+    TaskError,
+    WorkersDiedError,
+    labelled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from distributed import Client, Future
+
+    from ldapdiag.sources.cluster.addresses import ClusterAddress
+
+CONNECTS_WITHIN = 20.0
+"""Seconds in which a scheduler answers."""
+CLOSES_WITHIN = 5.0
+WORKERS_WITHIN = 60.0
+"""Seconds without any worker after which none is expected any more."""
+SILENT = logging.CRITICAL + 1
+INSTALL = "pip install 'ldapdiag[dask]'"
+
+
+class ClusterError(ExecutorLostError):
+    """The cluster cannot be used; nothing was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaskTask(Generic[T]):
+    """A task that a Dask scheduler knows."""
+
+    label: str
+    future: Future[T]
+    executor: DaskExecutor
+
+    @property
+    def done(self) -> bool:
+        """Return whether it has ended."""
+        return bool(self.future.done())
+
+    def result(self) -> T:
+        """Return the result, and wait for it. Raise TaskError, or ExecutorLostError."""
+        from distributed.client import FutureCancelledError  # noqa: PLC0415  an extra
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+
+        try:
+            return self.future.result()
+        except KilledWorker as error:
+            label = self.executor.labels.get(str(error.task), self.label)
+            reason = f"each worker that was given this task has died ({error.allowed_failures + 1} workers)"
+            raise WorkersDiedError(label, reason) from None
+        except TaskError:
+            raise
+        except FutureCancelledError:
+            self.executor.check()
+            raise CancelledTaskError(self.label, "the task was cancelled") from None
+        except Exception as error:  # noqa: BLE001  a worker that lacks the function, or Dask itself
+            self.executor.check()
+            raise TaskError(self.label, f"{type(error).__name__}: {error}") from None
+
+    def cancel(self) -> None:
+        """Do not run it if it has not begun."""
+        if not self.executor.is_lost:
+            with suppress(OSError, TimeoutError):
+                self.future.cancel()
+
+    def release(self) -> None:
+        """Forget the result."""
+        self.executor.labels.pop(str(self.future.key), None)
+        self.future.release()
+
+
+@dataclass(slots=True)
+class DaskExecutor:
+    """Runs tasks on the workers of a Dask scheduler."""
+
+    client: Client
+    address: str
+    """How the operator names the cluster."""
+    retried: int = 0
+    dashboard: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Labels of the tasks by Dask's keys."""
+    _ended: SimpleQueue[DaskTask[Any]] = field(default_factory=SimpleQueue)
+    _prefix: str = field(default_factory=lambda: uuid4().hex[:12])
+    _submitted: int = 0
+    _workers: int | None = None
+    """None: to be asked for."""
+    _without_workers: float | None = None
+    """Since when there has been no worker (monotonic time)."""
+
+    def __post_init__(self) -> None:
+        self.client.subscribe_topic("all", self._take_event)
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the scheduler has been lost."""
+        return self.client.status != "running"
+
+    def check(self) -> None:
+        """Raise ExecutorLostError if the scheduler has been lost."""
+        if self.is_lost:
+            reason = "the connection to the scheduler was lost, and with it the results"
+            raise ExecutorLostError(f"{self.address}: {reason}; run it again when the scheduler is back")
+
+    @property
+    def workers(self) -> int:
+        """Return how many tasks can run at the same time; 0 while there is no worker."""
+        if self._workers is None:
+            self.check()
+            with self._lost_on_error():
+                self._workers = sum(self.client.nthreads().values())
+        return self._workers
+
+    def submit(self, function: Callable[..., T], /, *arguments: object, label: str) -> DaskTask[T]:
+        """Begin a task. An argument that is a Task itself is replaced by its result, on the worker."""
+        self.check()
+        self._submitted += 1
+        key = f"{function.__name__}-{self._prefix}{self._submitted:08x}"
+        self.labels[key] = label
+        given = [one.future if isinstance(one, DaskTask) else one for one in arguments]
+        with self._lost_on_error():
+            future = self.client.submit(labelled, label, function, *given, key=key, pure=False)
+        task: DaskTask[T] = DaskTask(label, future, self)
+        future.add_done_callback(lambda _: self._ended.put(task))
+        return task
+
+    def finished(self) -> tuple[DaskTask[Any], ...]:
+        """Return the tasks that have ended since the last call; wait for one for MOMENT seconds at most."""
+        self.check()
+        self._check_workers()
+        several = []
+        with suppress(Empty):
+            several.append(self._ended.get(timeout=MOMENT))
+            while True:
+                several.append(self._ended.get_nowait())
+        self.check()  # what was lost with the scheduler has ended, too
+        return tuple(several)
+
+    def ask_each(self, function: Callable[..., T], /, *arguments: object) -> Mapping[str, T | Exception]:
+        """Call a function once in each worker, now; return the results, or the errors, by the address of the worker."""
+        self.check()
+        with self._lost_on_error():
+            answers: dict[str, T | Exception] = self.client.run(function, *arguments, on_error="return")
+        return answers
+
+    def _check_workers(self) -> None:
+        """Raise ExecutorLostError if there has been no worker for long: no task would ever end."""
+        now = time.monotonic()
+        if self.workers:
+            self._without_workers = None
+        elif self._without_workers is None:
+            self._without_workers = now
+        elif now - self._without_workers > WORKERS_WITHIN:
+            reason = f"the cluster has had no worker for {WORKERS_WITHIN:.0f} s"
+            raise ExecutorLostError(f"{self.address}: {reason}; start workers, and run it again")
+
+    def _take_event(self, event: tuple[float, dict[str, Any]]) -> None:
+        """Take an event of the scheduler: workers that come and go, with the tasks that have to be begun again."""
+        match event[1]:
+            case {"action": "remove-worker", "processing-tasks": running, "lost-computed-tasks": lost}:
+                self.retried += sum(key in self.labels for key in (*running, *lost))
+                self._workers = None
+            case {"action": "add-worker"}:
+                self._workers = None
+            case _:
+                pass
+
+    @contextmanager
+    def _lost_on_error(self) -> Iterator[None]:
+        """Raise ExecutorLostError where a request fails because the scheduler is gone."""
+        try:
+            yield
+        except OSError as error:  # CommClosedError, TimeoutError
+            reason = f"the scheduler does not answer any more ({type(error).__name__})"
+            raise ExecutorLostError(f"{self.address}: {reason}; run it again when the scheduler is back") from None
+
+
+@contextmanager
+def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
+    """Connect to a cluster, or start processes, for as long as it is used. Raise UsageError without Dask.
+
+    Raise ClusterError where no scheduler answers, or has no worker.
+    """
+    try:
+        import distributed  # noqa: PLC0415  an extra, and slow to import
+    except ImportError:
+        reason = "needs the library distributed, which is not installed"
+        raise UsageError(f"--cluster {address}: {reason}; {INSTALL}") from None
+    with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        options: dict[str, Any] = {"address": address.scheduler}
+        if address.processes:
+            cluster = stack.enter_context(_processes(address.processes))
+            options = {"address": cluster, "security": cluster.security}
+        try:
+            client = distributed.Client(**options, set_as_default=False, timeout=CONNECTS_WITHIN)
+        except (OSError, TypeError, ValueError) as error:  # TypeError: TLS without a certificate
+            raise ClusterError(_unreachable(address, error)) from None
+        stack.callback(_close, client)
+        executor = DaskExecutor(client, str(address), dashboard=_dashboard(client, address))
+        if not executor.workers:
+            raise ClusterError(f"{address}: the scheduler has no worker; start some: dask worker {address}")
+        yield executor
+
+
+@contextmanager
+def _processes(number: int) -> Iterator[Any]:
+    """Start a scheduler and worker processes on the loopback interface.
+
+    They accept only the certificate that is made for this run: other users of the machine can reach the port.
+    """
+    import dask  # noqa: PLC0415  an extra
+    from distributed import LocalCluster  # noqa: PLC0415
+    from distributed.security import Security  # noqa: PLC0415
+
+    try:
+        security = Security.temporary()
+    except ImportError:
+        reason = "needs the library cryptography, which is not installed"
+        raise UsageError(f"--cluster local:{number}: {reason}; {INSTALL}") from None
+    with (
+        TemporaryDirectory(prefix="ldapdiag-", ignore_cleanup_errors=True) as folder,
+        dask.config.set({"temporary-directory": folder}),
+        LocalCluster(
+            n_workers=number,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            protocol="tls",
+            security=security,
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            memory_limit=0,
+            silence_logs=SILENT,
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Write none of Dask's log lines and warnings to the terminal: what matters is an error, a gap or a count."""
+    before = logging.root.manager.disable
+    logging.disable(SILENT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.disable(before)
+
+
+def _dashboard(client: Client, address: ClusterAddress) -> str:
+    """Return the address of the dashboard; a scheduler may have none."""
+    with suppress(Exception):  # a scheduler without one, a template of the site that is wrong
+        return "" if address.processes else str(client.dashboard_link or "")
+    return ""
+
+
+def _close(client: Client) -> None:
+    with suppress(Exception):  # a scheduler that is gone
+        client.close(timeout=CLOSES_WITHIN)
+
+
+def _unreachable(address: ClusterAddress, error: Exception) -> str:
+    if address.scheduler.startswith("tls:"):
+        how = "check the address, and the certificates of distributed.comm.tls in Dask's settings"
+    else:
+        how = "check the address, whether the scheduler runs, and whether it wants tls://"
+    kind = "no answer" if isinstance(error, OSError) else type(error).__name__
+    return f"{address}: no connection to a scheduler ({kind}); {how}"

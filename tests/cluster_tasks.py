@@ -1,0 +1,40 @@
+"""Functions that tests send to the workers of a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+
+def total(*numbers: int) -> int:
+    return sum(numbers)
+
+
+def fails() -> int:
+    raise ValueError("broken")
+
+
+class UnpicklableError(Exception):
+    """An error as libraries have them: it cannot be made again from its arguments."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def fails_oddly() -> int:
+    raise UnpicklableError("one", "another")
+
+
+def kills_its_worker() -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def after_a_while(number: int, seconds: float = 0.3) -> int:
+    time.sleep(seconds)
+    return number
+
+
+def process() -> int:
+    return os.getpid()
