@@ -27,6 +27,7 @@ from ldapdiag.sources.cluster.executor import (
     WorkersDiedError,
     labelled,
 )
+from ldapdiag.sources.cluster.installation import SAME, difference, installation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,12 +68,16 @@ class DaskTask(Generic[T]):
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         try:
+            while not self.done:
+                with suppress(TimeoutError):
+                    self.future.result(timeout=1)
+                self.executor.check_workers()
             return self.future.result()
         except KilledWorker as error:
             label = self.executor.labels.get(str(error.task), self.label)
             reason = f"each worker that was given this task has died ({error.allowed_failures + 1} workers)"
             raise WorkersDiedError(label, reason) from None
-        except TaskError:
+        except (TaskError, ExecutorLostError):
             raise
         except FutureCancelledError:
             self.executor.check()
@@ -150,8 +155,7 @@ class DaskExecutor:
 
     def finished(self) -> tuple[DaskTask[Any], ...]:
         """Return the tasks that have ended since the last call; wait for one for MOMENT seconds at most."""
-        self.check()
-        self._check_workers()
+        self.check_workers()
         several = []
         with suppress(Empty):
             several.append(self._ended.get(timeout=MOMENT))
@@ -167,8 +171,9 @@ class DaskExecutor:
             answers: dict[str, T | Exception] = self.client.run(function, *arguments, on_error="return")
         return answers
 
-    def _check_workers(self) -> None:
-        """Raise ExecutorLostError if there has been no worker for long: no task would ever end."""
+    def check_workers(self) -> None:
+        """Raise ExecutorLostError if the scheduler is lost, or has had no worker for long: no task would ever end."""
+        self.check()
         now = time.monotonic()
         if self.workers:
             self._without_workers = None
@@ -221,6 +226,8 @@ def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
         except (OSError, TypeError, ValueError) as error:  # TypeError: TLS without a certificate
             raise ClusterError(_unreachable(address, error)) from None
         stack.callback(_close, client)
+        if address.scheduler:
+            _check_scheduler(client, address)
         executor = DaskExecutor(client, str(address), dashboard=_dashboard(client, address))
         if not executor.workers:
             raise ClusterError(f"{address}: the scheduler has no worker; start some: dask worker {address}")
@@ -273,10 +280,21 @@ def _quiet() -> Iterator[None]:
             logging.disable(before)
 
 
+def _check_scheduler(client: Client, address: ClusterAddress) -> None:
+    """Raise ClusterError if the scheduler has other versions: it unpickles each task before a worker does."""
+    try:
+        there: object = client.run_on_scheduler(installation)
+    except Exception as error:  # noqa: BLE001  any error of the other side, as it was raised there
+        there = error
+    if found := difference(installation(), there):
+        raise ClusterError(f"{address}: the scheduler: {found}; {SAME}")
+
+
 def _dashboard(client: Client, address: ClusterAddress) -> str:
     """Return the address of the dashboard; a scheduler may have none."""
     with suppress(Exception):  # a scheduler without one, a template of the site that is wrong
-        return "" if address.processes else str(client.dashboard_link or "")
+        services = client.scheduler_info(n_workers=0)["services"]
+        return "" if address.processes or "dashboard" not in services else str(client.dashboard_link or "")
     return ""
 
 
