@@ -116,7 +116,10 @@ def test_the_example_is_small_enough_to_read() -> None:
 
 
 MIRRORED = {
-    **{name: HOUSE / "ldapdiag" / name for name in ("analysis", "cli", "evidence", "report", "servers", "sources")},
+    **{
+        name: HOUSE / "ldapdiag" / name
+        for name in ("analysis", "cli", "evidence", "report", "servers", "site", "sources")
+    },
     "checks": HOUSE / "checks" / "ldapdiag_checks",
 }
 

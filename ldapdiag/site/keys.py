@@ -1,0 +1,173 @@
+"""The keys of ldapdiag.toml, section by section: what each means, and which values it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+
+from ldapdiag.finding import Severity
+
+SCHEMA = "ldapdiag.config/1"
+LONGEST_TEXT = 1000
+SEVERITIES = tuple(str(one) for one in Severity)
+FAIL_ON = ("critical", "high", "medium", "low", "never")
+"""The values of --fail-on."""
+
+
+class ValueKind(StrEnum):
+    """What a value must be, as an error states it."""
+
+    TEXT = "a string"
+    TEXTS = "a list of strings"
+    WHOLE = "a whole number"
+    NUMBER = "a number"
+    PORTS = "a list of whole numbers"
+    TRUTH = "true or false"
+    DAY = "a date without quotes, as in 2026-12-31"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One key of a section."""
+
+    name: str
+    kind: ValueKind
+    meaning: str
+    """What it sets, as a phrase."""
+    option: str = ""
+    """The option of the command line that it stands for, which overrides it."""
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = 0
+    """Limits of a number, or of each number in a list."""
+    required: bool = False
+
+    @property
+    def expected(self) -> str:
+        """Return which values it takes."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return f"{self.kind} from {self.least} to {self.most}" if self.most else str(self.kind)
+
+    def takes(self, value: object) -> bool:
+        """Return whether this is a value of it."""
+        match self.kind:
+            case ValueKind.TEXT:
+                return is_text(value) and (not self.choices or value in self.choices)
+            case ValueKind.TEXTS:
+                return isinstance(value, list) and bool(value) and all(map(is_text, value))
+            case ValueKind.PORTS:
+                return isinstance(value, list) and all(map(self._is_whole, value))
+            case ValueKind.WHOLE:
+                return self._is_whole(value)
+            case ValueKind.NUMBER:
+                is_number = isinstance(value, int | float) and not isinstance(value, bool)
+                return is_number and self.least <= value <= self.most  # type: ignore[operator]  # a number
+            case ValueKind.TRUTH:
+                return isinstance(value, bool)
+            case ValueKind.DAY:
+                return isinstance(value, date) and not isinstance(value, datetime)
+
+    def _is_whole(self, value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+
+
+def is_text(value: object) -> bool:
+    """Return whether a value is a string of one line that is not blank."""
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST_TEXT and value.isprintable()
+
+
+TOP = (Key(name="schema", kind=ValueKind.TEXT, choices=(SCHEMA,), required=True, meaning="the format of this file"),)
+
+DEFAULTS = (
+    Key(name="target", kind=ValueKind.TEXT, meaning="the name of the target that is meant where no evidence is named"),
+    Key(
+        name="fail_on",
+        kind=ValueKind.TEXT,
+        choices=FAIL_ON,
+        option="--fail-on",
+        meaning="the lowest severity that makes the exit code 1",
+    ),
+)
+
+TARGET = (
+    Key(
+        name="evidence",
+        kind=ValueKind.TEXTS,
+        required=True,
+        meaning="what the command would name: targets, files, folders",
+    ),
+    Key(name="bind_dn", kind=ValueKind.TEXT, option="-D", meaning="bind as this DN"),
+    Key(name="password_file", kind=ValueKind.TEXT, option="-y", meaning="the file with the password, of mode 0600"),
+    Key(name="prompt", kind=ValueKind.TRUTH, option="-W", meaning="prompt for the password"),
+    Key(name="sasl", kind=ValueKind.TEXT, choices=("EXTERNAL", "GSSAPI"), option="-Y", meaning="use a SASL bind"),
+    Key(
+        name="start_tls",
+        kind=ValueKind.TEXT,
+        choices=("no", "try", "must"),
+        option="-Z",
+        meaning="StartTLS: try is -Z, must is -ZZ",
+    ),
+    Key(name="ca_file", kind=ValueKind.TEXT, option="--ca-file", meaning="the authorities to trust (PEM)"),
+    Key(name="sudo", kind=ValueKind.TRUTH, option="--sudo", meaning="use sudo -n on the hosts"),
+    Key(
+        name="timeout",
+        kind=ValueKind.WHOLE,
+        least=1,
+        most=3600,
+        option="--timeout",
+        meaning="seconds after which a target is given up",
+    ),
+    Key(
+        name="apart",
+        kind=ValueKind.NUMBER,
+        least=0,
+        most=86_400,
+        option="--apart",
+        meaning="seconds between the two snapshots of a server",
+    ),
+    Key(
+        name="probe_answers",
+        kind=ValueKind.TRUTH,
+        option="--probe-answers",
+        meaning="search entries by their values, to test that indexes answer right",
+    ),
+    Key(
+        name="ldap_ports",
+        kind=ValueKind.PORTS,
+        least=1,
+        most=65_535,
+        option="--ldap-port",
+        meaning="further LDAP ports",
+    ),
+)
+
+CHECK = (
+    Key(name="enabled", kind=ValueKind.TRUTH, meaning="false: the check is not run; needs a reason"),
+    Key(name="reason", kind=ValueKind.TEXT, meaning="why the check is disabled; every report states it"),
+)
+"""The keys that every check has; its own settings stand beside them."""
+
+ACCEPTED = (
+    Key(name="id", kind=ValueKind.TEXT, meaning="the id of one finding; the JSON report has it"),
+    Key(name="check", kind=ValueKind.TEXT, meaning="instead of id: all findings of this check"),
+    Key(name="server", kind=ValueKind.TEXT, meaning="with check: only those at this server"),
+    Key(name="reason", kind=ValueKind.TEXT, required=True, meaning="why; every report states it"),
+    Key(name="until", kind=ValueKind.DAY, required=True, meaning="the last day, at most 400 days ahead"),
+    Key(
+        name="up_to",
+        kind=ValueKind.TEXT,
+        choices=SEVERITIES,
+        meaning="the highest severity that is accepted; default high",
+    ),
+)
+
+SECTIONS = {
+    "": TOP,
+    "defaults": DEFAULTS,
+    "targets.NAME": TARGET,
+    "checks.ID": CHECK,
+    "accepted": ACCEPTED,
+}
+"""The keys of every section, by its name; [[accepted]] is a list."""
