@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from ldapdiag.sources.allocation import keep_freed_memory
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import records
 from ldapdiag.sources.logs.records import Records, first_boundary, too_long
@@ -216,6 +217,7 @@ def _read_exactly(stream: OpenFile, start: int, length: int) -> bytes:
 
 def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int) -> Iterator[Chunk]:
     """Yield an open log in chunks that carry their data; `size` is their size in bytes."""
+    keep_freed_memory()
     splitter = Records(chunk.dialect)
     cost = 0
     while read := opened.read(max(size - splitter.waiting, size // 2)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldapdiag.evidence.log.dialect import Dialect
 
 LONGEST_RECORD = 64 << 20
@@ -35,15 +37,19 @@ class Records:
         """Take the next data and return the records that are complete; empty while a record is incomplete."""
         if self._skipped:
             data = self._after_record(data)
+        if self._dialect.anywhere and self.waiting + len(data) >= self._enough:
+            end = self._dialect.cut(data, len(data))
+            if end:  # the last boundary is in the new data: the usual case, without a copy of the remainder
+                return self._taken([*self._pending, memoryview(data)[:end]], data[end:])
         self._pending.append(data)
         self.waiting += len(data)
         if self.waiting < self._enough:
             return b""
         data = b"".join(self._pending)
         if end := self._dialect.cut(data, len(data)):
-            return self._hand_over(data, end)
+            return self._taken([memoryview(data)[:end]], data[end:])
         if len(data) > LONGEST_RECORD:
-            self._hand_over(data, len(data))
+            self._taken([data], b"")
             self._skipped = data[-1:]
             self.too_long = True
             return data[:KEPT_OF_RECORD] + b"\n"
@@ -53,16 +59,17 @@ class Records:
 
     def remainder(self) -> bytes:
         """Return the remaining data at the end of the log, or where it was truncated."""
-        data = b"".join(self._pending)
         self._skipped = b""
-        return self._hand_over(data, len(data))
+        return self._taken(self._pending, b"")
 
-    def _hand_over(self, data: bytes, end: int) -> bytes:
-        self.at, self._next = self._next, self._next + end
-        self._pending, self.waiting = [data[end:]], len(data) - end
+    def _taken(self, parts: Sequence[bytes | memoryview], rest: bytes) -> bytes:
+        """Return the parts as one, and keep the rest."""
+        whole = b"".join(parts)
+        self.at, self._next = self._next, self._next + len(whole)
+        self._pending, self.waiting = [rest], len(rest)
         self._enough = self._least
         self.too_long = False
-        return data[:end]
+        return whole
 
     def _after_record(self, data: bytes) -> bytes:
         """Return the data after the overlong record; empty if it has not ended."""

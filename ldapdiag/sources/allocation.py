@@ -1,6 +1,6 @@
-"""Allocation: keep freed memory of large answers for the next one, where the C library would give it back each time.
+"""Allocation: keep freed memory of what was read for the next read, where the C library would give it back each time.
 
-glibc maps blocks of 4 MiB afresh, and the kernel clears their pages: that takes as long as to receive them.
+glibc maps large blocks afresh, and the kernel clears their pages: that takes as long as to receive or copy them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LARGE = 64 << 20
 
 @cache
 def keep_freed_memory() -> None:
-    """Let the allocator reuse blocks of answers, once for the process; other C libraries than glibc have no mallopt."""
+    """Let the allocator reuse large blocks, once for the process; other C libraries than glibc have no mallopt."""
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         for parameter in (MMAP_THRESHOLD, TRIM_THRESHOLD):
