@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 PR_SET_CHILD_SUBREAPER = 36
 """linux/prctl.h: orphans of our children become our children, so that their processor time is reported to us."""
@@ -34,8 +35,13 @@ class Run:
     out: bytes
 
 
-def run(command: Sequence[str], given: Iterable[bytes] | None = None) -> Run:
-    """Run a command, with what is `given` as its standard input; CalledProcessError if it fails."""
+def run(
+    command: Sequence[str], given: Iterable[bytes] | None = None, also: Mapping[str, str] | None = None
+) -> Run:
+    """Run a command, with what is `given` as its standard input; CalledProcessError if it fails.
+
+    `also`: variables added to its environment. It is a process group of its own, so that other children do not count.
+    """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     over, peak = Event(), [0]
     started, cpu = perf_counter(), 0.0
@@ -43,20 +49,25 @@ def run(command: Sequence[str], given: Iterable[bytes] | None = None) -> Run:
         command,
         stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment(),
+        env=environment() | dict(also or {}),
+        process_group=0,
     )
     watching = Thread(target=_watch, args=(child.pid, over, peak))
     feeding = Thread(target=_feed, args=(child, given))
     watching.start()
     feeding.start()
-    out = child.stdout.read()
+    try:
+        out = child.stdout.read()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGTERM)  # Ctrl-C reaches our group alone
+        raise
     feeding.join()
     over.set()
     watching.join()
     code = 0
     with suppress(ChildProcessError):
         while True:
-            pid, status, usage = os.wait4(-1, 0)
+            pid, status, usage = os.wait4(-child.pid, 0)
             cpu += usage.ru_utime + usage.ru_stime
             if pid == child.pid:
                 code = child.returncode = os.waitstatus_to_exitcode(status)

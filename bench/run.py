@@ -18,6 +18,7 @@ import live_sockets
 import log_hostile
 import log_speed
 import many_clients
+import object_stores
 import pairing
 import socket_tables
 import starting
@@ -38,6 +39,7 @@ def main() -> None:
             starting.figures(),
             live_diagnosis.figures(),
             log_speed.figures(tables),
+            object_stores.figures(tables),
             instructions.figures(tables),
             index_advice.figures(tables),
         ):

@@ -41,8 +41,8 @@ class S3Server:
     port: int
     store: S3Store
 
-    def put(self, key: str, content: bytes) -> None:
-        """Store an object."""
+    def put(self, key: str, content: bytes | Path) -> None:
+        """Store an object: bytes, or those of a file."""
         obstore.put(self.store, key, content)
 
     def put_folder(self, folder: Path, prefix: str) -> None:
