@@ -35,9 +35,7 @@ class Run:
     out: bytes
 
 
-def run(
-    command: Sequence[str], given: Iterable[bytes] | None = None, also: Mapping[str, str] | None = None
-) -> Run:
+def run(command: Sequence[str], given: Iterable[bytes] | None = None, also: Mapping[str, str] | None = None) -> Run:
     """Run a command, with what is `given` as its standard input; CalledProcessError if it fails.
 
     `also`: variables added to its environment. It is a process group of its own, so that other children do not count.

@@ -15,10 +15,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.object_store import BUCKET, s3_server
 from log_runs import run
 from log_speed import FEW, GENERATOR, LINES, beginning
 from measure import HEADER, Figure
+
+from lab.object_store import BUCKET, s3_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
