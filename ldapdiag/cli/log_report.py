@@ -67,6 +67,7 @@ def combined(
         not_found=_not_found(wanted, workload.segment),
         shown=tuple(shown[: 0 if wanted is None else wanted.most_shown]),
         fleet=fleet,
+        cluster=reading.cluster,
         stopped=reading.stopped,
     )
 

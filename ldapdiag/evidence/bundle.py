@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.cluster_work import ClusterWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class Bundle:
     passed_over: tuple[PassedOver, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
     """Additional LDAP ports, from the command line."""
+    cluster: ClusterWork | None = None
+    """The work of the cluster that read the access logs; None: they were read here."""
 
     @property
     def inputs(self) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
+from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
 
@@ -42,6 +43,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "schema": SCHEMA,
         "taken_at": moment(taken_at.replace(microsecond=0)),
         "tool": {"version": __version__, "scanner": _scanner(diagnosis)},
+        "cluster": cluster_as_data(diagnosis.bundle.cluster),
         "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
         "evidence": sorted(
             (_evidence(fact) for fact in diagnosis.bundle.inputs),

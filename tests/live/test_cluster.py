@@ -13,8 +13,8 @@ import cluster_tasks
 from lab.dask_cluster import ANOTHER_GRAMMAR, NO_LDAPDIAG, DaskCluster, dask_cluster
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.cluster.addresses import cluster_address
-from ldapdiag.sources.cluster.dask_executor import ClusterError, DaskExecutor, dask_executor
-from ldapdiag.sources.cluster.executor import ExecutorLostError
+from ldapdiag.sources.cluster.dask_executor import DaskExecutor, dask_executor
+from ldapdiag.sources.cluster.executor import ClusterError, ExecutorLostError
 from ldapdiag.sources.cluster.worker_check import WorkersDifferError, check_workers
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from ldapdiag.analysis.log.spellings import text
 from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.operations_json import operations_of, requester_of, worst_of
 from ldapdiag.report.log.quantities import seconds
@@ -64,6 +65,7 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "scanner": str(read.scanner),
+        "cluster": cluster_as_data(read.cluster),
         "streams": [_stream(one) for one in read.streams],
         "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.not_logs],
         "gaps": [{"target": one.target, "reason": one.reason, "how": one.how} for one in read.gaps],

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.bundle import Gap
+    from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.shown_operation import ShownOperation
 
@@ -63,6 +64,8 @@ class ReadLog:
     """The slowest operations with their lines, the slowest first."""
     fleet: Comparison | None = None
     """The servers side by side, where that is asked for."""
+    cluster: ClusterWork | None = None
+    """The work of the cluster that read them; None: they were read here."""
     stopped: bool = False
     """Reading was interrupted before the end."""
 

@@ -21,6 +21,7 @@ from ldapdiag.errors import UsageError
 from ldapdiag.sources.cluster.executor import (
     MOMENT,
     CancelledTaskError,
+    ClusterError,
     ExecutorLostError,
     T,
     TaskError,
@@ -43,10 +44,6 @@ WORKERS_WITHIN = 60.0
 """Seconds without any worker after which none is expected any more."""
 SILENT = logging.CRITICAL + 1
 INSTALL = "pip install 'ldapdiag[dask]'"
-
-
-class ClusterError(ExecutorLostError):
-    """The cluster cannot be used; nothing was read."""
 
 
 @dataclass(frozen=True, slots=True)

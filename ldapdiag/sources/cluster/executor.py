@@ -19,8 +19,12 @@ MOMENT = 0.1
 """Longest time in seconds that `finished` waits: the caller then looks whether it was stopped, and shows progress."""
 
 
-class ExecutorLostError(LdapdiagError):
-    """The scheduler does not answer any more: no task will end, and no report can be given."""
+class ClusterError(LdapdiagError):
+    """The cluster cannot be used, or cannot be used any more: no report can be given."""
+
+
+class ExecutorLostError(ClusterError):
+    """The scheduler does not answer any more: no task will end."""
 
 
 class TaskError(Exception):

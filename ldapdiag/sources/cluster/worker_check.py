@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.cluster.installation import SAME, difference, installation
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.objects.addresses import object_address
@@ -39,7 +40,7 @@ CREDENTIALS = "give the workers credentials that may read it"
 BUILD = f"{native.HOW}; --scanner python reads everywhere, more slowly"
 
 
-class WorkersDifferError(LdapdiagError):
+class WorkersDifferError(ClusterError):
     """Workers differ from this process, or do not see the logs; nothing was read."""
 
 

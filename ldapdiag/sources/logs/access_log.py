@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from datetime import tzinfo
 
+    from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.evidence.log.shown_operation import ShownOperation
@@ -96,6 +97,8 @@ class LogReading:
     """The period that was read."""
     waits: bool = False
     """True if no file has a record yet, but one can be followed until it has."""
+    cluster: ClusterWork | None = None
+    """The work of the cluster that read them; None: they were read here."""
 
 
 def read(  # noqa: PLR0913  one for each option of the command

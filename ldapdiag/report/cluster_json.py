@@ -1,0 +1,21 @@
+"""The work of a cluster in the JSON of `log` and `indexes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.cluster_work import ClusterWork
+
+
+def cluster_as_data(work: ClusterWork | None) -> dict[str, Any] | None:
+    """Return it as plain values; None: the logs were read here."""
+    if work is None:
+        return None
+    return {
+        "engine": work.engine,
+        "workers": work.workers,
+        "tasks": work.tasks,
+        "retried": work.retried,
+        "task_bytes": work.task_bytes,
+    }
