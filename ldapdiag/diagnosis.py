@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.evidence.history import History
+    from ldapdiag.site.checks_in_force import ChecksInForce
 
 T = TypeVar("T")
 
@@ -44,6 +45,8 @@ class Diagnosis:
     facts: Facts
     kind: ReportKind = ReportKind.ALL
     """Which checks were run; their main evidence differs."""
+    in_force: ChecksInForce | None = None
+    """How the site has configured the checks; None in a library's call."""
 
     @property
     def found(self) -> tuple[tuple[str, Finding], ...]:
@@ -153,7 +156,12 @@ def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all
 
 
 def diagnose(
-    bundle: Bundle, checks: Sequence[AnyCheck], *, kind: ReportKind = ReportKind.ALL, earlier: History | None = None
+    bundle: Bundle,
+    checks: Sequence[AnyCheck],
+    *,
+    kind: ReportKind = ReportKind.ALL,
+    earlier: History | None = None,
+    in_force: ChecksInForce | None = None,
 ) -> Diagnosis:
     """Attribute the facts to hosts, join them, and run every check. Earlier runs are of all servers."""
     attribution = attribute(bundle)
@@ -174,6 +182,7 @@ def diagnose(
         judged=judged,
         facts=facts,
         kind=kind,
+        in_force=in_force,
     )
 
 

@@ -30,6 +30,9 @@ PATIENCE = 30
 LOGIN = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR"}}
 """The environment without what pytest and terminals put there."""
 
+NO_SITE = {"XDG_CONFIG_HOME": os.devnull}
+"""Keeps the site configuration of whoever runs the tests out of them."""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -68,7 +71,7 @@ def ldapdiag(
     It gets a process of its own where it is started with an `environment`, by a program `before` it, or with `settings`
     of subprocess.run. Otherwise it runs in this one, which spares the interpreter's start and all the imports.
     """
-    given = LOGIN | _scanner() | dict(environment or {})
+    given = LOGIN | NO_SITE | _scanner() | dict(environment or {})
     if environment is None and not before and not settings:
         ran = _run_here([os.fsdecode(argument) for argument in arguments], stdin, given)
     else:

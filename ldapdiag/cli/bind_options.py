@@ -80,11 +80,18 @@ def _password(dn: str, file: Path | None, notices: Notices) -> tuple[str, bool]:
         raise UsageError(
             f"cannot read the password from {file}: longer than {MAX_PASSWORD_BYTES:,} bytes; check the name after -y"
         )
-    if stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
-        who = "all users" if mode & stat.S_IROTH else "its group"
-        notices.write(f"warning: {file} can be read by {who} (mode {stat.S_IMODE(mode):04o}); run chmod 600 {file}")
+    if stat.S_ISREG(mode) and (what := _open_to_others(mode)):
+        notices.write(f"warning: {file} can be {what} (mode {stat.S_IMODE(mode):04o}); run chmod 600 {file}")
     password = text.removesuffix("\n").removesuffix("\r")
     return password, password == text
+
+
+def _open_to_others(mode: int) -> str:
+    """Return what others than the owner may do with a file, and who they are; empty for nothing."""
+    for done, everyone, group in (("read", stat.S_IROTH, stat.S_IRGRP), ("changed", stat.S_IWOTH, stat.S_IWGRP)):
+        if mode & (everyone | group):
+            return f"{done} by {'all users' if mode & everyone else 'its group'}"
+    return ""
 
 
 def _prompted(dn: str) -> str:

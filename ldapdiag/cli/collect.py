@@ -12,6 +12,7 @@ from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output
+from ldapdiag.cli.site_options import target_names
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def collect(
             metavar="TARGET...",
             help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, the default).",
             show_default=False,
+            autocompletion=target_names,
         ),
     ] = None,
     *,

@@ -36,6 +36,7 @@ from ldapdiag.cli.output import print_error
 from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
+from ldapdiag.cli.site_options import target_names
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import DiagnosisTable
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
 
 
@@ -60,6 +62,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
             "default).",
             show_default=False,
+            autocompletion=target_names,
         ),
     ] = None,
     *,
@@ -103,6 +106,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     record_days: DaysOption = 400,
     record_size: SizeOption = 64,
     options: OptionsFactory,
+    site: SiteConfiguration | None,
 ) -> None:
     """Diagnose LDAP connections from live hosts or captures.
 
@@ -148,6 +152,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
                 notices=Notices(quiet=quiet, color=color),
                 verbose=verbose,
                 earlier=earlier,
+                site=site,
+                named=check or (),
             )
         if not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))

@@ -35,6 +35,7 @@ from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
+from ldapdiag.cli.site_options import target_names
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.color import Color
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
 
 
@@ -61,6 +63,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
             "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
             "(this host, the default).",
             show_default=False,
+            autocompletion=target_names,
         ),
     ] = None,
     *,
@@ -82,6 +85,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     ] = False,
     quiet: QuietOption = False,
     options: OptionsFactory,
+    site: SiteConfiguration | None,
 ) -> None:
     """Find missing indexes, and the smallest set to add.
 
@@ -119,6 +123,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 notices=Notices(quiet=quiet, color=color),
                 verbose=verbose,
                 kind=ReportKind.INDEXES,
+                site=site,
             )
         if ldif or script or not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=ldif or script or not contains_gaps(written))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,7 @@ from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
     from ldapdiag.evidence.origin import Fact
+    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.asked_period import AskedPeriod
 
@@ -69,19 +70,27 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     kind: ReportKind = ReportKind.ALL,
     measure: Callable[[], Sequence[Fact]] = tuple,
     earlier: History | None = None,
+    site: SiteConfiguration | None = None,
+    named: Collection[str] = (),
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence.
+
+    `named` are the checks that the command line names.
 
     `measure` is called first; what it returns is evidence, too.
     """
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
+    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
+    in_force = cache(lambda: checks_in_force(checks(), site, named=named))
+    if site is not None:
+        in_force()  # an error in the site configuration is reported before anything is collected
     collection = options()
     measured = tuple(measure())
     with notices.progress() as progress:
@@ -92,7 +101,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
             progress=progress or NO_PROGRESS,
             stop=stop,
             period=period,
-            meanwhile=partial(import_early, checks),
+            meanwhile=partial(import_early, in_force),
         )
     bundle = replace(bundle, facts=(*bundle.facts, *measured))
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
@@ -104,7 +113,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
-    return judge(bundle, checks(), kind=kind, earlier=earlier)
+    return judge(bundle, in_force().checks, kind=kind, earlier=earlier, in_force=in_force())
 
 
 def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:

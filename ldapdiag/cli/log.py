@@ -34,6 +34,7 @@ from ldapdiag.cli.log_selection import (
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.screen_options import ColorOption
+from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.color import Color
@@ -64,6 +65,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             metavar="FILE...",
             help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://.",
             show_default=False,
+            autocompletion=target_names,
         ),
     ],
     *,
@@ -129,6 +131,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    config: ConfigOption = None,
 ) -> None:
     """Report slow searches, clients and more from access logs.
 
@@ -154,6 +157,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
     """
     try:
+        file = named_logs(file, config, Notices(quiet=quiet))
         written = destinations(form, output)
         check_table(table, written)
         if follow:

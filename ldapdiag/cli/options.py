@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ldapdiag.cli.bind_options import bind_options
+from ldapdiag.cli.exit_codes import FAILED
+from ldapdiag.cli.judging import FailOn
 from ldapdiag.cli.notices import Notices
+from ldapdiag.cli.output import print_error
+from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
+from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
+    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
 
 BindDn = Annotated[
@@ -73,6 +79,9 @@ ProbeAnswers = Annotated[
 ]
 
 
+FOR_COMMANDS = ("options", "site")
+"""Parameters of commands that are no options."""
+
 OptionsFactory = Callable[[], "CollectionOptions"]
 """Returns the collection options; may prompt for a password first."""
 
@@ -117,34 +126,61 @@ def collection_options(  # noqa: PLR0913  one parameter per option
 
 
 def with_collection_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the collection options to a command, which receives them as `options: OptionsFactory`.
+    """Add the collection options and --config to a command, which receives `options: OptionsFactory`.
 
-    An option that the command has, too (--quiet), is given to both.
+    The evidence that it receives has each @NAME replaced, and an option that the command line omits has the value of
+    the site configuration; a parameter `site` receives the configuration itself. An option that the command has, too
+    (--quiet), is given to both.
     """
     own, added = inspect.signature(command), inspect.signature(collection_options)
     both = own.parameters.keys() & added.parameters.keys()
 
     @wraps(command)
-    def with_options(**given: Any) -> None:  # noqa: ANN401  whatever the command line contains
+    def with_options(context: typer.Context, config: Path | None, **typed: Any) -> None:  # noqa: ANN401  whatever the command line contains
+        try:
+            given, site = _with_site(context, config, typed)
+        except LdapdiagError as error:
+            print_error(error)
+            raise typer.Exit(FAILED) from None
         options = partial(
             collection_options, **{name: given[name] if name in both else given.pop(name) for name in added.parameters}
         )
-        command(**given, options=options)
+        command(**given, options=options, **({"site": site} if "site" in own.parameters else {}))
 
     hints = _hints(collection_options) | _hints(command)
-    shown = [one for one in own.parameters.values() if one.name != "options"]
+    shown = [one for one in own.parameters.values() if one.name not in FOR_COMMANDS]
     with_options.__signature__ = own.replace(  # type: ignore[attr-defined]  # typer reads it
         parameters=[
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-            for one in (*shown, *(two for two in added.parameters.values() if two.name not in both))
+            *(
+                one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
+                for one in (*shown, *(two for two in added.parameters.values() if two.name not in both))
+            ),
+            inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ConfigOption),
+            inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
         ]
     )
-    with_options.__annotations__ = hints
+    with_options.__annotations__ = {**hints, "config": ConfigOption, "context": typer.Context}
     return with_options
 
 
+def _with_site(
+    context: typer.Context, config: Path | None, given: dict[str, Any]
+) -> tuple[dict[str, Any], SiteConfiguration | None]:
+    """Return the values of parameters, those of the site configuration where the command line has none."""
+    sources = {name: context.get_parameter_source(name) for name in given}
+    typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    evidence = "evidence" if "evidence" in given else "target"
+    found = found_site(config, given[evidence] or [], Notices(quiet=given["quiet"]))
+    named, target = named_targets(given[evidence] or [], found, default=not given.get("print_script"))
+    values = with_target({**given, evidence: named}, typed, target)
+    site = found.configuration
+    if site is not None and site.fail_on is not None and "fail_on" in given and "fail_on" not in typed:
+        values["fail_on"] = FailOn(site.fail_on)
+    return values, site
+
+
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a function's parameters; CollectionOptions is imported for type checkers only."""
-    names = function.__globals__ | {"CollectionOptions": object}
+    """Return the annotations of a function's parameters; the classes of their values are imported for type checkers."""
+    names = function.__globals__ | {"CollectionOptions": object, "SiteConfiguration": object}
     hints = get_type_hints(function, globalns=names, include_extras=True)
-    return {name: hint for name, hint in hints.items() if name not in {"options", "return"}}
+    return {name: hint for name, hint in hints.items() if name not in {*FOR_COMMANDS, "return"}}

@@ -35,6 +35,7 @@ from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
+from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.storage_probe import (
     ProbeOption,
     ProbeSecondsOption,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
 
 
@@ -64,6 +66,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
             help="Files, folders, captures; - for standard input. Or live targets: local: (this host, the default), "
             "ssh://HOST, ldap://HOST (settings).",
             show_default=False,
+            autocompletion=target_names,
         ),
     ] = None,
     *,
@@ -87,6 +90,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     ] = False,
     quiet: QuietOption = False,
     options: OptionsFactory,
+    site: SiteConfiguration | None,
 ) -> None:
     """Show the disk under a directory server, and what a power cut would lose.
 
@@ -130,6 +134,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
                 verbose=verbose,
                 measure=lambda: (asked.run(notices, stop),) if asked else (),
                 kind=ReportKind.STORAGE,
+                site=site,
             )
         if not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))

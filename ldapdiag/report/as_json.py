@@ -42,7 +42,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "taken_at": moment(taken_at.replace(microsecond=0)),
-        "tool": {"version": __version__, "scanner": _scanner(diagnosis)},
+        "tool": {"version": __version__, "scanner": _scanner(diagnosis), "config": _config(diagnosis)},
         "cluster": cluster_as_data(diagnosis.bundle.cluster),
         "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
         "evidence": sorted(
@@ -72,6 +72,14 @@ def moment(at: datetime) -> str:
 def _scanner(diagnosis: Diagnosis) -> str:
     logs = (fact for fact in diagnosis.bundle.facts if isinstance(fact, AccessLog))
     return str(Scanner.of(stream.scanner for log in logs for stream in log.streams))
+
+
+def _config(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return the site configuration that was in force, and what it decided about checks."""
+    in_force = diagnosis.in_force
+    if in_force is None or (site := in_force.configuration) is None:
+        return None
+    return {"path": site.path, "sha256": site.sha256}
 
 
 def _shortfall(diagnosis: Diagnosis) -> dict[str, Any] | None:

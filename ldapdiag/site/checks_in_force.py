@@ -1,0 +1,41 @@
+"""The checks as a site has decided: without those it has disabled, the others with its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from ldapdiag.check import Check
+    from ldapdiag.site.configuration import SiteConfiguration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecksInForce:
+    """The checks that are run, and the configuration that decided so."""
+
+    checks: tuple[Check[Any], ...]
+    configuration: SiteConfiguration | None = None
+    """None: there is no file, or it was not read."""
+    disabled: Mapping[str, str] = field(default_factory=dict)
+    """The reason by id, of the checks that would have been run."""
+
+
+def checks_in_force(
+    checks: Sequence[Check[Any]], site: SiteConfiguration | None, *, named: Collection[str] = ()
+) -> ChecksInForce:
+    """Return the checks to run. One that the command line names is run although the file disables it.
+
+    Raises UsageError if every check is disabled: a report of none would read like an all-clear.
+    """
+    if site is None:
+        return ChecksInForce(checks=tuple(checks))
+    disabled = {one.id: site.disabled[one.id] for one in checks if one.id in site.disabled and one.id not in named}
+    enabled = tuple(one for one in checks if one.id not in disabled)
+    if not enabled:
+        raise UsageError(f"{site.path}: every check of this command is disabled; enable one, or use --config none")
+    return ChecksInForce(checks=enabled, configuration=site, disabled=disabled)

@@ -1,0 +1,185 @@
+"""@NAME, --config, and what the command line overrides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command import INCIDENT, diagnose, ldapdiag
+from ldapdiag.cli.judging import FailOn
+from ldapdiag.cli.site_options import named_targets, with_target
+from ldapdiag.errors import UsageError
+from ldapdiag.site.configuration import SiteConfiguration, SiteTarget
+from ldapdiag.site.keys import FAIL_ON
+from ldapdiag.sources.site_file import SiteFile
+
+AUDIT = INCIDENT.parent / "audit"
+SITE = f"""schema = "ldapdiag.config/1"
+[defaults]
+target = "incident"
+fail_on = "never"
+[targets.incident]
+evidence = ["{INCIDENT}"]
+[targets.audit]
+evidence = ["{AUDIT}", "ssh://ds1"]
+[targets.closed]
+evidence = ["ldap://127.0.0.1:1"]
+bind_dn = "cn=monitor"
+password_file = "pw"
+timeout = 1
+[checks.keepalive-too-slow]
+enabled = false
+reason = "clients are replaced in 2027"
+"""
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder, with a site configuration."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ldapdiag.toml").write_text(SITE)
+    (tmp_path / "ldapdiag.toml").chmod(0o644)
+    return tmp_path
+
+
+def site(**targets: SiteTarget) -> SiteFile:
+    return SiteFile(configuration=SiteConfiguration(path="f", sha256="", target="a", targets=targets))
+
+
+A = SiteTarget(name="a", evidence=("x", "y"), options={"timeout": 5})
+SAME = SiteTarget(name="same", evidence=("y", "z"), options={"timeout": 5})
+OTHER = SiteTarget(name="other", evidence=("z",), options={"timeout": 6})
+
+
+def test_a_name_stands_for_its_evidence() -> None:
+    found = site(a=A, same=SAME, other=OTHER)
+    assert named_targets(["@a", "w"], found, default=True) == (["x", "y", "w"], A)
+    assert named_targets(["@a", "@same"], found, default=True) == (["x", "y", "z"], A)
+    assert named_targets([], found, default=True) == (["x", "y"], A)
+    assert named_targets([], found, default=False) == ([], None)
+    assert named_targets(["./@a"], found, default=True) == (["./@a"], None)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "wanted"),
+    [
+        (["@a", "@other"], "@a and @other have different options; name one of them in a run"),
+        (["@sane"], "@sane: no such target in f; it has: a, same, other. Did you mean 'same'?"),
+    ],
+)
+def test_what_a_name_cannot_stand_for_is_an_error(evidence: list[str], wanted: str) -> None:
+    with pytest.raises(UsageError) as error:
+        named_targets(evidence, site(a=A, same=SAME, other=OTHER), default=True)
+    assert str(error.value) == wanted
+
+
+BIND = SiteTarget(
+    name="b",
+    evidence=("x",),
+    options={"bind_dn": "cn=a", "password_file": "/pw", "start_tls": "must", "ldap_ports": [1389], "sudo": True},
+)
+GIVEN = {
+    "bind_dn": None, "sasl": None, "simple": False, "prompt": False, "password_file": None, "start_tls": 0,
+    "ldap_port": None, "sudo": False,
+}  # fmt: skip
+FILE = GIVEN | {
+    "bind_dn": "cn=a", "password_file": Path("/pw"), "start_tls": 2, "ldap_port": [1389], "sudo": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ({}, FILE),
+        ({"sudo": False}, FILE | {"sudo": False}),
+        ({"start_tls": 1}, FILE | {"start_tls": 1}),
+        ({"prompt": True}, FILE | {"prompt": True, "password_file": None}),
+        ({"bind_dn": "cn=b", "prompt": True}, FILE | {"bind_dn": "cn=b", "prompt": True, "password_file": None}),
+        ({"sasl": "GSSAPI"}, FILE | {"sasl": "GSSAPI", "bind_dn": None, "password_file": None}),
+    ],
+    ids=["nothing", "off", "tls", "password", "dn", "sasl"],
+)
+def test_the_command_line_comes_before_the_file(typed: dict[str, object], wanted: dict[str, object]) -> None:
+    assert with_target(GIVEN | typed, set(typed), BIND) == wanted
+
+
+def test_without_a_target_nothing_changes() -> None:
+    assert with_target(GIVEN, set(), None) == GIVEN
+
+
+def test_the_levels_of_the_file_are_those_of_the_option() -> None:
+    assert tuple(FailOn) == FAIL_ON
+
+
+class TestCommand:
+    def test_of_no_evidence_takes_the_default_target_and_level(self, work: Path) -> None:
+        ran = diagnose("--format", "json")
+        assert (ran.code, ran.complaints) == (0, [f"ldapdiag: site configuration: {work}/ldapdiag.toml"])
+        assert [host["name"] for host in ran.report["hosts"]] == ["app1", "app2", "fw", "ldap"]
+        assert ran.report["tool"]["config"]["path"] == f"{work}/ldapdiag.toml"
+        assert not {one["check"] for one in ran.report["verdicts"]} & {"keepalive-too-slow"}
+
+    def test_overrides_the_level(self) -> None:
+        assert diagnose("--fail-on", "high", "-q").code == 1
+
+    def test_names_a_disabled_check_and_runs_it(self) -> None:
+        ran = diagnose("--check", "keepalive-too-slow", "--format", "json")
+        assert {one["check"] for one in ran.report["verdicts"]} == {"keepalive-too-slow"}
+
+    def test_with_no_configuration_runs_every_check(self) -> None:
+        ran = diagnose(INCIDENT, "--config", "none", "--format", "json")
+        assert (ran.code, ran.err, ran.report["tool"]["config"]) == (1, b"", None)
+        assert "keepalive-too-slow" in {one["check"] for one in ran.report["verdicts"]}
+
+    def test_takes_the_bind_of_a_target(self, work: Path) -> None:
+        ran = diagnose("@closed")
+        assert ran.complaints[1].startswith(f"ldapdiag: cannot read the password from {work}/pw: no such file")
+
+    @pytest.mark.parametrize("command", ["diagnose", "indexes", "storage", "log"])
+    def test_reports_an_unknown_name_in_one_line(self, command: str, work: Path) -> None:
+        ran = ldapdiag(command, "@incidnt", "-q")
+        assert (ran.code, ran.out) == (2, b"")
+        known = "it has: incident, audit, closed. Did you mean 'incident'?"
+        assert ran.complaints == [f"ldapdiag: @incidnt: no such target in {work}/ldapdiag.toml; {known}"]
+
+    def test_reports_a_name_without_a_file_with_the_places(self, work: Path) -> None:
+        (work / "ldapdiag.toml").unlink()
+        ran = diagnose("@prod")
+        assert ran.code == 2
+        assert ran.complaints[0].startswith(
+            f"ldapdiag: @prod: there is no site configuration (looked for: {work}/ldapdiag.toml, "
+        )
+
+    def test_reports_an_error_of_the_file_before_it_reads_evidence(self, work: Path) -> None:
+        (work / "ldapdiag.toml").write_text(SITE + "[checks.x]\n")
+        ran = diagnose(INCIDENT)
+        assert (ran.code, ran.out) == (2, b"")
+        assert len(ran.complaints) == 1
+        assert f"{work}/ldapdiag.toml: checks.x: there is no check 'x'" in ran.complaints[0]
+
+    def test_with_every_check_disabled_is_no_all_clear(self, work: Path) -> None:
+        off = "".join(f'[checks.{one}]\nenabled = false\nreason = "r"\n' for one in ldapdiag("checks").text.split("\n")
+                      for one in one.split(" ")[:1] if one)  # fmt: skip
+        (work / "ldapdiag.toml").write_text(SITE.partition("[checks")[0] + off)
+        ran = diagnose(INCIDENT, "-q")
+        assert (ran.code, ran.out) == (2, b"")
+        assert ran.complaints[0].endswith("every check of this command is disabled; enable one, or use --config none")
+
+    def test_indexes_and_log_take_what_they_can_read_of_a_target(self) -> None:
+        ran = ldapdiag("log", "@audit", "-q", "--format", "json")
+        assert (ran.code, ran.err) == (0, b"")
+        assert ran.report["lines"] == 360
+
+    def test_log_has_no_use_for_a_target_of_servers(self) -> None:
+        ran = ldapdiag("log", "@closed", "-q")
+        assert (ran.code, ran.complaints) == (
+            2,
+            ["ldapdiag: @closed: it has no files; log reads files, no live targets"],
+        )
+
+    def test_collect_takes_the_targets(self) -> None:
+        ran = ldapdiag("collect", "@incident", "-o", "x.tar.gz", "-q")
+        assert (ran.code, ran.complaints) == (
+            2, [f"ldapdiag: {INCIDENT}: collect accepts only live targets; give files to diagnose"],
+        )  # fmt: skip
