@@ -31,12 +31,12 @@ class Authority:
             "-addext", "keyUsage=critical,keyCertSign,cRLSign",
         )  # fmt: skip
 
-    def sign(self, name: str, *others: str, days: int = 2) -> Certificate:
+    def sign(self, name: str, *others: str, days: int = 2, usage: str = "serverAuth") -> Certificate:
         """Return a certificate for a host by these names or addresses; negative days make an expired one."""
         key, request, certificate = (self.folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
         names = ",".join(f"{'IP' if other.replace('.', '').isdigit() else 'DNS'}:{other}" for other in (name, *others))
         extensions = self.folder / f"{name}.ext"
-        extensions.write_text(f"subjectAltName={names}\nextendedKeyUsage=serverAuth\n")
+        extensions.write_text(f"subjectAltName={names}\nextendedKeyUsage={usage}\n")
         _openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         _openssl(
             "x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial",

@@ -93,11 +93,13 @@ class DaskCluster:
 
 
 @contextmanager
-def dask_cluster(folder: Path, workers: int = 2, environment: Mapping[str, str] | None = None) -> Iterator[DaskCluster]:
-    """Run a scheduler with workers; 0: the caller starts them."""
+def dask_cluster(
+    folder: Path, *options: str, workers: int = 2, environment: Mapping[str, str] | None = None
+) -> Iterator[DaskCluster]:
+    """Run a scheduler, with more options of its own, and workers; 0: the caller starts them."""
     cluster = DaskCluster(folder, environment or {})
     try:
-        cluster.start_scheduler("--no-dashboard")
+        cluster.start_scheduler("--no-dashboard", *options)
         for _ in range(workers):
             cluster.start_worker()
         yield cluster

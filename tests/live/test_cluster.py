@@ -7,9 +7,12 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import dask.config
+import distributed  # noqa: F401  its defaults are settings, too
 import pytest
 
 import cluster_tasks
+from lab.certificates import Authority
 from lab.dask_cluster import ANOTHER_GRAMMAR, NO_LDAPDIAG, DaskCluster, dask_cluster
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.cluster.addresses import cluster_address
@@ -49,9 +52,9 @@ def connected(cluster: DaskCluster) -> None:
         time.sleep(0.1)
 
 
-def refusal(cluster: DaskCluster) -> str:
+def refusal(cluster: DaskCluster, address: str = "") -> str:
     """Return why a cluster is refused."""
-    with pytest.raises(ClusterError) as refused, dask_executor(cluster_address(cluster.address)):
+    with pytest.raises(ClusterError) as refused, dask_executor(cluster_address(address or cluster.address)):
         pass
     return str(refused.value)
 
@@ -85,6 +88,36 @@ def test_without_any_worker_left_the_run_ends(cluster: DaskCluster, monkeypatch:
             os.killpg(worker.pid, signal.SIGKILL)
         with pytest.raises(ExecutorLostError, match="no worker for 1 s; start workers"):
             slow.result()
+
+
+def certificates_of(folder: Path, name: str) -> dict[str, str]:
+    """Return the settings of Dask for certificates that an authority of this name has signed."""
+    folder.mkdir()
+    signed = Authority(folder, name).sign("localhost", "127.0.0.1", usage="serverAuth,clientAuth")
+    settings = {"ca-file": signed.authority}
+    for role in ("scheduler", "worker", "client"):
+        settings |= {f"{role}.cert": signed.certificate, f"{role}.key": signed.key}
+    return {f"distributed.comm.tls.{setting}": str(path) for setting, path in settings.items()}
+
+
+def as_environment(settings: dict[str, str]) -> dict[str, str]:
+    """Return settings of Dask as its environment variables."""
+    return {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": value for name, value in settings.items()}
+
+
+def test_tls_with_the_settings_of_dask(laboratory, tmp_path: Path) -> None:
+    ours, others = (certificates_of(tmp_path / name, name) for name in ("ours", "others"))
+    (place := tmp_path / "cluster").mkdir()
+    with dask_cluster(place, "--protocol", "tls", workers=1, environment=as_environment(ours)) as cluster:
+        connected(cluster)
+        assert cluster.address.startswith("tls://")
+        with dask.config.set(ours):
+            with dask_executor(cluster_address(cluster.address)) as executor:
+                assert executor.submit(cluster_tasks.total, 1, 2, label="total").result() == 3
+            assert "whether it wants tls://" in refusal(cluster, cluster.address.replace("tls:", "tcp:"))
+        for settings in ({}, others):
+            with dask.config.set(settings):
+                assert "check the address, and the certificates of distributed.comm.tls" in refusal(cluster)
 
 
 def test_a_scheduler_without_workers_is_refused(laboratory, tmp_path: Path) -> None:

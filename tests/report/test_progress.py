@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import FileSizeColumn, Progress, TextColumn
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.report.progress import ByteProgress, TerminalProgress, show_byte_progress
 
 
@@ -68,6 +69,15 @@ def test_bytes_read_have_a_bar_their_rate_and_the_time_left() -> None:
     bar.advance(1_000_000)
     (task,) = progress.tasks
     assert (task.visible, task.total, task.completed) == (True, 2_000_000, 1_500_000)
+
+
+def test_a_cluster_shows_its_tasks_beside_the_bar() -> None:
+    column = TextColumn("{task.fields[cluster]}")
+    progress = Progress(column, console=Console(file=StringIO(), width=80))
+    bar = ByteProgress(progress, progress.add_task("", total=None, cluster=""))
+    for retried, shown in ((0, "1,200 tasks · 1 worker"), (3, "1,200 tasks · 1 worker · 3 retried")):
+        bar.work(ClusterWork(workers=1, tasks=1200, retried=retried, task_bytes=1 << 29))
+        assert str(column.render(progress.tasks[0])) == shown
 
 
 def test_no_bar_without_a_terminal(monkeypatch) -> None:
