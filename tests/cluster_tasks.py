@@ -6,6 +6,8 @@ import os
 import signal
 import time
 
+from distributed import get_worker
+
 
 def total(*numbers: int) -> int:
     return sum(numbers)
@@ -38,3 +40,9 @@ def after_a_while(number: int, seconds: float = 0.3) -> int:
 
 def process() -> int:
     return os.getpid()
+
+
+def begun() -> bool:
+    """Return whether the worker in which this is called works on a task, or has done one."""
+    worker = get_worker()
+    return bool(worker.state.executing or worker.data)

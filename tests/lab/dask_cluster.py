@@ -61,10 +61,10 @@ class DaskCluster:
             assert self.scheduler.poll() is None, self.log
             time.sleep(0.05)
 
-    def start_worker(self, *options: str, preload: str = "", environment: Mapping[str, str] | None = None) -> None:
-        """Start a worker; it connects later. Its nanny starts it again when it is killed."""
-        command = [*WORKER, "--scheduler-file", str(self.file), "--local-directory", str(self.folder), *options]
-        self.workers.append(self._start([*command, *self._preload(preload)], environment))
+    def start_worker(self, *options: str, preload: str = "", before: tuple[str, ...] = ()) -> None:
+        """Start a worker, by a program `before` it; it connects later. Its nanny starts it again when it is killed."""
+        places = ("--scheduler-file", str(self.file), "--local-directory", str(self.folder))
+        self.workers.append(self._start([*before, *WORKER, *places, *options, *self._preload(preload)]))
 
     def _preload(self, code: str) -> list[str]:
         if not code:
@@ -73,8 +73,8 @@ class DaskCluster:
         path.write_text(code)
         return ["--preload", str(path)]
 
-    def _start(self, command: list[str], more: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "PYTHONPATH": str(TESTS), **self.environment, **(more or {})}
+    def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": str(TESTS), **self.environment}
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 

@@ -7,6 +7,7 @@ the scheduler forgets the tasks of a client that is gone.
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 import warnings
@@ -208,7 +209,7 @@ def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
     Raise ClusterError where no scheduler answers, or has no worker.
     """
     try:
-        import distributed  # noqa: PLC0415  an extra, and slow to import
+        import distributed  # noqa: F401, PLC0415  an extra, and slow to import
     except ImportError:
         reason = "needs the library distributed, which is not installed"
         raise UsageError(f"--cluster {address}: {reason}; {INSTALL}") from None
@@ -218,10 +219,7 @@ def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
         if address.processes:
             cluster = stack.enter_context(_processes(address.processes))
             options = {"address": cluster, "security": cluster.security}
-        try:
-            client = distributed.Client(**options, set_as_default=False, timeout=CONNECTS_WITHIN)
-        except (OSError, TypeError, ValueError) as error:  # TypeError: TLS without a certificate
-            raise ClusterError(_unreachable(address, error)) from None
+        client = _client(address, options)
         stack.callback(_close, client)
         if address.scheduler:
             _check_scheduler(client, address)
@@ -229,6 +227,18 @@ def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
         if not executor.workers:
             raise ClusterError(f"{address}: the scheduler has no worker; start some: dask worker {address}")
         yield executor
+
+
+def _client(address: ClusterAddress, options: dict[str, Any]) -> Client:
+    """Return a connection. Raise ClusterError if there is none."""
+    from distributed import Client  # noqa: PLC0415  an extra
+
+    try:
+        return Client(**options, set_as_default=False, timeout=CONNECTS_WITHIN)
+    except (OSError, TypeError, ValueError) as error:  # TypeError: TLS without a certificate
+        reason = _unreachable(address, error)
+    gc.collect()  # ends the thread of the client that could not be made; later, the next one would wait for that
+    raise ClusterError(reason)
 
 
 @contextmanager
