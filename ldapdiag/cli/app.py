@@ -12,6 +12,7 @@ from ldapdiag.cli.client_settings import client_settings
 from ldapdiag.cli.collect import collect
 from ldapdiag.cli.commands import CommandGroup, SingleCommand
 from ldapdiag.cli.completion import completion
+from ldapdiag.cli.config import config
 from ldapdiag.cli.diagnose import diagnose
 from ldapdiag.cli.history import history
 from ldapdiag.cli.indexes import indexes
@@ -58,6 +59,7 @@ app.command(cls=SingleCommand)(history)
 app.command(cls=SingleCommand)(collect)
 app.command(cls=SingleCommand)(checks)
 app.command(cls=SingleCommand)(client_settings)
+app.command(cls=SingleCommand)(config)
 app.command(cls=SingleCommand)(schema)
 app.command(cls=SingleCommand)(completion)
 app.command(cls=SingleCommand)(man)

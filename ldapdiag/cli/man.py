@@ -23,6 +23,11 @@ ENVIRONMENT = {
     "FORCE_COLOR": "If set and not empty, the text has colours in a pipe, too. --color never comes before it.",
     "COLUMNS": "The width of the text, on a terminal and in a pipe.",
 }
+FILES = {
+    "./ldapdiag.toml": "The site configuration: that of the working folder,",
+    "~/.config/ldapdiag/ldapdiag.toml": "that of the user, or below $XDG_CONFIG_HOME,",
+    "/etc/ldapdiag/ldapdiag.toml": "and that of the system. The first that exists is read; ldapdiag config prints it.",
+}
 SEE_ALSO = ("ldapsearch(1)", "ssh(1)", "ss(8)", "conntrack(8)", "tcp(7)")
 SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq"}
 """Characters that man(7) or a printer takes for others: groff_char(7), section "Eight-bit encodings"."""
@@ -68,6 +73,9 @@ def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's cla
     yield ".SH ENVIRONMENT"
     for variable, text in ENVIRONMENT.items():
         yield from (".TP", f".B {variable}", escaped(text))
+    yield ".SH FILES"
+    for path, text in FILES.items():
+        yield from (".TP", f".I {escaped(path)}", escaped(text))
     yield ".SH SEE ALSO"
     yield ",\n".join(f".BR {name[:-3]} {name[-3:]}" for name in SEE_ALSO).replace(",\n", " ,\n")
 

@@ -1,4 +1,4 @@
-"""ldapdiag schema: the JSON Schema of every JSON that ldapdiag writes."""
+"""ldapdiag schema: the JSON Schema of every JSON that ldapdiag writes, and of its configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.output import print_error, standard_output
 from ldapdiag.errors import LdapdiagError
 
-SchemaName = Literal["report", "log", "history", "capture"]
+SchemaName = Literal["report", "log", "history", "capture", "config", "settings"]
 """The schemas in the package; each is a file of this name in ldapdiag/report/schemas."""
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
 
@@ -19,14 +19,17 @@ def schema(
     name: Annotated[
         SchemaName | None,
         typer.Argument(
-            metavar="NAME", help="The schema to print: report, log, history or capture.", show_default=False
+            metavar="NAME",
+            help="The schema to print: report, log, history, capture, config or settings.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
     """List the JSON Schemas of the output, or print one.
 
     They are in the form of JSON Schema 2020-12: report is that of diagnose, indexes and storage, log that of log,
-    history that of history, and capture that of the manifest of a capture. A program that reads the JSON can validate
+    history that of history, settings that of config, and capture that of the manifest of a capture; config is that of
+    ldapdiag.toml, for editors that complete TOML. A program that reads the JSON can validate
     it:
 
         ldapdiag schema report > report.schema.json

@@ -179,7 +179,7 @@ class TestCommand:
         assert [line.split()[0] for line in lines] == list(NAMES)
         assert (
             lines[0]
-            == "report   ldapdiag.report/1: the report of ldapdiag diagnose, ldapdiag indexes and ldapdiag storage"
+            == "report    ldapdiag.report/1: the report of ldapdiag diagnose, ldapdiag indexes and ldapdiag storage"
         )
 
     @pytest.mark.parametrize("name", list(NAMES))
