@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from copy import deepcopy
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.cli.destinations import deliver
@@ -45,11 +44,11 @@ def combined(
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
     from ldapdiag.report.log.reading import LeftOut, ReadLog  # noqa: PLC0415
 
-    finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
+    finished = [finish(one.segment.copied() if goes_on else one.segment) for one in reading.streams]
     streams = tuple(_stream(one, segment) for one, segment in zip(reading.streams, finished, strict=True))
     families = {one.family for one in streams}
     fleet = _fleet(reading, finished) if by_server else None  # before their counts are added up
-    workload = Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None)
+    workload = Workload(combine(*finished), families.pop() if len(families) == 1 else None)
     shown = sorted((operation for one in reading.streams for operation in one.shown), key=lambda one: -one.etime)
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
     return ReadLog(
@@ -87,9 +86,7 @@ def _fleet(reading: LogReading, finished: Sequence[Segment]) -> Comparison:
         fleet_of(
             (
                 name,
-                Workload(
-                    reduce(combine, [deepcopy(segment) for _, segment in several]), several[0][0].stream.dialect.family
-                ),
+                Workload(combine(*(segment.copied() for _, segment in several)), several[0][0].stream.dialect.family),
             )
             for name, several in servers.items()
         )

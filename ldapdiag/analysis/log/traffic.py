@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -98,7 +97,4 @@ def _combined(logs: Sequence[AccessLog]) -> Segment:
     """Return one Segment of all logs; the logs' own are not changed."""
     if len(logs) == 1:
         return logs[0].segment
-    total = Segment()
-    for log in logs:
-        total = combine(total, deepcopy(log.segment))
-    return total
+    return combine(Segment(), *(log.segment.copied() for log in logs))

@@ -104,10 +104,15 @@ def _reset_connection(fresh: Segment, connection: Connection) -> None:
     connection.unattributed, connection.clear_binds, connection.idle_times = {}, {}, {}
 
 
-def combine(one: Segment, other: Segment) -> Segment:
-    """Return the sum of two finished streams of different servers, in either order; nothing is paired."""
-    add_counts(one, other)
-    one.samples = sorted({*one.samples, *other.samples})[:SAMPLES]
+def combine(one: Segment, *others: Segment) -> Segment:
+    """Return the sum of finished streams of different servers, in any order; nothing is paired.
+
+    Tables are pruned to their caps in the end only: for each stream that takes longer than adding it.
+    """
+    for other in others:
+        add_counts(one, other)
+        one.samples = sorted({*one.samples, *other.samples})[:SAMPLES]
+        prune(one)
     prune(one, final=True)
     return one
 

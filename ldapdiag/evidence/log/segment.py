@@ -9,6 +9,7 @@ A log cut at any record boundary gives the same Segment as the whole; where a ca
 
 from __future__ import annotations
 
+import pickle
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -242,6 +243,16 @@ class Segment:
             return err
         self.cut_short.add("results")
         return OTHER_RESULT
+
+    def copied(self) -> Segment:
+        """Return a copy; pickling takes a quarter of the time of copy.deepcopy."""
+        selection, self.selection = self.selection, None  # functions, which cannot be pickled
+        try:
+            copy: Segment = pickle.loads(pickle.dumps(self))  # noqa: S301  made here
+        finally:
+            self.selection = selection
+        copy.selection = selection
+        return copy
 
     @property
     def caps_hit(self) -> list[str]:

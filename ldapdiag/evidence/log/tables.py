@@ -118,12 +118,19 @@ class RankedTable(dict[Key, Row], Generic[Key, Row]):
         excess = len(self) - self.most
         if excess <= (0 if final else self.most):
             return []
-        ranked = sorted((cost(row), key) for key, row in self.items() if self.generalised(key) != key)
-        cheapest = ranked[: max(excess, self.most // 4)]
-        if cheapest:
+        most = max(excess, self.most // 4)
+        removed: list[tuple[Key, Row]] = []
+        highest = 0
+        for first, _, key in sorted((*cost(row), key) for key, row in self.items()):
+            if (general := self.generalised(key)) != key:
+                removed.append((general, self.pop(key)))
+                highest = first
+                if len(removed) == most:
+                    break
+        if removed:
             self.full = True
-            self.omitted += cheapest[-1][0][0]
-        return [(self.generalised(key), self.pop(key)) for _, key in cheapest]
+            self.omitted += highest
+        return removed
 
     def __reduce__(self) -> tuple[object, ...]:
         return _ranked, (type(self), self.most, self.generalised, self.full, self.omitted, dict(self))

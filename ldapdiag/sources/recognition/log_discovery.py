@@ -91,9 +91,7 @@ def _interrupted(stream: Stream) -> Gap:
 
 def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
     """Return the fact for the logs of one product in one folder."""
-    total = Segment()
-    for log in logs:
-        total = combine(total, finish(log.segment))
+    total = combine(Segment(), *(finish(log.segment) for log in logs))
     streams = tuple(
         LogStream(
             name=log.stream.name,

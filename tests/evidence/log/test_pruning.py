@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import reduce
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tables import Caps
 
 SECOND = 1_000_000_000
@@ -59,6 +61,25 @@ def test_what_a_row_lacks_is_within_the_bound(chunks: list[list[tuple[int, int]]
 
     total = finish(reduce(merge, pieces, start(CAPS)))
 
+    for shape, etime in true.items():
+        row = total.shapes.get((shape, b"dc=x", 2))
+        assert etime - (0 if row is None else row.etime) <= total.shapes.omitted
+
+
+@given(st.lists(SEARCHES, min_size=1, max_size=8), st.integers(0, 7))
+def test_of_many_servers_the_one_costly_search_is_seen_and_what_a_row_lacks_is_within_the_bound(
+    servers: list[list[tuple[int, int]]], place: int
+) -> None:
+    servers.insert(place % (len(servers) + 1), [(99, 10_000 * SECOND)])
+    true: Counter[bytes] = Counter()
+    for attribute, etime in (one for server in servers for one in server):
+        true[b"(a%d=?)" % attribute] += etime
+
+    total = combine(Segment(CAPS), *(finish(searches(server, 0).finish()) for server in servers))
+
+    assert total.shapes[b"(a99=?)", b"dc=x", 2].etime == 10_000 * SECOND
+    assert len(total.shapes) <= CAPS.shapes + 1
+    assert sum(one.answered for one in total.shapes.values()) == sum(map(len, servers))
     for shape, etime in true.items():
         row = total.shapes.get((shape, b"dc=x", 2))
         assert etime - (0 if row is None else row.etime) <= total.shapes.omitted

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import examples
 from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
+from ldapdiag.evidence.log.selection import Selection
 from ldapdiag.evidence.log.tables import CAPS, Caps
 from log.comparable import plain
 from log.servers import drawn_logs
@@ -94,6 +95,21 @@ def test_streams_combine_in_any_order(logs: list[list[bytes]], random: Any) -> N
     one, other = (reduce(combine, (finish(piece(lines)) for lines in order)) for order in (logs, shuffled))
 
     assert plain(one) == plain(other)
+
+
+@given(st.lists(drawn_logs(), min_size=2, max_size=2))
+@examples.every(5)
+def test_a_copy_is_combined_without_a_change_of_the_original(logs: list[list[bytes]]) -> None:
+    one, other = (finish(piece(lines)) for lines in logs)
+    one.selection = Selection(client=lambda client: client == b"10.0.0.1")
+    before = plain(one), plain(other)
+
+    copies = one.copied(), other.copied()
+    assert (plain(copies[0]), plain(copies[1])) == before
+    assert copies[0].selection is one.selection
+    combine(*copies)
+
+    assert (plain(one), plain(other)) == before
 
 
 def test_merging_is_told_apart_from_adding() -> None:
