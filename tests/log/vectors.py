@@ -23,7 +23,7 @@ HINTS = Hints(year_end=datetime(2026, 11, 20, 12, tzinfo=UTC))
 """The end of each of these logs, for stamps without a year."""
 
 OF_THE_READING = (
-    "schema", "scanner", "streams", "files_not_logs", "gaps", "remarks", "stopped", "since", "until",
+    "schema", "cluster", "scanner", "streams", "files_not_logs", "gaps", "remarks", "stopped", "since", "until",
 )  # fmt: skip
 """Fields of the report about reading, not about the log."""
 

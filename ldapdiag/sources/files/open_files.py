@@ -112,6 +112,11 @@ class FileRange:
     """None: to the end of the file at the time of reading."""
     files: Files = field(default_factory=OpenFiles, compare=False, repr=False)
 
+    @property
+    def is_local(self) -> bool:
+        """Return whether it is a range of a local file; else of an object."""
+        return not isinstance(self.files, OneObject)
+
     def local_file(self) -> OpenFile | None:
         """Return the open file, which others can open by its location; None: it is an object. OSError propagates."""
         file = self.file()

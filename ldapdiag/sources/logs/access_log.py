@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import start
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of, shrunk
+from ldapdiag.sources.logs.batches import groups
+from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of
 from ldapdiag.sources.logs.interleaving import remark
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
+from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
-from ldapdiag.sources.logs.period_counts import PeriodCounts
-from ldapdiag.sources.logs.records import too_long
 from ldapdiag.sources.logs.scanners import Scanners
 from ldapdiag.sources.logs.scanning import ChunkError
 from ldapdiag.sources.logs.streams import Stream, streams_of
-from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
     from datetime import tzinfo
 
     from ldapdiag.evidence.cluster_work import ClusterWork
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.log_files import NotALog
-    from ldapdiag.sources.logs.scanning import Scanned, Scanning
+    from ldapdiag.sources.logs.scanning import Scanning
 
 
 ADVICE = {
@@ -126,7 +124,7 @@ def read(  # noqa: PLR0913  one for each option of the command
     if selection is None:
         done = read_streams(streams, workers, meter, within, stop, scanner)
     else:
-        meter.begin(_total([file for stream in streams for file in stream.files]))
+        meter.begin(total_bytes([file for stream in streams for file in stream.files]))
         done = tuple(read_selected(stream, selection, meter, within, stop) for stream in streams)
     return LogReading(
         streams=done,
@@ -157,7 +155,7 @@ def read_streams(
 ) -> tuple[ReadStream, ...]:
     """Scan the streams, one after the other."""
     files = [file for stream in streams for file in stream.files]
-    meter.begin(_total(files))
+    meter.begin(total_bytes(files))
     with _no_cycles(), Scanners(files, workers, scanner) as scanners:
         return tuple(read_stream(stream, scanners.of(stream), meter, period, stop) for stream in streams)
 
@@ -182,9 +180,8 @@ def read_stream(
     stop: Event | None = None,
 ) -> ReadStream:
     """Scan a stream and return its Segment, with gaps for the parts that cannot be read."""
-    reading = ReadStream(stream=stream, segment=start(), scanner=scanning.scanner)
-    _read(reading, scanning, meter, period, stop)
-    return reading
+    merging = Merging(stream.name, period)
+    return _read(stream, scanning, merging, meter, period, stop)
 
 
 def read_selected(
@@ -197,20 +194,20 @@ def read_selected(
     """Scan a stream as read_stream does, and count the operations that the selection takes."""
     from ldapdiag.sources.logs.selecting import Selecting  # noqa: PLC0415  import late: mostly all operations count
 
-    reading = ReadStream(stream=stream, segment=start(selection=selection), scanner=Selecting.scanner)
-    scanning = Selecting(selection, lambda: reading.segment)
-    _read(reading, scanning, meter, period, stop)
+    merging = Merging(stream.name, period, selection)
+    scanning = Selecting(selection, lambda: merging.segment)
+    reading = _read(stream, scanning, merging, meter, period, stop)
     reading.shown = scanning.lines.shown(reading.segment.slowest)
     return reading
 
 
-def _read(reading: ReadStream, scanning: Scanning, meter: Meter, period: Period | None, stop: Event | None) -> None:
-    stream = reading.stream
-    if writers := {writer for file in stream.files for writer in file.writers}:
-        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
-    merging = _Merging(reading, PeriodCounts(reading.segment, period))
+def _read(
+    stream: Stream, scanning: Scanning, merging: Merging, meter: Meter, period: Period | None, stop: Event | None
+) -> ReadStream:
+    remarks = Remarks()
+    crashed = ""
     with KeptOpen(scanning.most_open) as kept_open:
-        chunks = _chunks(reading, kept_open, period, scanning.sizes(_total(stream.files) or 0))
+        chunks = chunks_in(stream.files, kept_open, period, scanning.sizes(total_bytes(stream.files) or 0), remarks)
         try:
             with closing(scanning.scanned(chunks, period, stop or Event())) as results:
                 for scanned in results:
@@ -219,64 +216,49 @@ def _read(reading: ReadStream, scanning: Scanning, meter: Meter, period: Period 
                     if merging.ended:
                         break
         except ChunkError as error:
-            how = f"the records before it are counted; {ADVICE[scanning.scanner]}"
-            reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
+            crashed = str(error)
     merging.finish()
+    remarks.add(merging.remarks)
+    if crashed:
+        remarks.gaps.append(crash_gap(stream.name, crashed, scanning.scanner))
+    return read_result(stream, scanning.scanner, merging.segment, remarks)
 
 
-@dataclass(slots=True)
-class _Merging:
-    """Merges results in order."""
-
-    reading: ReadStream
-    counts: PeriodCounts
-    ended: bool = False
-    shrunk: dict[str, int] = field(default_factory=dict)
-    """Files that were truncated while being read, and the offset; later chunks do not adjoin the records before it."""
-
-    def take(self, scanned: Scanned) -> None:
-        reading, chunk = self.reading, scanned.chunk
-        if chunk.at <= self.shrunk.get(chunk.label, chunk.at):
-            self._merge(scanned)
-        for place in scanned.too_long:
-            reading.notes.append(too_long(chunk.label, place))
-        if scanned.shrunk_at is not None and chunk.label not in self.shrunk:
-            reading.notes.append(shrunk(chunk.label, scanned.shrunk_at))
-            reason = f"became shorter while it was read, to {counted(scanned.shrunk_at, 'byte')}"
-            reading.truncated.append(Gap(target=chunk.label, reason=reason, how="read it again, with the rotated file"))
-            self.shrunk[chunk.label] = scanned.shrunk_at
-        if scanned.replaced:
-            reason = f"was replaced by another file while it was read, at byte {chunk.at}"
-            reading.gaps.append(Gap(target=chunk.label, reason=reason, how="read it again, with the rotated file"))
-        self.ended = scanned.ended or scanned.replaced or self.counts.is_over
-
-    def _merge(self, scanned: Scanned) -> None:
-        for place, part in scanned.parts:
-            self.counts.add(place, part)
-            self.reading.segment = self.counts.segment
-
-    def finish(self) -> None:
-        self.counts.finish()
-        self.reading.segment = self.counts.segment
-        if self.counts.note:
-            self.reading.notes.append(f"{self.reading.stream.name}: {self.counts.note}")
+def read_result(stream: Stream, scanner: Scanner, segment: Segment, remarks: Remarks) -> ReadStream:
+    """Return a stream as it was read."""
+    reading = ReadStream(stream=stream, segment=segment, scanner=scanner)
+    if writers := {writer for file in stream.files for writer in file.writers}:
+        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
+    reading.notes += remarks.notes
+    reading.gaps += remarks.gaps
+    reading.truncated += remarks.truncated
+    return reading
 
 
-def _chunks(reading: ReadStream, kept_open: KeptOpen, period: Period | None, sizes: Sizes) -> Generator[Chunk]:
-    for file in reading.stream.files:
+def crash_gap(stream: str, reason: str, scanner: Scanner) -> Gap:
+    """Return the gap of a stream whose scanner crashed, or whose worker died."""
+    return Gap(target=stream, reason=reason, how=f"the records before it are counted; {ADVICE[scanner]}")
+
+
+def chunks_in(
+    files: Iterable[LogFile], kept_open: KeptOpen, period: Period | None, sizes: Sizes, remarks: Remarks
+) -> Generator[Chunk]:
+    """Yield the chunks of files in order, up to the first file that begins after the period."""
+    for file, group in groups(files):
         if period is not None and period.until is not None and file.first_time > period.until:
             return
         try:
-            yield from chunks_of(file, kept_open, reading.notes.append, sizes)
+            yield from chunks_of(file, kept_open, remarks.notes.append, sizes, group)
         except OSError as error:
-            reading.gaps.append(unreadable(file.input.label, error))
+            remarks.gaps.append(unreadable(file.input.label, error))
         except EndedEarlyError as error:
             label = file.input.label
-            reading.notes.append(f"{label} {error}; the records before that are counted")
+            remarks.notes.append(f"{label} {error}; the records before that are counted")
             how = "ask for another copy; the part before the damage is used"
-            reading.truncated.append(Gap(target=label, reason=str(error), how=how))
+            remarks.truncated.append(Gap(target=label, reason=str(error), how=how))
 
 
-def _total(files: Sequence[LogFile]) -> int | None:
+def total_bytes(files: Sequence[LogFile]) -> int | None:
+    """Return the size of the (compressed) files; None if one is not known."""
     sizes = [file.input.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size)

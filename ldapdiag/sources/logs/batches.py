@@ -1,22 +1,42 @@
-"""Batches: the consecutive chunks that one native scan processes."""
+"""Batches: the consecutive chunks that one native scan processes.
+
+They depend on the logs alone, never on who scans them, so that any number of threads or workers gives the same Segment.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from queue import Queue
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs.chunks import Sizes, has_byte_ranges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ldapdiag.sources.logs.chunks import Chunk
+    from ldapdiag.sources.logs.log_files import LogFile
     from ldapdiag.sources.logs.scanning import Scanned
+
+LEAST_BYTES = 32 << 20
+"""Least size of a batch."""
+MOST_BYTES = 512 << 20
+"""Largest size of a batch. After Ctrl-C only the results of the first unfinished batch are used."""
+BATCHES = 4
+"""Batches of a stream of medium size: enough for a few threads, few because one thread merges them."""
+PARTS = 4
+"""Chunks per full batch, so that files of any size fill the batches evenly."""
+SLACK = 1 << 20
+"""Bytes by which a batch may exceed its size: chunks end at record boundaries."""
+
+CARRIED_BYTES = 1 << 19
+"""Size of a chunk that carries its data: it is still in the processor cache when it is scanned."""
 
 MOST_FILES = 8
 """Limit of files in one batch; all stay open, because rotation may rename them."""
 
-CARRIED = 4
-"""Limit of decompressed chunks that wait to be scanned."""
+SHRINKS = 12
+"""Compression ratio of gzip for an access log."""
 
 
 class Counted(NamedTuple):
@@ -31,29 +51,55 @@ class Counted(NamedTuple):
         return replace(self.scanned, parts=native.segments(self.parts))
 
 
+def batch_bytes(total: int) -> int:
+    """Return the size limit of the batches of a stream of `total` bytes."""
+    return min(max(total // BATCHES, LEAST_BYTES), MOST_BYTES) + SLACK
+
+
+def sizes(most: int) -> Sizes:
+    """Return the sizes of the chunks for batches of `most` bytes."""
+    return Sizes(byte_range=most // PARTS, carried=CARRIED_BYTES)
+
+
+def groups(files: Iterable[LogFile]) -> Iterator[tuple[LogFile, int]]:
+    """Yield the files with the number of their group: all files without byte ranges that one worker decompresses.
+
+    No batch of decompressed data contains more than one group. A group is as large as a batch, by the sizes of the
+    files, so that it is known before any file is read.
+    """
+    number, left = 0, 0
+    for file in files:
+        size = file.input.size_bytes
+        expected = MOST_BYTES if size is None else size * (SHRINKS if file.input.compressed else 1)
+        if has_byte_ranges(file):
+            left = 0
+        elif expected > left:
+            number, left = number + 1, MOST_BYTES - expected
+        else:
+            left -= expected
+        yield file, number
+
+
 class Batch:
-    """Consecutive chunks for one scan, and the results of that scan."""
+    """The chunks of one batch, as far as they are known."""
 
     def __init__(self, first: Chunk) -> None:
         self.first = first
-        self.chunks: Queue[Chunk | None] = Queue(0 if first.byte_range else CARRIED)
-        """None marks the end."""
-        self.results: Queue[Scanned | Counted | BaseException | None] = Queue(1)
-        """None marks the end."""
         self.bytes = 0
         self._files: set[str] = set()
 
     def takes(self, chunk: Chunk, most: int) -> bool:
-        """Return whether a chunk may be added to this batch; `most` is the size limit of the batch in bytes."""
-        if (chunk.byte_range is None) is not (self.first.byte_range is None) or chunk.dialect is not self.first.dialect:
+        """Return whether a chunk may be added; `most` is the size limit in bytes for byte ranges."""
+        first = self.first
+        if (chunk.byte_range is None) is not (first.byte_range is None) or chunk.dialect != first.dialect:
             return False
-        if chunk.dialect.name == native.YEARLESS and chunk.hints != self.first.hints:
+        if chunk.dialect.name == native.YEARLESS and chunk.hints != first.hints:
             return False  # the year depends on the file
+        if chunk.byte_range is None:
+            return chunk.group == first.group and self.bytes + _length(chunk) <= MOST_BYTES
         if self.bytes + _length(chunk) > most:
             return False
-        if chunk.byte_range is None:
-            return True
-        if chunk.label != self.first.label and self.first.at > 0:
+        if chunk.label != first.label and first.at > 0:
             return False  # its results are discarded if its file turns out to be truncated before it
         return len(self._files | {chunk.label}) <= MOST_FILES
 

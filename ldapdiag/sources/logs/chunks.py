@@ -108,6 +108,8 @@ class Chunk:
     """Offset of the chunk in the (decompressed) log."""
     cost: int
     """Bytes of the (compressed) file read since the previous chunk: the unit of progress."""
+    group: int = 0
+    """Of chunks that carry their data: the number of the group of their files (batches.groups)."""
     data: bytes = b""
     byte_range: ByteRange | None = None
     """The location of the data, if the chunk does not carry them."""
@@ -118,9 +120,16 @@ class Chunk:
         return replace(self, data=b"") if self.data else self
 
 
-def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
+def has_byte_ranges(file: LogFile) -> bool:
+    """Return whether the chunks of a file are byte ranges; else they carry their data."""
+    return file.dialect.anywhere and file.input.file_range is not None and file.input.file_range.is_local
+
+
+def chunks_of(
+    file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL, group: int = 0
+) -> Iterator[Chunk]:
     """Yield the chunks of a file in order; report skipped parts to `note`. OSError, EndedEarlyError propagate."""
-    for chunk in _of_any_time(file, kept_open, note, sizes):
+    for chunk in _of_any_time(file, kept_open, note, sizes, group):
         yield from _in_turns(chunk, file) if file.turns else (chunk,)
 
 
@@ -138,12 +147,14 @@ def _in_turns(chunk: Chunk, file: LogFile) -> Iterator[Chunk]:
         at = turn
 
 
-def _of_any_time(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes) -> Iterator[Chunk]:
-    chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
+def _of_any_time(
+    file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes, group: int
+) -> Iterator[Chunk]:
+    chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0, group=group)
     if file.note:
         note(file.note)
-    found = file.input.file_range if file.dialect.anywhere else None
-    if found is not None and (local := found.local_file()) is not None:
+    found = file.input.file_range
+    if has_byte_ranges(file) and found is not None and (local := found.local_file()) is not None:
         kept_open.keep(local)
         yield from _byte_ranges(found, local, chunk, note, sizes.byte_range)
         return

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from ldapdiag_native import Counts, Watch
+    from ldapdiag_native import Counts
     from ldapdiag_native import Scan as Scan  # noqa: PLC0414  other modules import the type from here
+    from ldapdiag_native import Watch as Watch  # noqa: PLC0414  as above
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints

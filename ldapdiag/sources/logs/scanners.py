@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs.batches import SHRINKS
 from ldapdiag.sources.logs.scanning import InProcess
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 SMALL = 16 << 20
 """Bytes that one process scans in the time that starting worker processes takes."""
-
-SHRINKS = 12
-"""Compression ratio of gzip for an access log."""
 
 MOST_WORKERS = 8
 """More workers only wait for the process that merges, and each needs memory."""

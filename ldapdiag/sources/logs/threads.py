@@ -1,8 +1,7 @@
 """Threads: scan chunks in parallel with the native scanner, which releases the interpreter lock while it scans.
 
 One scan covers many chunks, because creating a Segment costs as much as scanning some megabytes. Chunks are therefore
-grouped into batches: adjacent byte ranges of plain files, or consecutive decompressed chunks. The batches depend on the
-logs alone, never on the number of threads, so that any number of threads gives the same Segment.
+grouped into batches: adjacent byte ranges of plain files, or consecutive decompressed chunks.
 
     feeder     reads (and decompresses) the chunks, and assigns them to batches
     threads    each takes the next batch, scans its chunks, and puts the results into the batch
@@ -18,34 +17,32 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs import batches, native
+from ldapdiag.sources.logs.batch_scan import BatchScan
 from ldapdiag.sources.logs.batches import MOST_FILES, Batch, Counted
-from ldapdiag.sources.logs.chunks import Sizes
-from ldapdiag.sources.logs.records import whole_lines
-from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, Scanned, explained
+from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, Scanned, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from ldapdiag.sources.logs.chunks import ByteRange, Chunk
-    from ldapdiag.sources.logs.native import Scan
+    from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.period import Period
 
 One = TypeVar("One")
 
-LEAST_BYTES = 32 << 20
-"""Least size of a batch."""
-MOST_BYTES = 512 << 20
-"""Largest size of a batch. After Ctrl-C only the results of the first unfinished batch are used."""
-BATCHES = 4
-"""Batches of a stream of medium size: enough for a few threads, few because one thread merges them."""
-PARTS = 4
-"""Chunks per full batch, so that files of any size fill the batches evenly."""
-SLACK = 1 << 20
-"""Bytes by which a batch may exceed its size: chunks end at record boundaries."""
+CARRIED = 4
+"""Limit of decompressed chunks that wait to be scanned."""
 
-CARRIED_BYTES = 1 << 19
-"""Size of a chunk that carries its data: it is still in the processor cache when it is scanned."""
+
+class _Work(Batch):
+    """A batch for a thread, with queues of its chunks and of the results of its scan."""
+
+    def __init__(self, first: Chunk) -> None:
+        super().__init__(first)
+        self.chunks: Queue[Chunk | None] = Queue(0 if first.byte_range else CARRIED)
+        """None marks the end."""
+        self.results: Queue[Scanned | Counted | BaseException | None] = Queue(1)
+        """None marks the end."""
 
 
 class Threads:
@@ -57,13 +54,13 @@ class Threads:
         """Use `count` threads; `meanwhile` is called once in the calling thread while they scan."""
         self._count = count
         self._meanwhile = meanwhile
-        self._batch_bytes = LEAST_BYTES
+        self._batch_bytes = batches.LEAST_BYTES
         self.most_open = (count + 2) * MOST_FILES
 
     def sizes(self, total: int) -> Sizes:
         """Return the chunk sizes for a stream of `total` bytes, the same for any number of threads."""
-        self._batch_bytes = min(max(total // BATCHES, LEAST_BYTES), MOST_BYTES) + SLACK
-        return Sizes(byte_range=self._batch_bytes // PARTS, carried=CARRIED_BYTES)
+        self._batch_bytes = batches.batch_bytes(total)
+        return batches.sizes(self._batch_bytes)
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
         """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
@@ -94,9 +91,9 @@ class _Run:
         self._over = Event()
         """The caller takes no more results."""
         self._watch = native.watch()
-        self._batches: Queue[Batch | BaseException | None] = Queue(count)
+        self._batches: Queue[_Work | BaseException | None] = Queue(count)
         """In order; None marks the end, an exception is raised to the caller."""
-        self._waiting: Queue[Batch | None] = Queue()
+        self._waiting: Queue[_Work | None] = Queue()
         """Batches that no thread has taken; None ends a thread."""
         self._given = self._carried = self._done = self._reported = 0
         """Bytes of files: assigned to batches; carried and scanned; in results; reported as progress."""
@@ -113,14 +110,13 @@ class _Run:
     def feed(self, chunks: Generator[Chunk]) -> None:
         """Assign the chunks to batches."""
         last: BaseException | None = None
-        batch: Batch | None = None
+        batch: _Work | None = None
         try:
             with closing(chunks):
                 for chunk in chunks:
                     if self._over.is_set() or self._stop.is_set():
                         break
-                    most = MOST_BYTES if chunk.byte_range is None else self._batch_bytes
-                    if batch is None or not batch.takes(chunk, most):
+                    if batch is None or not batch.takes(chunk, self._batch_bytes):
                         batch = self._opened(chunk, batch)
                     batch.count(chunk)
                     self._given += chunk.cost
@@ -131,10 +127,10 @@ class _Run:
             self._put(batch.chunks, None)
         self._put(self._batches, last)
 
-    def _opened(self, first: Chunk, before: Batch | None) -> Batch:
+    def _opened(self, first: Chunk, before: _Work | None) -> _Work:
         if before is not None:
             self._put(before.chunks, None)
-        batch = Batch(first.bare)
+        batch = _Work(first.bare)
         self._put(self._batches, batch)
         self._waiting.put(batch)
         return batch
@@ -146,72 +142,19 @@ class _Run:
         while (batch := self._get(self._waiting)) is not None:
             try:
                 with explained(batch.first), native.guarded():
-                    for scanned in self._scanned(batch):
+                    scan = BatchScan(batch.first, self._period, self._watch, self._is_stopped)
+                    for scanned in scan.results(self._chunks(batch)):
                         self._put(batch.results, scanned)
                 self._put(batch.results, None)
             except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
                 self._put(batch.results, error)
 
-    def _scanned(self, batch: Batch) -> Iterator[Scanned | Counted]:
-        scan = native.scan(batch.first.dialect, batch.first.hints, self._period)
-        chunk = batch.first
-        shrunk: set[str] = set()
-        unreported = 0  # bytes of byte ranges without an irregularity: one result at the end reports them all
-        while (following := self._get(batch.chunks, or_stop=True)) is not None:
-            chunk = following
-            if chunk.label in shrunk:
-                unreported += chunk.cost
-                continue
-            try:
-                with explained(chunk), native.guarded():
-                    if chunk.byte_range is None:
-                        scan.feed(whole_lines(chunk.data))
-                        scanned = Scanned(chunk=chunk.bare, cost=chunk.cost)
-                    else:
-                        scanned = yield from self._byte_range(scan, chunk, chunk.byte_range)
-            except ChunkError as error:
-                if isinstance(error.__cause__, OSError):
-                    yield _counted(scan, Scanned(chunk=batch.first))  # the records before the error count
-                raise
-            if scanned.ended or scanned.replaced:
-                yield _counted(scan, Scanned(chunk=batch.first))
-                yield replace(scanned, ended=True)
-                return
-            if scanned.shrunk_at is not None:
-                shrunk.add(chunk.label)
-            if chunk.byte_range is None or scanned.shrunk_at is not None or scanned.too_long:
-                yield scanned
-            else:
-                unreported += scanned.cost
-            if scan.is_heavy:
-                yield _counted(scan, Scanned(chunk=batch.first))
-        yield _counted(scan, Scanned(chunk=batch.first, cost=unreported, ended=self._stop.is_set()))
+    def _chunks(self, batch: _Work) -> Iterator[Chunk]:
+        while (chunk := self._get(batch.chunks, or_stop=True)) is not None:
+            yield chunk
 
-    def _byte_range(self, scan: Scan, chunk: Chunk, byte_range: ByteRange) -> Generator[Counted, None, Scanned]:
-        """Scan a byte range of a file; yield partial results when the scan is heavy, and return the last one."""
-        at, end = byte_range.start, byte_range.start + byte_range.length
-        long: list[int] = []
-        while True:
-            start = at
-            read = scan.read(byte_range.location, byte_range.inode, at, end, self._watch)
-            if read.to is None:
-                return Scanned(chunk=chunk, replaced=True)
-            at = read.to
-            long += read.too_long
-            stopped = self._stop.is_set() or self._over.is_set()
-            if at >= end or read.shrunk or stopped:
-                break
-            if at == start and not scan.is_heavy:
-                raise RuntimeError("the native scanner makes no progress")
-            yield _counted(scan, Scanned(chunk=chunk))
-        from_log = chunk.at - byte_range.start
-        return Scanned(
-            chunk=chunk,
-            cost=chunk.cost,
-            ended=stopped and at < end,
-            shrunk_at=at + from_log if read.shrunk or byte_range.shrunk else None,
-            too_long=tuple(place + from_log for place in long),
-        )
+    def _is_stopped(self) -> bool:
+        return self._stop.is_set() or self._over.is_set()
 
     # -- in the caller
 
@@ -222,7 +165,7 @@ class _Run:
                 raise batch
             yield from self._batch_results(batch)
 
-    def _batch_results(self, batch: Batch) -> Generator[Scanned]:
+    def _batch_results(self, batch: _Work) -> Generator[Scanned]:
         while True:
             try:
                 scanned = batch.results.get(timeout=MOMENT)
@@ -266,8 +209,3 @@ class _Run:
             if or_stop and self._stop.is_set():
                 break
         return None
-
-
-def _counted(scan: Scan, scanned: Scanned) -> Counted:
-    """Return a result with the counts of a scan, and reset the scan."""
-    return Counted(scanned, native.take_parts(scan))

@@ -15,7 +15,7 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import chunks, period_counts, scanners, threads
+from ldapdiag.sources.logs import batches, chunks, period_counts, scanners
 from ldapdiag.sources.logs.access_log import LogReading, read
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -30,10 +30,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "CARRIED_BYTES", 40_000)
     monkeypatch.setattr(chunks, "WINDOW", 1024)
     monkeypatch.setattr(scanners, "SMALL", 0)
-    monkeypatch.setattr(threads, "LEAST_BYTES", 160_000)
-    monkeypatch.setattr(threads, "MOST_BYTES", 160_000)
-    monkeypatch.setattr(threads, "SLACK", 4_000)
-    monkeypatch.setattr(threads, "CARRIED_BYTES", 40_000)
+    monkeypatch.setattr(batches, "LEAST_BYTES", 160_000)
+    monkeypatch.setattr(batches, "MOST_BYTES", 160_000)
+    monkeypatch.setattr(batches, "SLACK", 4_000)
+    monkeypatch.setattr(batches, "CARRIED_BYTES", 40_000)
 
 
 def figures(reading: LogReading) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import chunks, threads
+from ldapdiag.sources.logs import batches, chunks
 from ldapdiag.sources.logs.access_log import read
 from log.comparable import plain
 
@@ -93,7 +93,7 @@ class TestTheHourThatIsThereTwice:
     def test_is_read_in_small_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(chunks, "CHUNK_BYTES", 5_000)
         monkeypatch.setattr(chunks, "WINDOW", 1024)
-        monkeypatch.setattr(threads, "LEAST_BYTES", 20_000)
+        monkeypatch.setattr(batches, "LEAST_BYTES", 20_000)
 
         local, truth = both([log(TURN - timedelta(hours=2), [10] * 1440)], BERLIN)
 

@@ -10,7 +10,7 @@ import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish, start
 from ldapdiag.evidence.log.segment import Segment
-from ldapdiag.sources.logs import chunks, period_counts, threads
+from ldapdiag.sources.logs import batches, chunks, period_counts
 from ldapdiag.sources.logs.access_log import ReadStream, read
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.period_counts import PeriodCounts
@@ -46,8 +46,8 @@ def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param[0] is Scanner.NATIVE:
         need_native()
     monkeypatch.setattr(chunks, "CHUNK_BYTES", 20_000)
-    monkeypatch.setattr(threads, "LEAST_BYTES", 20_000)
-    monkeypatch.setattr(threads, "SLACK", 0)
+    monkeypatch.setattr(batches, "LEAST_BYTES", 20_000)
+    monkeypatch.setattr(batches, "SLACK", 0)
     return request.param
 
 

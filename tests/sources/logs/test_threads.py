@@ -17,7 +17,7 @@ import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import chunks, native, period_counts, threads
+from ldapdiag.sources.logs import batches, chunks, native, period_counts
 from ldapdiag.sources.logs.access_log import LogReading, read
 from ldapdiag.sources.logs.native import NoNativeError
 from log.comparable import plain
@@ -32,9 +32,9 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a scanner stand in for the native one, and parts be small."""
     native_stand_in.put_in(monkeypatch)
     for name, size in (("LEAST_BYTES", 40_000), ("MOST_BYTES", 60_000), ("SLACK", 2_000)):
-        monkeypatch.setattr(threads, name, size)
+        monkeypatch.setattr(batches, name, size)
     monkeypatch.setattr(chunks, "WINDOW", 512)
-    monkeypatch.setattr(threads, "CARRIED_BYTES", 10_000)
+    monkeypatch.setattr(batches, "CARRIED_BYTES", 10_000)
 
 
 def said(reading: LogReading) -> Any:
@@ -87,8 +87,8 @@ class Meter:
 
 def test_the_meter_moves_while_a_part_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "access").write_bytes(TEXT)
-    monkeypatch.setattr(threads, "LEAST_BYTES", 1 << 30)
-    monkeypatch.setattr(threads, "MOST_BYTES", 1 << 30)
+    monkeypatch.setattr(batches, "LEAST_BYTES", 1 << 30)
+    monkeypatch.setattr(batches, "MOST_BYTES", 1 << 30)
     monkeypatch.setattr(native_stand_in, "HEAVY", 1 << 30)
     slowly(monkeypatch, 0.005)
     meter = Meter()
@@ -294,23 +294,23 @@ def test_what_cannot_be_taken_is_a_bug_too(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
-@pytest.mark.parametrize(("total", "batches"), [(2_000, 1), (64_000, 2), (450_000, 8), (500_000, 9)])
+@pytest.mark.parametrize(("total", "scans"), [(2_000, 1), (64_000, 2), (450_000, 8), (500_000, 9)])
 def test_the_batches_do_not_depend_on_the_number_of_threads(
-    tmp_path: Path, total: int, batches: int, workers: int
+    tmp_path: Path, total: int, scans: int, workers: int
 ) -> None:
     (tmp_path / "access").write_bytes((TEXT * 3)[:total])
-    scans = []
+    made = []
     scan = native.scan
 
     def scanning(*arguments: Any) -> Any:
-        scans.append(scan(*arguments))
-        return scans[-1]
+        made.append(scan(*arguments))
+        return made[-1]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native, "scan", scanning)
         read([str(tmp_path)], workers=workers)
 
-    assert len(scans) == batches
+    assert len(made) == scans
 
 
 class TestWhetherItCanBeUsed:

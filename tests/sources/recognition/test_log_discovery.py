@@ -24,7 +24,7 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.spool import Spool
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.logs import chunks, records, threads
+from ldapdiag.sources.logs import batches, chunks, records
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition import log_discovery
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
@@ -128,7 +128,7 @@ def test_it_says_who_read_it(scanner: Scanner) -> None:
 def test_a_log_that_comes_in_small_chunks_is_the_same(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A buffer of 512 bytes makes a piece of every few lines."""
     monkeypatch.setattr(chunks, "CARRIED_BYTES", 512)
-    monkeypatch.setattr(threads, "CARRIED_BYTES", 512)
+    monkeypatch.setattr(batches, "CARRIED_BYTES", 512)
     data = POOLS.read_bytes()[:40_000]
     assert told(streamed(data, chunk)) == told(streamed(data, len(data)))
 
@@ -141,7 +141,7 @@ def test_it_may_be_written_in_another_encoding(encoding: str) -> None:
 
 def test_a_line_too_long_to_be_read_is_one_misread_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "CARRIED_BYTES", 64)
-    monkeypatch.setattr(threads, "CARRIED_BYTES", 64)
+    monkeypatch.setattr(batches, "CARRIED_BYTES", 64)
     monkeypatch.setattr(records, "KEPT_OF_RECORD", 128)
     lines = run(1, 2).splitlines(keepends=True)
     forged = b"x" * 3000 + run(7, 7).replace(b"\n", b" ")
