@@ -26,7 +26,18 @@ class Shell(StrEnum):
 
 
 END = {
-    Shell.BASH: "",
+    Shell.BASH: """
+_ldapdiag_words() {
+    local word=${COMP_WORDS[COMP_CWORD]}
+    if [ "${COMP_WORDS[COMP_CWORD-1]}" = @ ]; then
+        COMP_WORDS=("${COMP_WORDS[@]:0:COMP_CWORD-1}" "@$word")
+        COMP_CWORD=$((COMP_CWORD - 1))
+    fi
+    _ldapdiag_completion "$@"
+}
+
+complete -o default -F _ldapdiag_words ldapdiag
+""",
     Shell.FISH: "",
     Shell.ZSH: """
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
@@ -34,7 +45,10 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
 fi
 """,
 }
-"""zsh reads a file in $fpath at the first Tab, as the body of the function that completes: call it then, too."""
+"""bash splits @NAME after the @ (COMP_WORDBREAKS), although what it replaces begins with it.
+
+zsh reads a file in $fpath at the first Tab, as the body of the function that completes: call it then, too.
+"""
 
 
 def completion(
@@ -44,8 +58,8 @@ def completion(
 ) -> None:
     """Print the completion script of a shell.
 
-    Commands, options, their values and the IDs of checks are completed, and file names. Write the script to a file
-    that the shell reads:
+    Commands, options, their values, the IDs of checks and the targets of ldapdiag.toml are completed, and file names.
+    Write the script to a file that the shell reads:
 
         ldapdiag completion bash > ~/.ldapdiag.bash
 

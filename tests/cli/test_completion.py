@@ -66,6 +66,32 @@ def test_bash_completes(words: tuple[str, ...], wanted: list[str], tmp_path: Pat
     assert run(command, environment) == wanted
 
 
+NAMED = """
+. "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ldapdiag_words ldapdiag
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("diagnose", "@"), ["@prod", "@test"]),
+        (("diagnose", "@", "pr"), ["@prod"]),  # what bash makes of @pr
+        (("indexes", "ds1", "@", "te"), ["@test"]),
+        (("diagnose", "--check", "ghost"), ["ghost-connections"]),
+    ],
+)
+def test_bash_completes_the_targets_of_the_site(
+    words: tuple[str, ...], wanted: list[str], tmp_path: Path, environment: dict[str, str]
+) -> None:
+    folder = tmp_path / "site" / "ldapdiag"
+    folder.mkdir(parents=True)
+    (folder / "ldapdiag.toml").write_text("[targets.prod]\n[targets.test]\n")
+    command = ["bash", "-c", NAMED, "bash", str(script("bash", tmp_path)), "ldapdiag", *words]
+    assert run(command, environment | {"XDG_CONFIG_HOME": str(tmp_path / "site")}) == wanted
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("words", "wanted"), CASES)
 def test_fish_completes(words: tuple[str, ...], wanted: list[str], tmp_path: Path, environment: dict[str, str]) -> None:
