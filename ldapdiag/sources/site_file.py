@@ -56,8 +56,10 @@ def find(named: Path | None, evidence: Iterable[str], today: date) -> SiteFile:
     `evidence` is what the command judges; a file within it is refused where it was named, and passed over elsewhere.
     Raises UsageError for a file that cannot be read, or is no configuration.
     """
-    judged = [os.path.realpath(one) for one in evidence if _is_path(one)]
+    judged = _judged(evidence)
     if named is not None:
+        if not named.is_absolute() and _working_folder() is None:
+            raise UsageError(f"cannot read the site configuration {named}: the working folder was removed")
         if _is_within(named, judged):
             raise UsageError(f"--config {named}: it is a part of the evidence that is judged; move it elsewhere")
         content, notices = _content(named)
@@ -73,7 +75,7 @@ def find(named: Path | None, evidence: Iterable[str], today: date) -> SiteFile:
             continue
         content, notices = _content(path)
         found = _parsed(path, content, today)
-        here = (f"site configuration: {path}",) if path.parent == Path.cwd() else ()
+        here = (f"site configuration: {path}",) if path.parent == _working_folder() else ()
         return SiteFile(configuration=found, looked=tuple(looked), notices=(*passed, *here, *notices))
     return SiteFile(looked=tuple(looked), notices=tuple(passed))
 
@@ -81,8 +83,9 @@ def find(named: Path | None, evidence: Iterable[str], today: date) -> SiteFile:
 def places() -> tuple[Path, ...]:
     """Return where a configuration is looked for, in this order."""
     given = Path(os.environ.get("XDG_CONFIG_HOME", ""))  # a relative one is invalid: XDG Base Directory, 0.8
-    users = given if given.is_absolute() else Path("~/.config").expanduser()
-    return tuple(dict.fromkeys(folder / NAME for folder in (Path.cwd(), users / "ldapdiag", SYSTEM)))
+    users = given if given.is_absolute() else Path(_in_home("~/.config"))
+    folders = (_working_folder(), users / "ldapdiag" if users.is_absolute() else None, SYSTEM)
+    return tuple(dict.fromkeys(folder / NAME for folder in folders if folder is not None))
 
 
 def target_names() -> list[str]:
@@ -93,6 +96,25 @@ def target_names() -> list[str]:
         return [str(name) for name in names]
     except (StopIteration, OSError, UsageError, AttributeError, TypeError):
         return []
+
+
+def _working_folder() -> Path | None:
+    """Return the working folder; None if it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _in_home(path: str) -> str:
+    """Return a path with ~ replaced; an account without a home leaves it unchanged."""
+    return os.path.expanduser(path)  # noqa: PTH111  Path.expanduser raises without a home
+
+
+def _judged(evidence: Iterable[str]) -> list[str]:
+    """Return the paths of the evidence, links resolved; relative ones have none where the working folder is gone."""
+    paths = [one for one in evidence if _is_path(one)]
+    return [os.path.realpath(one) for one in paths if _working_folder() or Path(one).is_absolute()]
 
 
 def _is_path(evidence: str) -> bool:
@@ -109,7 +131,7 @@ def _why_not(path: Path, judged: list[str]) -> str:
     """Return why a file in one of the places is not read; empty if it is."""
     if _is_within(path, judged):
         return "it is a part of the evidence that is judged"
-    if path.parent == Path.cwd() and any(_is_capture(folder) for folder in (path.parent, *path.parent.parents)):
+    if path.parent == _working_folder() and any(_is_capture(folder) for folder in (path.parent, *path.parent.parents)):
         return "the working folder is a part of a capture"
     try:
         owner = path.stat().st_uid
@@ -207,4 +229,4 @@ def _evidence(evidence: tuple[str, ...], folder: Path, at: str) -> Iterator[str]
 
 
 def _absolute(path: str, folder: Path) -> str:
-    return str(folder / Path(path).expanduser())
+    return str(folder / _in_home(path))

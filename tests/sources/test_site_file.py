@@ -67,6 +67,17 @@ def test_a_relative_folder_of_the_user_is_ignored(work: Path, monkeypatch: pytes
     assert work / ".config/ldapdiag/ldapdiag.toml" in site_file.places()
 
 
+def test_without_a_home_or_a_working_folder_the_other_places_count(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = write(work.parent / "system/ldapdiag.toml")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert site_file.places() == (work / "ldapdiag.toml", system)
+    work.rmdir()
+    assert (site_file.places(), read_from("relative", "/absolute")) == ((system,), str(system))
+    with pytest.raises(UsageError, match="the working folder was removed"):
+        find(Path("a.toml"), (), TODAY)
+
+
 class TestEvidence:
     """A configuration is never read from what is judged: the evidence would decide how it is judged."""
 
