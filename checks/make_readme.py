@@ -33,6 +33,9 @@ def _page(check: AnyCheck) -> Iterator[str]:
     title, _, manual = inspect.cleandoc(check.manual).partition("\n")
     yield f"\n## {check.id}\n\n{title}"
     yield manual.replace("\n## ", "\n### ")
+    if check.settings:
+        yield "\n### Settings\n| setting | default | meaning |\n|---|---|---|"
+        yield from (f"| `{one.name}` | {one.shown(one.default)} | {one.meaning} |" for one in check.settings)
     yield f"\n### Evidence\n{', '.join(_needs(check))}"
     yield f"\n[`{check.id.replace('-', '_')}.py`](ldapdiag_checks/{check.id.replace('-', '_')}.py)"
 

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from enum import StrEnum
 from inspect import signature
-from typing import Any, Generic, ParamSpec, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    ParamSpec,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
-from ldapdiag.finding import Verdict
+from ldapdiag.check_setting import Value, require_order, settings_of
+from ldapdiag.errors import UsageError
+from ldapdiag.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.finding import Verdict
 
 P = ParamSpec("P")
 
@@ -42,32 +62,82 @@ class Need:
 
 
 def needs_of(function: Callable[..., object]) -> tuple[Need, ...]:
-    """Return what a check or a provider needs, from its signature."""
-    hints = get_type_hints(function)
+    """Return what a check or a provider needs, from its signature; settings of a check are annotated otherwise."""
+    hints = get_type_hints(function, include_extras=True)
     names = signature(function).parameters
     if missing := [name for name in names if name not in hints]:
         raise TypeError(f"{function.__qualname__}: parameter {missing[0]} has no annotation")
-    return tuple(Need.of(name, hints[name]) for name in names)
+    return tuple(Need.of(name, hints[name]) for name in names if get_origin(hints[name]) is not Annotated)
+
+
+class Worse(StrEnum):
+    """In which direction a number is worse."""
+
+    MORE = "more"
+    LESS = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class MainNumber:
+    """The number of `observed` that shows first whether a finding of this check is worse than before."""
+
+    key: str
+    worse: Worse = Worse.MORE
 
 
 class Check(Generic[P]):
-    """A check: callable as its function is, with an id, a title, a manual page and its needs."""
+    """A check: callable as its function is, with an id, a title, a manual page, its needs and its settings."""
 
-    def __init__(self, judge: Callable[P, Iterable[Verdict]]) -> None:
+    def __init__(self, judge: Callable[P, Iterable[Verdict]], number: MainNumber | None = None) -> None:
         self._judge = judge
         self.id = judge.__module__.rpartition(".")[2].replace("_", "-")
         self.manual = judge.__doc__ or ""
         self.title = self.manual.strip().partition("\n")[0].rstrip(".")
         self.needs = needs_of(judge)
+        self.number = number
+        self.settings = settings_of(judge)
+        self.configuration: Mapping[str, Value] = {}
+        """The settings that differ from what the check is written with."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Verdict]:
         """Judge, and yield a verdict per subject."""
+        kwargs.update(self.configuration)
         return iter(self._judge(*args, **kwargs))
+
+    def configured(self, values: Mapping[str, object]) -> Check[P]:
+        """Return the check with other settings. Raises UsageError for unknown ones, and for values that are not valid.
+
+        `values` are of a configuration file: numbers, and lists of names.
+        """
+        try:
+            configuration = self._read(values)
+            require_order(self.settings, configuration)
+        except UsageError as error:
+            raise UsageError(f"{self.id}: {error}") from None
+        configured = copy(self)
+        configured.configuration = configuration
+        return configured
+
+    def _read(self, values: Mapping[str, object]) -> dict[str, Value]:
+        known = {one.name: one for one in self.settings}
+        for name in values:
+            if name not in known:
+                listed = f"its settings: {', '.join(known)}" if known else "it has none"
+                raise UsageError(f"no setting {name!r}; {listed}.{did_you_mean(name, known)}".removesuffix("."))
+        return {name: known[name].read(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
         return f"<check {self.id}>"
 
 
-def check(judge: Callable[P, Iterable[Verdict]]) -> Check[P]:
+@overload
+def check(judge: Callable[P, Iterable[Verdict]], /) -> Check[P]: ...
+@overload
+def check(*, number: MainNumber) -> Callable[[Callable[P, Iterable[Verdict]]], Check[P]]: ...
+def check(
+    judge: Callable[P, Iterable[Verdict]] | None = None, /, *, number: MainNumber | None = None
+) -> Check[P] | Callable[[Callable[P, Iterable[Verdict]]], Check[P]]:
     """Make a function a check. The module's name is the id, the first line of the docstring the title."""
-    return Check(judge)
+    if judge is not None:
+        return Check(judge)
+    return lambda function: Check(function, number)

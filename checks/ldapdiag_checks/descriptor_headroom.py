@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.servers import HOW_TO_SEPARATE
 from ldapdiag.analysis.load.accept_queue import accept_queues
-from ldapdiag.analysis.load.descriptors import FULL, Descriptors
+from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem
 from ldapdiag.analysis.load.forecast_sentences import (
     forecast_clause,
@@ -19,22 +20,32 @@ from ldapdiag.analysis.load.forecast_sentences import (
     hours_to_gain,
     reached_sentences,
 )
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
-NEARLY, FILLING = 0.8, 0.6
-HOURS_LEFT = 24
 LEAST_LIMIT = 8192
 
 MOST_EACH = 2
 """Descriptors one connection may take: since 389-ds 3.2 (commit e14e23e0f) it has a timerfd beside its socket."""
 
 
-@check
-def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) -> Iterator[Verdict]:
+@check(number=MainNumber("used"))
+def judge(
+    descriptors: Descriptors,
+    server: Instance,
+    host: Host | None = None,
+    *,
+    critical_percent: Annotated[float, Threshold("%", "so much or more used is critical", most=100)] = 95.0,
+    high_percent: Annotated[float, Threshold("%", "so much or more used is high", most=100)] = 80.0,
+    medium_percent: Annotated[float, Threshold("%", "so much or more used is medium", most=100)] = 60.0,
+    hours_left: Annotated[
+        float, Threshold("h", "less left is critical by the median of the forecast, high by its earliest end")
+    ] = 24.0,
+) -> Iterator[Verdict]:
     """Descriptors the server has left.
 
     ## What it looks at
@@ -55,6 +66,8 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
     counted here.
 
     ## Severity
+    By default:
+
     - critical: 95 % or more used; or exhaustion in a log without recovery; or less than 24 h left by the median of
       the forecast: it is more likely than not that they run out within a day.
     - high: 80 % or more; or less than 24 h left by the earliest end of the forecast: that is possible,
@@ -75,10 +88,16 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
     A server with a fixed number of clients may run at 60 % for years; one that grows may not.
     """
     used, limit = descriptors.used, descriptors.limit
-    severity = severity_of(descriptors)
+    severity = severity_of(
+        descriptors,
+        critical=critical_percent / 100,
+        high=high_percent / 100,
+        medium=medium_percent / 100,
+        hours_left=hours_left,
+    )
     if severity is not None:
         waiting = sum(queue.waiting for queue in accept_queues(host, server.ports)) if host is not None else None
-        yield _finding(descriptors, server, severity, waiting)
+        yield _finding(descriptors, server, severity, waiting, hours_left)
     elif used is None or limit is None:
         lacking = DescriptorCount if used is None else ProcessLimits
         missing = "the number of open descriptors" if used is None else "the descriptor limit"
@@ -94,7 +113,7 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
     elif descriptors.misfit:
         missing_kinds = (DescriptorCount.kind, ProcessLimits.kind)
         yield NotJudged(subject=server.name, reason=descriptors.misfit, missing=missing_kinds, how=HOW_TO_SEPARATE)
-    elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
+    elif not descriptors.exact and MOST_EACH * used >= medium_percent / 100 * limit:
         reason = (
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"
         )
@@ -103,23 +122,27 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
         yield Clear(subject=server.name, reason=_numbers(descriptors) + forecast_clause(descriptors.forecast))
 
 
-def severity_of(descriptors: Descriptors) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None when enough are free, or nothing is known."""
+def severity_of(
+    descriptors: Descriptors, *, critical: float, high: float, medium: float, hours_left: float
+) -> Severity | None:
+    """Return how bad it is, by shares of the limit and hours; None when enough are free, or nothing is known."""
     share, left, earliest = descriptors.share or 0.0, descriptors.hours_left, descriptors.earliest_hours_left
     exhausted = bool(descriptors.exhaustion_reports)
-    if share >= FULL or (exhausted and not descriptors.recovered) or (left is not None and left < HOURS_LEFT):
+    if share >= critical or (exhausted and not descriptors.recovered) or (left is not None and left < hours_left):
         return Severity.CRITICAL
-    if share >= NEARLY or (earliest is not None and earliest < HOURS_LEFT):
+    if share >= high or (earliest is not None and earliest < hours_left):
         return Severity.HIGH
-    return Severity.MEDIUM if share >= FILLING or exhausted else None
+    return Severity.MEDIUM if share >= medium or exhausted else None
 
 
-def _finding(descriptors: Descriptors, server: Instance, severity: Severity, waiting: int | None) -> Finding:
+def _finding(
+    descriptors: Descriptors, server: Instance, severity: Severity, waiting: int | None, hours_left: float
+) -> Finding:
     return Finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
-        title=_title(descriptors),
+        title=_title(descriptors, hours_left),
         detail="\n".join(_sentences(descriptors, waiting)),
         observed={
             "server": server.name,
@@ -172,7 +195,7 @@ def _numbers(descriptors: Descriptors) -> str:
     return f"{used} of {descriptors.limit:,} ({descriptors.limit_source})"
 
 
-def _title(descriptors: Descriptors) -> str:
+def _title(descriptors: Descriptors, hours_left: float) -> str:
     host, left, numbers = descriptors.server, descriptors.hours_left, _numbers(descriptors)
     if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
@@ -182,7 +205,7 @@ def _title(descriptors: Descriptors) -> str:
         return f"{host} has no room for a connection: {descriptors.connections:,} of {descriptors.served:,} are open"
     if descriptors.forecast.is_over:
         return f"{host} has no descriptor left: {numbers}"
-    if left is not None and earliest is not None and earliest < HOURS_LEFT:
+    if left is not None and earliest is not None and earliest < hours_left:
         return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
     return f"{host} uses {numbers} descriptors"
 

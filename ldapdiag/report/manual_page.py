@@ -21,12 +21,17 @@ BULLET = "- "
 QUOTED = re.compile(r"`([^`]+)`")
 
 
-def manual_page(check: Check[...], width: int) -> str:
-    """Return the manual page of a check, wrapped to a number of columns, at most 80."""
+def manual_page(check: Check[...], width: int, *, origin: str = "") -> str:
+    """Return the manual page of a check, wrapped to a number of columns, at most 80.
+
+    `origin` is the file that the settings of its configuration are from.
+    """
     title, *sections = re.split(r"^## (.+)$", inspect.cleandoc(check.manual), flags=re.MULTILINE)
     lines = [check.id, *_paragraph(title.strip(), min(width, WIDEST))]
     for heading, text in zip(sections[::2], sections[1::2], strict=True):
         lines += ["", heading.upper(), *_text(text, min(width, WIDEST))]
+    if check.settings:
+        lines += ["", "SETTINGS", *_settings(check, min(width, WIDEST), origin)]
     lines += ["", "EVIDENCE", *_evidence(check.needs, min(width, WIDEST))]
     return "\n".join(lines) + "\n"
 
@@ -58,6 +63,25 @@ def _paragraph(text: str, width: int) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _settings(check: Check[...], width: int, origin: str) -> Iterator[str]:
+    """Yield each setting with the value in force, where that is from, and what it means."""
+    for one in check.settings:
+        default = one.shown(one.default)
+        value, source = default, "by default"
+        if one.name in check.configuration:
+            value = one.shown(check.configuration[one.name])
+            source = f"{origin}: [checks.{check.id}] {one.name}; by default {default}"
+        yield from textwrap.wrap(
+            f"{one.name} = {value} ({source})",
+            width,
+            initial_indent=MARGIN,
+            subsequent_indent=MARGIN * 3,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        yield from textwrap.wrap(one.meaning, width, initial_indent=MARGIN * 2, subsequent_indent=MARGIN * 2)
 
 
 def _evidence(needs: tuple[Need, ...], width: int) -> Iterator[str]:

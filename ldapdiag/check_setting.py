@@ -1,0 +1,134 @@
+"""The settings of a check: what a site may set otherwise in its configuration.
+
+    hours_left: Annotated[float, Threshold("h", "less left is critical")] = 24
+
+is a keyword-only parameter of a check. Thresholds of one quantity for several severities have names that begin with the
+severity: `critical_percent`, `high_percent`. They keep the order that their defaults have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+from ldapdiag.errors import UsageError
+from ldapdiag.exempt_accounts import ExemptAccounts, exempt_accounts
+from ldapdiag.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Value = float | int | ExemptAccounts
+LARGEST = 1e15
+"""Of all settings: beyond it a float has no whole numbers any more, and TOML has integers of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What a number of a check means, its unit (empty: a plain count), and the range that it may have."""
+
+    unit: str
+    meaning: str
+    least: float = 0
+    most: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Exempt:
+    """What a check leaves out of the accounts that a site has exempted."""
+
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSetting:
+    """One setting of a check: its name, its default, and what it means."""
+
+    name: str
+    default: Value
+    meaning: str
+    unit: str = ""
+    least: float = 0
+    most: float = math.inf
+
+    def read(self, value: object) -> Value:
+        """Return a value of a configuration. Raises UsageError if it is of another kind or out of range."""
+        if isinstance(self.default, ExemptAccounts):
+            if not isinstance(value, list | tuple):
+                raise UsageError(f"{self.name} is {value!r}; it needs a list of distinguished names")
+            return exempt_accounts(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  not a number
+            raise UsageError(f"{self.name} is {value!r}; it needs a number{self._of_unit}")
+        if not self.least <= value <= min(self.most, LARGEST):
+            shown = f"{value:.6g}" if abs(value) < LARGEST else "too large"
+            raise UsageError(f"{self.name} is {shown}; it needs a number{self._of_unit} {self.range}")
+        if isinstance(self.default, int) and value != int(value):
+            raise UsageError(f"{self.name} is {value!r}; it needs a whole number{self._of_unit}")
+        return type(self.default)(value)
+
+    @property
+    def range(self) -> str:
+        """Return the range of a number, as in `from 0 to 100`."""
+        return f"from {self.least:g} on" if math.isinf(self.most) else f"from {self.least:g} to {self.most:g}"
+
+    @property
+    def _of_unit(self) -> str:
+        return f" ({self.unit})" if self.unit else ""
+
+    def shown(self, value: Value) -> str:
+        """Return a value with its unit, as in `24 h`."""
+        if isinstance(value, ExemptAccounts):
+            return ", ".join(value.accounts) or "none"
+        return f"{value:,}{f' {self.unit}' if self.unit else ''}"
+
+
+def settings_of(function: Callable[..., object]) -> tuple[CheckSetting, ...]:
+    """Return the settings of a check: its keyword-only parameters. Raises TypeError for any other form."""
+    hints = get_type_hints(function, include_extras=True)
+    return tuple(
+        _setting(parameter, hints[name])
+        for name, parameter in signature(function).parameters.items()
+        if get_origin(hints.get(name)) is Annotated
+    )
+
+
+def _setting(parameter: Parameter, hint: Any) -> CheckSetting:  # noqa: ANN401  an annotation, whatever it is
+    kind, about = get_args(hint)[:2]
+    if parameter.kind is not Parameter.KEYWORD_ONLY or not isinstance(parameter.default, kind):
+        raise TypeError(f"parameter {parameter.name}: a setting is keyword-only, with a default that is its {kind}")
+    match about:
+        case Threshold(unit, meaning, least, most) if kind in {int, float}:
+            return CheckSetting(parameter.name, parameter.default, meaning, unit, least, most)
+        case Exempt(meaning) if kind is ExemptAccounts:
+            return CheckSetting(parameter.name, parameter.default, meaning)
+        case _:
+            raise TypeError(f"parameter {parameter.name}: a number with a Threshold, or ExemptAccounts with Exempt")
+
+
+def ladders(settings: Sequence[CheckSetting]) -> Iterator[tuple[CheckSetting, CheckSetting]]:
+    """Yield thresholds of one quantity for two severities, the higher severity first: `critical_x`, then `high_x`."""
+    steps = {(severity, quantity): one for one in settings for severity, quantity in _step(one)}
+    for (severity, quantity), one in steps.items():
+        lower = ((other, step) for (other, what), step in steps.items() if what == quantity and other < severity)
+        below = max(lower, key=lambda pair: pair[0], default=None)
+        if below is not None:
+            yield one, below[1]
+
+
+def _step(setting: CheckSetting) -> Iterator[tuple[Severity, str]]:
+    name, _, quantity = setting.name.partition("_")
+    if name.upper() in Severity.__members__ and quantity:
+        yield Severity[name.upper()], quantity
+
+
+def require_order(settings: Sequence[CheckSetting], values: Mapping[str, Value]) -> None:
+    """Raise UsageError for values by which a finding would have a higher severity before it has the lower one."""
+    for higher, lower in ladders(settings):
+        first, second = (values.get(one.name, one.default) for one in (higher, lower))
+        grows = higher.default >= lower.default  # type: ignore[operator]  # both are numbers
+        if first != second and (first > second) is not grows:  # type: ignore[operator]
+            raise UsageError(
+                f"{lower.name} ({lower.shown(second)}) is stricter than {higher.name} ({higher.shown(first)})"
+            )

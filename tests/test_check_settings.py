@@ -1,0 +1,119 @@
+"""The settings of checks: declared as parameters, read from a configuration, in order, and the same by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.check import Check, MainNumber, Worse, check
+from ldapdiag.check_setting import Exempt, Threshold
+from ldapdiag.errors import UsageError
+from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts, comparable_name
+from ldapdiag.finding import Clear, Verdict
+
+
+@check(number=MainNumber("count", Worse.LESS))
+def judge(
+    *,
+    critical_percent: Annotated[float, Threshold("%", "so much is critical", most=100)] = 95.0,
+    high_percent: Annotated[float, Threshold("%", "so much is high", most=100)] = 80.0,
+    medium_left: Annotated[int, Threshold("days", "fewer left is medium")] = 30,
+    critical_left: Annotated[int, Threshold("days", "fewer left is critical")] = 3,
+    exempt_accounts: Annotated[ExemptAccounts, Exempt("not counted")] = NO_ACCOUNTS,
+) -> Iterator[Verdict]:
+    """Something."""
+    numbers = f"{critical_percent:g} {high_percent:g} {medium_left} {critical_left}"
+    yield Clear(subject="x", reason=f"{numbers} {','.join(exempt_accounts.accounts)}")
+
+
+def said(one: Check[...]) -> str:
+    (verdict,) = one()
+    assert isinstance(verdict, Clear)
+    return verdict.reason
+
+
+def test_a_check_lists_its_settings_and_its_main_number() -> None:
+    assert judge.number == MainNumber("count", Worse.LESS)
+    assert judge.needs == ()
+    assert [one.shown(one.default) for one in judge.settings] == ["95.0 %", "80.0 %", "30 days", "3 days", "none"]
+
+
+def test_another_value_is_in_force_and_the_check_itself_keeps_its_own() -> None:
+    other = judge.configured({"high_percent": 70, "exempt_accounts": ["cn=a", "anonymous"]})
+    assert (said(other), said(judge)) == ("95 70 30 3 cn=a,anonymous", "95 80 30 3 ")
+    assert said(other.configured({})) == said(judge)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"high_percnt": 70}, "Did you mean 'high_percent'?"),
+        ({"high_percent": "70"}, "it needs a number (%)"),
+        ({"high_percent": True}, "it needs a number (%)"),
+        ({"high_percent": float("nan")}, "it needs a number (%)"),
+        ({"high_percent": 101, "critical_percent": 100}, "from 0 to 100"),
+        ({"high_percent": -1}, "from 0 to 100"),
+        ({"high_percent": 10**400}, "from 0 to 100"),
+        ({"medium_left": 2.5}, "whole number (days)"),
+        ({"exempt_accounts": "cn=a"}, "needs a list"),
+        ({"exempt_accounts": ["joe"]}, "no distinguished name"),
+        ({"exempt_accounts": [""]}, "no distinguished name"),
+        ({"high_percent": 96}, "high_percent (96.0 %) is stricter than critical_percent (95.0 %)"),
+        ({"critical_percent": 79}, "is stricter than"),
+        ({"critical_left": 31}, "is stricter than"),
+    ],
+)
+def test_a_value_that_is_not_valid_is_an_error(values, message) -> None:
+    with pytest.raises(UsageError) as error:
+        judge.configured(values)
+    assert message in str(error.value)
+    assert str(error.value).startswith(f"{judge.id}: ")
+
+
+def test_the_same_value_for_two_severities_is_valid() -> None:
+    assert said(judge.configured({"high_percent": 95})).startswith("95 95")
+
+
+def test_a_setting_without_a_default_of_its_kind_is_a_bug() -> None:
+    def bad(*, hours: Annotated[float, Threshold("h", "so long")] = 24) -> Iterator[Verdict]:
+        yield Clear(subject="x", reason=f"{hours}")
+
+    with pytest.raises(TypeError, match="hours"):
+        check(bad)
+
+
+class TestExemptAccounts:
+    @pytest.mark.parametrize(
+        "same",
+        [
+            "uid=joe+cn=J. Doe,ou=people,dc=example",
+            "UID=Joe + CN=j.  doe , OU=People, DC=example",
+            "cn=J. Doe+uid=joe,ou=people,dc=example",
+            "0.9.2342.19200300.100.1.1=joe+2.5.4.3=J. Doe,ou=people,domainComponent=example",
+            r"uid=\6aoe+cn=J\2E\20Doe,ou=people,dc=example",
+            'uid="joe"+cn=J. Doe,ou=people,dc=example',
+        ],
+    )
+    def test_are_compared_as_distinguished_names(self, same) -> None:
+        assert same in ExemptAccounts(("uid=joe+cn=J. Doe,ou=people,dc=example",))
+
+    @pytest.mark.parametrize(
+        "other",
+        ["uid=joe", "uid=joe,ou=people", r"uid=joe\,ou=people,dc=example", "anonymous", "", "uid=jo e,dc=example"],
+    )
+    def test_are_no_others(self, other) -> None:
+        assert other not in ExemptAccounts(("uid=joe,ou=people,dc=example", "uid=joe,dc=example"))
+
+    def test_escapes_of_utf_8_are_the_letters(self) -> None:
+        assert comparable_name(r"cn=Lu\C4\8Di\C4\87") == comparable_name("CN=lučić")
+
+    @given(st.text(alphabet='ab=,+\\" 2cC;é'))
+    def test_any_text_of_a_log_has_one_form(self, text) -> None:
+        assert comparable_name(text) == comparable_name(text.upper().lower()) or "é" in text
+
+    def test_are_left_out_of_counts(self) -> None:
+        assert ExemptAccounts(("cn=a",)).without({"CN=A": 3, "cn=b": 1}) == {"cn=b": 1}
