@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli.completion import check_ids
+from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.cli.site_options import ConfigOption, found_site
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ldapdiag.catalogue import AnyCheck
 
 NARROWEST = 20
@@ -24,19 +28,34 @@ def checks(
         str | None,
         typer.Argument(metavar="ID", help="The check to explain.", show_default=False, autocompletion=check_ids),
     ] = None,
+    *,
+    config: ConfigOption = None,
 ) -> None:
-    """List the checks, or explain one."""
+    """List the checks, or explain one: its manual page, with the settings that are in force."""
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.report.manual_page import manual_page  # noqa: PLC0415  import late
 
     try:
         known = chosen(installed_checks(), [one] if one else [])
         with standard_output() as stream:
             columns = shutil.get_terminal_size().columns
-            stream.write(manual_page(known[0], columns) if one else _catalogue(known, columns))
+            stream.write(_explained(known[0], config, columns) if one else _catalogue(known, columns))
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(2) from None
+
+
+def _explained(check: AnyCheck, config: Path | None, columns: int) -> str:
+    """Return the manual page of a check as the site has configured it."""
+    from ldapdiag.report.manual_page import manual_page  # noqa: PLC0415  import late
+    from ldapdiag.report.neutral import neutral  # noqa: PLC0415
+    from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
+
+    site = found_site(config, (), Notices()).configuration
+    (configured,) = checks_in_force((check,), site, named=(check.id,)).checks
+    page = manual_page(configured, columns, origin=site.path if site else "")
+    if site is None or check.id not in site.disabled:
+        return page
+    return f"{page}\nDISABLED\n  by {neutral(site.path)}: {neutral(site.disabled[check.id])}\n"
 
 
 def _catalogue(known: tuple[AnyCheck, ...], columns: int) -> str:

@@ -11,6 +11,7 @@ from ldapdiag import __version__
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
+from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.directions import directions
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.check_setting import Value
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Judged
     from ldapdiag.remedy import Remedy
@@ -75,11 +78,27 @@ def _scanner(diagnosis: Diagnosis) -> str:
 
 
 def _config(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return the site configuration that was in force, and what it decided about checks."""
+    """Return the site configuration that was in force, and the settings of checks that it changed."""
     in_force = diagnosis.in_force
     if in_force is None or (site := in_force.configuration) is None:
         return None
-    return {"path": site.path, "sha256": site.sha256}
+    return {
+        "path": site.path,
+        "sha256": site.sha256,
+        "thresholds": {one.id: _thresholds(one) for one in in_force.checks if one.configuration},
+    }
+
+
+def _thresholds(check: AnyCheck) -> dict[str, Any]:
+    """Return the settings that a site has changed, by name."""
+    defaults = {one.name: one.default for one in check.settings}
+    return {
+        name: {"value": _plain(value), "default": _plain(defaults[name])} for name, value in check.configuration.items()
+    }
+
+
+def _plain(value: Value) -> float | list[str]:
+    return list(value.accounts) if isinstance(value, ExemptAccounts) else value
 
 
 def _shortfall(diagnosis: Diagnosis) -> dict[str, Any] | None:

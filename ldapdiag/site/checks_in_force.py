@@ -30,12 +30,23 @@ def checks_in_force(
 ) -> ChecksInForce:
     """Return the checks to run. One that the command line names is run although the file disables it.
 
-    Raises UsageError if every check is disabled: a report of none would read like an all-clear.
+    Raises UsageError for a setting that a check does not have or take, and if every check is disabled: a report of
+    none would read like an all-clear.
     """
     if site is None:
         return ChecksInForce(checks=tuple(checks))
     disabled = {one.id: site.disabled[one.id] for one in checks if one.id in site.disabled and one.id not in named}
-    enabled = tuple(one for one in checks if one.id not in disabled)
+    enabled = tuple(one for one in (_configured(one, site) for one in checks) if one.id not in disabled)
     if not enabled:
         raise UsageError(f"{site.path}: every check of this command is disabled; enable one, or use --config none")
     return ChecksInForce(checks=enabled, configuration=site, disabled=disabled)
+
+
+def _configured(check: Check[Any], site: SiteConfiguration) -> Check[Any]:
+    values = site.check_settings.get(check.id)
+    if not values:
+        return check
+    try:
+        return check.configured(values)
+    except UsageError as error:
+        raise UsageError(f"{site.path}: checks.{error}") from None

@@ -133,6 +133,8 @@ class _Reading:
                 self._fail(at, "a disabled check needs a reason, which every report states: reason = …")
             if is_enabled and "reason" in values:
                 self._fail(_joined(at, "reason"), "a reason belongs to enabled = false; remove it")
+            for key in filter(SECRET.search, own):
+                self._fail_unknown(key, _joined(at, key), tuple(shared))
             if own:
                 settings[name] = own
             if not is_enabled:

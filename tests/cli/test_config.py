@@ -31,7 +31,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(text: str) -> SiteConfiguration:
-    checks = ("unused-index", "ghost-connections", "keepalive-too-slow")
+    checks = ("unused-index", "ghost-connections", "keepalive-too-slow", "descriptor-headroom")
     return read_configuration(tomllib.loads(text), path="f", sha256="", today=date(2026, 11, 23), checks=checks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,10 @@ evidence = ["ldap://127.0.0.1:1"]
 bind_dn = "cn=monitor"
 password_file = "pw"
 timeout = 1
+[checks.descriptor-headroom]
+critical_percent = 1.7
+high_percent = 1.6
+medium_percent = 1.5
 [checks.keepalive-too-slow]
 enabled = false
 reason = "clients are replaced in 2027"
@@ -119,6 +124,49 @@ class TestCommand:
         assert [host["name"] for host in ran.report["hosts"]] == ["app1", "app2", "fw", "ldap"]
         assert ran.report["tool"]["config"]["path"] == f"{work}/ldapdiag.toml"
         assert not {one["check"] for one in ran.report["verdicts"]} & {"keepalive-too-slow"}
+
+    def test_hands_its_thresholds_to_the_checks(self) -> None:
+        ran = diagnose("--format", "json", "-q")
+        severities = {one["check"]: one["severity"] for one in ran.report["findings"]}
+        assert severities["descriptor-headroom"] == "high"  # 335 of 20,000: 1.675 %
+        assert ran.report["tool"]["config"]["thresholds"] == {
+            "descriptor-headroom": {
+                "critical_percent": {"value": 1.7, "default": 95.0},
+                "high_percent": {"value": 1.6, "default": 80.0},
+                "medium_percent": {"value": 1.5, "default": 60.0},
+            }
+        }
+        default = diagnose("--format", "json", "--config", "none", INCIDENT)
+        assert "descriptor-headroom" not in {one["check"] for one in default.report["findings"]}
+
+    def test_explains_a_check_with_the_settings_in_force(self, work: Path) -> None:
+        ran = ldapdiag("checks", "descriptor-headroom")
+        assert "high_percent = 1.6 %" in ran.text
+        assert "hours_left = 24.0 h (by default)" in ran.text
+        assert ldapdiag("checks", "keepalive-too-slow").text.endswith(
+            f"DISABLED\n  by {work}/ldapdiag.toml: clients are replaced in 2027\n"
+        )
+        assert (
+            "high_percent = 80.0 % (by default)" in ldapdiag("checks", "descriptor-headroom", "--config", "none").text
+        )
+
+    @pytest.mark.parametrize(
+        ("line", "wanted"),
+        [
+            ("hours_lft = 1", "no setting 'hours_lft'; its settings: critical_percent, high_percent,"),
+            ("hours_lft = 1", "Did you mean 'hours_left'?"),
+            ("hours_left = '1'", "hours_left is '1'; it needs a number (h)"),
+            ("high_percent = 96", "high_percent (96.0 %) is stricter than critical_percent (95.0 %)"),
+        ],
+    )
+    @pytest.mark.parametrize("command", [("diagnose", INCIDENT), ("config",), ("checks", "descriptor-headroom")])
+    def test_reports_a_wrong_setting(self, work: Path, command: tuple[str, ...], line: str, wanted: str) -> None:
+        text = re.sub(r"critical_percent[^[]*", f"{line}\n", SITE)
+        (work / "ldapdiag.toml").write_text(text)
+        ran = ldapdiag(*command)
+        assert (ran.code, ran.out) == (2, b"")
+        assert f"{work}/ldapdiag.toml: checks.descriptor-headroom: " in ran.complaints[-1]
+        assert wanted in ran.complaints[-1]
 
     def test_overrides_the_level(self) -> None:
         assert diagnose("--fail-on", "high", "-q").code == 1

@@ -92,19 +92,20 @@ def test_every_valid_target_is_read_as_it_stands(target: dict[str, Any]) -> None
 
 @given(
     st.sampled_from(["password", "bindpw_password", "pw", "Passwd", "bind_pw", "secret", "my_secret_key"]),
-    st.sampled_from(["", "defaults", "targets", "checks", "accepted"]),
+    st.sampled_from(["", "defaults", "targets", "checks", "checks.ID", "accepted"]),
     targets,
 )
 def test_a_password_anywhere_is_refused_and_not_shown(key: str, section: str, target: dict[str, Any]) -> None:
+    check: dict[str, Any] = {}
     entry = {"id": "unused-index|x", "reason": "r", "until": TODAY}
     parsed: dict[str, Any] = {
         "schema": "ldapdiag.config/1",
         "defaults": {},
         "targets": {"a": target},
-        "checks": {},
+        "checks": {"unused-index": check},
         "accepted": [entry],
     }
-    place = {"": parsed, "defaults": parsed["defaults"], "targets": target, "accepted": entry}
+    place = {"": parsed, "defaults": parsed["defaults"], "targets": target, "accepted": entry, "checks.ID": check}
     place.get(section, parsed["checks"])[key] = SECRET
     problem = refusal(parsed)
     assert problem
