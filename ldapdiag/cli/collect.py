@@ -28,7 +28,8 @@ def collect(
         list[str] | None,
         typer.Argument(
             metavar="TARGET...",
-            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, the default).",
+            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, the default), "
+            "@NAME of ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),

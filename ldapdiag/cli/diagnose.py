@@ -60,7 +60,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/. Or live targets: ldap://HOST, "
             "ldaps://HOST, "
             "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
-            "default).",
+            "default), @NAME of ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),

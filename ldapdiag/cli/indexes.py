@@ -61,7 +61,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
             help="Access logs and index configuration: files, folders, captures; - for standard input; "
             "s3://BUCKET/PREFIX/. Or live "
             "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
-            "(this host, the default).",
+            "(this host, the default), @NAME of ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),

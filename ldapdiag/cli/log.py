@@ -63,7 +63,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://.",
+            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://; @NAME of "
+            "ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),

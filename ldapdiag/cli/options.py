@@ -171,7 +171,8 @@ def _with_site(
     typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     evidence = "evidence" if "evidence" in given else "target"
     found = found_site(config, given[evidence] or [], Notices(quiet=given["quiet"]))
-    named, target = named_targets(given[evidence] or [], found, default=not given.get("print_script"))
+    of_this_host = given.get("print_script") or given.get("probe")
+    named, target = named_targets(given[evidence] or [], found, default=not of_this_host)
     values = with_target({**given, evidence: named}, typed, target)
     site = found.configuration
     if site is not None and site.fail_on is not None and "fail_on" in given and "fail_on" not in typed:

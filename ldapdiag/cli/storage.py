@@ -64,7 +64,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
         typer.Argument(
             metavar="EVIDENCE...",
             help="Files, folders, captures; - for standard input. Or live targets: local: (this host, the default), "
-            "ssh://HOST, ldap://HOST (settings).",
+            "ssh://HOST, ldap://HOST (settings), @NAME of ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),

@@ -219,6 +219,11 @@ class TestCommand:
         assert (ran.code, ran.err) == (0, b"")
         assert ran.report["lines"] == 360
 
+    def test_of_this_host_takes_no_default_target(self, work: Path) -> None:
+        assert ldapdiag("collect", "--print-script", "-q").code == 0
+        ran = ldapdiag("storage", "--probe", work / "absent", "-q")
+        assert (ran.code, "measures this host" in ran.complaints[0]) == (2, False)
+
     def test_log_has_no_use_for_a_target_of_servers(self) -> None:
         ran = ldapdiag("log", "@closed", "-q")
         assert (ran.code, ran.complaints) == (
