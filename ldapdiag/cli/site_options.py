@@ -130,7 +130,9 @@ def _named_as_parameters(target: SiteTarget) -> dict[str, Any]:
 
 
 def target_names(incomplete: str) -> list[str]:
-    """Return the targets, as @NAME, that begin so. Files are completed by the shell."""
+    """Return the targets, as @NAME, that begin so; none before the @, where the shell completes file names."""
     from ldapdiag.sources.site_file import target_names as names  # noqa: PLC0415  import late
 
+    if not incomplete.startswith(SIGN):
+        return []
     return [f"{SIGN}{one}" for one in names() if f"{SIGN}{one}".startswith(incomplete)]

@@ -79,6 +79,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
         (("diagnose", "@"), ["@prod", "@test"]),
         (("diagnose", "@", "pr"), ["@prod"]),  # what bash makes of @pr
         (("indexes", "ds1", "@", "te"), ["@test"]),
+        (("diagnose", ""), []),  # file names
         (("diagnose", "--check", "ghost"), ["ghost-connections"]),
     ],
 )
