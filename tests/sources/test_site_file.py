@@ -97,7 +97,9 @@ class TestEvidence:
 
     def test_below_the_working_folder_leaves_the_file_in_force(self, work: Path) -> None:
         write(work / "ldapdiag.toml")
-        assert read_from("ds1", "ldaps://ds1", "-", "@prod") == str(work / "ldapdiag.toml")
+        assert read_from("ds1", "ldaps://ds1", "-", "@prod", "local:", "netns:a", "ldap://") == str(
+            work / "ldapdiag.toml"
+        )
 
     def test_around_the_working_folder_is_no_reason_to_stop_looking(self, work: Path) -> None:
         write(work / "ldapdiag.toml")
@@ -140,6 +142,21 @@ def test_a_file_of_another_account_is_not_read_unless_it_is_named(work: Path, pl
         f"{path} is not read: it belongs to another account (uid 4711); to use it, name it with --config",
     )
     assert read_from(named=path) == str(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give links away")
+def test_a_link_of_another_account_is_not_read(work: Path) -> None:
+    (work / "ldapdiag.toml").symlink_to(write(work.parent / "mine.toml"))
+    os.chown(work / "ldapdiag.toml", 4711, 4711, follow_symlinks=False)
+    assert read_from() is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_fifo_of_another_account_stops_nothing(work: Path) -> None:
+    os.mkfifo(work / "ldapdiag.toml")
+    os.chown(work / "ldapdiag.toml", 4711, 4711)
+    users = write(work.parent / "users/ldapdiag/ldapdiag.toml")
+    assert read_from() == str(users)
 
 
 @pytest.mark.parametrize(("mode", "who"), [(0o664, "its group"), (0o666, "all users"), (0o602, "all users")])
