@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.cluster_option import ClusterOption, cluster_executor
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -20,7 +21,7 @@ from ldapdiag.cli.destinations import (
     text_on_terminal,
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.interruptible import interruptible, stoppable
 from ldapdiag.cli.judging import (
     FailOn,
     FailOnOption,
@@ -79,6 +80,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     since: SinceOption = None,
     strict: StrictOption = False,
     severity: SeverityOption = LeastSeverity.INFO,
+    cluster: ClusterOption = None,
     color: ColorOption = Color.AUTO,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all filters, and all findings in full.")
@@ -111,7 +113,11 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     try:
         written = _destinations(form, output, ldif=ldif, script=script)
         check_table(table, written)
-        with interruptible(evidence or []) as stop:
+        notices = Notices(quiet=quiet, color=color)
+        with (
+            stoppable() if cluster else interruptible(evidence or []) as stop,
+            cluster_executor(cluster, notices) as executor,
+        ):
             period = times.asked_period(since)
             collection = partial(_collection_options, options)
             diagnosis = run_diagnosis(
@@ -120,8 +126,9 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 collection,
                 stop,
                 period=period,
-                notices=Notices(quiet=quiet, color=color),
+                notices=notices,
                 verbose=verbose,
+                executor=executor,
                 kind=ReportKind.INDEXES,
                 site=site,
             )

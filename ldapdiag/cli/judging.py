@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.history import History
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.site.configuration import SiteConfiguration
+    from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.asked_period import AskedPeriod
 
@@ -72,10 +73,11 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     earlier: History | None = None,
     site: SiteConfiguration | None = None,
     named: Collection[str] = (),
+    executor: Executor | None = None,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence.
 
-    `named` are the checks that the command line names.
+    `named` are the checks that the command line names. `executor` reads the access logs.
 
     `measure` is called first; what it returns is evidence, too.
     """
@@ -102,6 +104,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
             stop=stop,
             period=period,
             meanwhile=partial(import_early, in_force),
+            executor=executor,
         )
     bundle = replace(bundle, facts=(*bundle.facts, *measured))
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):

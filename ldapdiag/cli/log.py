@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.cluster_option import ClusterOption, check_alone, cluster_executor
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.report.log.reading import ReadLog
+    from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.logs.access_log import LogReading
     from ldapdiag.sources.logs.asked_period import AskedPeriod
 
@@ -122,6 +124,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    cluster: ClusterOption = None,
     quiet: QuietOption = False,
     scanner: Annotated[
         Scanner | None,
@@ -179,6 +182,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow excludes the options that select operations: omit one of them")
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
+        check_alone(cluster, {"--follow": follow, "--workers": workers, "options that select operations": asked})
         notices = Notices(quiet=quiet, color=color, gaps_in_output=contains_gaps(written))
         _print_scanner_notice(scanner, notices)
         write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
@@ -187,9 +191,17 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
             else:
                 selection = None if asked is None else asked.selection()
-                reading = _read(
-                    file, workers, period, zone_of_logs, stop, scanner=scanner, selection=selection, notices=notices
-                )
+                with cluster_executor(cluster, notices) as executor:
+                    reading = _read(
+                        file,
+                        executor or workers,
+                        period,
+                        zone_of_logs,
+                        stop,
+                        scanner=scanner,
+                        selection=selection,
+                        notices=notices,
+                    )
                 if not text_on_terminal(written):
                     notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
                 found = combined(reading, wanted=asked, by_server=by is By.SERVER)
@@ -218,7 +230,7 @@ def _print_scanner_notice(scanner: Scanner | None, notices: Notices) -> None:
 
 def _read(  # noqa: PLR0913  what the operator asked for, option by option
     arguments: list[str],
-    workers: int | None,
+    workers: Executor | int | None,
     period: AskedPeriod | None,
     zone: tzinfo | None,
     stop: Event,
@@ -230,16 +242,25 @@ def _read(  # noqa: PLR0913  what the operator asked for, option by option
     from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415  import late
 
     with notices.byte_progress() as meter:
-        reading = read(
-            arguments,
-            workers=workers,
-            meter=meter or NO_METER,
-            period=period,
-            zone=zone,
-            stop=stop,
-            scanner=scanner,
-            selection=selection,
-        )
+        if isinstance(workers, int | None):
+            reading = read(
+                arguments,
+                workers=workers,
+                meter=meter or NO_METER,
+                period=period,
+                zone=zone,
+                stop=stop,
+                scanner=scanner,
+                selection=selection,
+            )
+        else:
+            from ldapdiag.sources.cluster import cluster_reading  # noqa: PLC0415  import late
+
+            reading = cluster_reading.read(
+                arguments, workers, meter=meter, period=period, zone=zone, stop=stop, scanner=scanner
+            )
+            for name in reading.cluster.read_here if reading.cluster else ():
+                notices.write(f"{name}: read on this machine, the only one that can open it")
     _print_other_files(reading, stop, notices)
     return reading
 

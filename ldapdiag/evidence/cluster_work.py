@@ -17,4 +17,6 @@ class ClusterWork:
     retried: int
     """Tasks that were begun again because their worker died."""
     task_bytes: int
-    """Size of the largest task: bytes of a file."""
+    """Size of the largest task: bytes of files."""
+    read_here: tuple[str, ...] = ()
+    """The streams that only this machine could open, and has read."""

@@ -18,4 +18,5 @@ def cluster_as_data(work: ClusterWork | None) -> dict[str, Any] | None:
         "tasks": work.tasks,
         "retried": work.retried,
         "task_bytes": work.task_bytes,
+        "read_here": list(work.read_here),
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.report.color import Color, console_settings
 from ldapdiag.report.encodable import make_encodable
 from ldapdiag.report.neutral import neutral
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from ldapdiag.evidence.bundle import Gap
+    from ldapdiag.evidence.cluster_work import ClusterWork
 
 WIDTH = 28
 """Columns for the name of a target."""
@@ -101,6 +103,12 @@ class ByteProgress:
         """Count more bytes as read."""
         self._progress.advance(self._task, size)
 
+    def work(self, work: ClusterWork) -> None:
+        """Show what a cluster has done."""
+        retried = f" · {number(work.retried)} retried" if work.retried else ""
+        shown = f"{counted(work.tasks, 'task')} · {counted(work.workers, 'worker')}{retried}"
+        self._progress.update(self._task, cluster=shown)
+
 
 @contextmanager
 def show_byte_progress(color: Color = Color.AUTO) -> Iterator[ByteProgress | None]:
@@ -126,7 +134,8 @@ def show_byte_progress(color: Color = Color.AUTO) -> Iterator[ByteProgress | Non
         FileSizeColumn(Column(no_wrap=True)),
         TransferSpeedColumn(Column(no_wrap=True)),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[cluster]}", table_column=Column(no_wrap=True)),
     )
     console = Console(stderr=True, highlight=False, **console_settings(color))
     with Progress(*columns, console=console, transient=True) as progress:
-        yield ByteProgress(progress, progress.add_task("reading", total=None, visible=False))
+        yield ByteProgress(progress, progress.add_task("reading", total=None, visible=False, cluster=""))

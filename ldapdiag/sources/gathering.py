@@ -12,6 +12,7 @@ from ldapdiag.errors import UsageError
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.sources.captures.find import find, within
+from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
 from ldapdiag.sources.progress import NO_PROGRESS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.live.sampling import LiveEvidence
@@ -142,7 +144,7 @@ class Basket:
             self.gaps.extend(unknown_files(named))
 
 
-def gather(
+def gather(  # noqa: PLR0913  what the operator asked for, option by option
     evidence: Iterable[str],
     *,
     ldap_ports: Iterable[int] = (),
@@ -151,16 +153,18 @@ def gather(
     stop: Event | None = None,
     period: AskedPeriod | None = None,
     meanwhile: Callable[[], object] | None = None,
+    executor: Executor | None = None,
 ) -> Bundle:
     """Read files and folders, and collect from targets, into a bundle; no evidence named means this host.
 
     `options` apply to live targets; `progress` is called for each file and target. Setting `stop` ends the collection
     early: the bundle contains the evidence collected until then, and a gap. Only access log records of `period`
-    count. `meanwhile` is called while other threads read logs, or after the files are read.
+    count. `meanwhile` is called while other threads read logs, or after the files are read. `executor` reads them on a
+    cluster; ClusterError propagates to the caller.
     """
     targets, paths = split_targets(evidence)
     stop = stop or Event()
-    basket = Basket(DiscoveredLogs(period), progress)
+    basket = Basket(DiscoveredLogs(period, executor=executor), progress)
     if targets:
         _take_answers(ask(targets, options, stop=stop, progress=progress), basket)
     for path in paths:
@@ -184,6 +188,7 @@ def gather(
         gaps=tuple(basket.gaps),
         passed_over=tuple(basket.passed_over),
         ldap_ports=frozenset(ldap_ports) | named_ports(targets),
+        cluster=basket.logs.cluster,
     )
 
 
@@ -245,7 +250,7 @@ def _read_logs(basket: Basket, stop: Event) -> None:
                     basket.passed_over.append(found)
                 case AccessLog():
                     basket.facts.append(found)
-    except UsageError:
+    except (UsageError, ClusterError):
         raise
     except Exception as error:  # noqa: BLE001  as in take
         basket.gaps.append(crashed("the access logs", error))

@@ -24,6 +24,9 @@ class _LazyPattern:
         self._text = text
         self._flags = flags
 
+    def __reduce__(self) -> tuple[type[_LazyPattern], tuple[str | bytes, re.RegexFlag]]:
+        return _LazyPattern, (self._text, self._flags)
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any method of a pattern
         method = getattr(re.compile(self._text, self._flags), name)  # re caches compiled patterns
         setattr(self, name, method)  # so that this is called once

@@ -60,6 +60,11 @@ class DaskTask(Generic[T]):
         """Return whether it has ended."""
         return bool(self.future.done())
 
+    @property
+    def succeeded(self) -> bool:
+        """Return whether it has ended with a result."""
+        return bool(self.future.status == "finished")
+
     def result(self) -> T:
         """Return the result, and wait for it. Raise TaskError, or ExecutorLostError."""
         from distributed.client import FutureCancelledError  # noqa: PLC0415  an extra

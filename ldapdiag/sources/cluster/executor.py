@@ -58,6 +58,10 @@ class Task(Protocol[T_co]):
     def done(self) -> bool:
         """Return whether it has ended, with a result, an error or cancelled."""
 
+    @property
+    def succeeded(self) -> bool:
+        """Return whether it has ended with a result, which is not asked for."""
+
     def result(self) -> T_co:
         """Return the result, and wait for it. Raise TaskError, or ExecutorLostError."""
 

@@ -87,6 +87,10 @@ class OpenFiles:
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[type[OpenFiles], tuple[int]]:
+        """Pickle it without the files: another process opens its own."""
+        return OpenFiles, (self._most,)
+
     def clear(self) -> None:
         """Close all of them: a removed file uses disk space as long as it is open."""
         with self._lock:

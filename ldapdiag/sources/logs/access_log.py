@@ -120,7 +120,7 @@ def read(  # noqa: PLR0913  one for each option of the command
     stop = stop or Event()
     found = list(find_logs(named, zone))
     streams = streams_of(logs_among(found))
-    within = None if period is None else _within(period, streams, stop)
+    within = None if period is None else period_within(period, streams, stop)
     if selection is None:
         done = read_streams(streams, workers, meter, within, stop, scanner)
     else:
@@ -134,7 +134,8 @@ def read(  # noqa: PLR0913  one for each option of the command
     )
 
 
-def _within(asked: AskedPeriod, streams: Sequence[Stream], stop: Event) -> Period | None:
+def period_within(asked: AskedPeriod, streams: Sequence[Stream], stop: Event) -> Period | None:
+    """Return the period that was asked for, in the times of the streams."""
     from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415  import late: most logs are read whole
 
     return period_of(asked, streams, stop)
@@ -156,12 +157,12 @@ def read_streams(
     """Scan the streams, one after the other."""
     files = [file for stream in streams for file in stream.files]
     meter.begin(total_bytes(files))
-    with _no_cycles(), Scanners(files, workers, scanner) as scanners:
+    with no_cycles(), Scanners(files, workers, scanner) as scanners:
         return tuple(read_stream(stream, scanners.of(stream), meter, period, stop) for stream in streams)
 
 
 @contextmanager
-def _no_cycles() -> Iterator[None]:
+def no_cycles() -> Iterator[None]:
     """Disable cyclic garbage collection: no cycles are created here, and collection triples the time per Segment."""
     was_enabled = gc.isenabled()
     gc.disable()

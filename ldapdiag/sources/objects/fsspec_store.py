@@ -33,12 +33,17 @@ class FsspecStore:
         except ImportError:
             how = "pip install 'ldapdiag[fsspec]'"
             raise UsageError(f"{address.root}: needs the library fsspec, which is not installed; {how}") from None
+        self._address = address
         try:
             self._system, self._root = fsspec.core.url_to_fs(f"{address.root}/")
         except ImportError as error:
             raise UsageError(f"{address.root}: fsspec needs another library for it: {error}") from None
         except ValueError:
             raise UsageError(f"{address.root}: fsspec does not know {address.scheme}://") from None
+
+    def __reduce__(self) -> tuple[type[FsspecStore], tuple[ObjectAddress]]:
+        """Pickle it without credentials: another process connects with its own."""
+        return FsspecStore, (self._address,)
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """Yield the objects below a prefix."""

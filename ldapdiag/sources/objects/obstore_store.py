@@ -46,10 +46,15 @@ class ObstoreStore:
         except ImportError:
             how = "pip install 'ldapdiag[s3]'"
             raise UsageError(f"{address.root}: needs the library obstore, which is not installed; {how}") from None
+        self._address = address
         self._obstore = obstore
         self._how = CREDENTIALS[address.scheme]
         with self._explaining():
             self._store = from_url(address.root, retry_config=RETRIES)
+
+    def __reduce__(self) -> tuple[type[ObstoreStore], tuple[ObjectAddress]]:
+        """Pickle it without credentials: another process connects with its own."""
+        return ObstoreStore, (self._address,)
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """Yield the objects below a prefix that ends with a slash, or is empty."""

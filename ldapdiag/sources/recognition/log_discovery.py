@@ -22,11 +22,13 @@ from ldapdiag.sources.logs.streams import streams_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from threading import Event
 
+    from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.access_log import ReadStream
     from ldapdiag.sources.logs.asked_period import AskedPeriod
@@ -46,6 +48,10 @@ class DiscoveredLogs:
     files: list[LogFile | NotALog] = field(default_factory=list)
     meanwhile: Callable[[], object] | None = None
     """Called once in this thread while other threads scan."""
+    executor: Executor | None = None
+    """Reads the logs; None: they are read here."""
+    cluster: ClusterWork | None = None
+    """What the executor has done."""
 
     def add(self, one: Input, dialect: Dialect | None = None) -> None:
         """Keep an input for later, with the facts of its head and samples; its dialect may be known already."""
@@ -56,26 +62,42 @@ class DiscoveredLogs:
 
     def read(self, progress: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
         """Read the added logs; yield a fact for each server that headers or paths name, and the reasons why not."""
-        from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
-        from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415
-        from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
+        from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415  import late
 
         files, self.files = self.files, []
         yield from (one for one in files if not isinstance(one, LogFile))
         streams = streams_of(one for one in files if isinstance(one, LogFile))
         by_server: dict[tuple[str, Family, str], list[ReadStream]] = defaultdict(list)
         self.period = self.period or period_of(self.asked, streams, stop)
+        for reading in (self._on_cluster if self.executor else self._here)(streams, progress, stop):
+            stream = reading.stream
+            yield from (*reading.gaps, *reading.truncated)
+            if stop.is_set():
+                yield _interrupted(stream)
+            by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append(reading)
+        for (folder, family, _), logs in by_server.items():
+            yield _fact(folder, family, logs)
+
+    def _here(self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event) -> Iterator[ReadStream]:
+        from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
+        from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
+
         every = [file for stream in streams for file in stream.files]
         with Scanners(every, meanwhile=self.meanwhile) as scanners:
             for stream in streams:
                 progress(stream.name)
-                reading = read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
-                yield from (*reading.gaps, *reading.truncated)
-                if stop.is_set():
-                    yield _interrupted(stream)
-                by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append(reading)
-        for (folder, family, _), logs in by_server.items():
-            yield _fact(folder, family, logs)
+                yield read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
+
+    def _on_cluster(
+        self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event
+    ) -> Iterator[ReadStream]:
+        from ldapdiag.sources.cluster.cluster_reading import read_streams  # noqa: PLC0415  import late
+
+        if self.executor is None or not streams:
+            return
+        progress(f"{counted(len(streams), 'access log')} on the cluster")
+        readings, self.cluster = read_streams(streams, self.executor, None, self.period, stop, None)
+        yield from readings
 
 
 def _server_of(stream: Stream) -> str:

@@ -1,0 +1,275 @@
+"""Reading of access logs on a cluster: the tasks of all streams under way together, and one Segment of each stream.
+
+A stream is a chain of folds over its tasks in their order (folding), so that the result does not depend on the cluster.
+What only this machine can open is read here, by threads.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import takewhile
+from threading import Event
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.cluster_work import ClusterWork
+from ldapdiag.evidence.log.merge import start
+from ldapdiag.sources.cluster.cluster_meter import NoClusterMeter
+from ldapdiag.sources.cluster.executor import ClusterError, TaskError
+from ldapdiag.sources.cluster.folding import FoldedStream, fold
+from ldapdiag.sources.cluster.installation import SAME
+from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
+from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanTask, scan
+from ldapdiag.sources.cluster.worker_check import check_workers
+from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs.access_log import (
+    LogReading,
+    ReadStream,
+    crash_gap,
+    logs_among,
+    no_cycles,
+    period_within,
+    read_result,
+    total_bytes,
+)
+from ldapdiag.sources.logs.access_log import (
+    read_streams as read_here,
+)
+from ldapdiag.sources.logs.log_files import LogFile, find_logs
+from ldapdiag.sources.logs.merging import Remarks
+from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.streams import streams_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+
+    from ldapdiag.evidence.log.dialect import Scanner
+    from ldapdiag.sources.cluster.cluster_meter import ClusterMeter
+    from ldapdiag.sources.cluster.executor import Executor, Task
+    from ldapdiag.sources.logs.asked_period import AskedPeriod
+    from ldapdiag.sources.logs.streams import Stream
+
+WINDOW = 4
+"""Scans under way for each worker: enough to keep it busy, few for the scheduler."""
+FOLDED = 8
+"""Scans whose results one fold takes."""
+
+
+def read(
+    named: Sequence[str],
+    executor: Executor,
+    *,
+    meter: ClusterMeter | None = None,
+    period: AskedPeriod | None = None,
+    zone: tzinfo | None = None,
+    stop: Event | None = None,
+    scanner: Scanner | None = None,
+) -> LogReading:
+    """Read the access logs that the operator named, as access_log.read does. Raise ClusterError."""
+    stop = stop or Event()
+    found = list(find_logs(named, zone))
+    streams = streams_of(logs_among(found))
+    within = None if period is None else period_within(period, streams, stop)
+    done, work = read_streams(streams, executor, meter, within, stop, scanner)
+    return LogReading(
+        streams=done,
+        period=within or Period(),
+        not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
+        stopped=stop.is_set(),
+        cluster=work,
+    )
+
+
+def read_streams(
+    streams: Sequence[Stream],
+    executor: Executor,
+    meter: ClusterMeter | None,
+    period: Period | None,
+    stop: Event,
+    scanner: Scanner | None,
+) -> tuple[tuple[ReadStream, ...], ClusterWork]:
+    """Scan the streams on the cluster, and return them in their order. Raise ClusterError."""
+    meter = meter or NoClusterMeter()
+    asked = native.chosen(scanner)
+    remote = [stream for stream in streams if all(map(is_remotely_readable, stream.files))]
+    here = [stream for stream in streams if not all(map(is_remotely_readable, stream.files))]
+    check_workers(executor, asked, [location_of(file) for stream in remote for file in stream.files])
+    meter.begin(total_bytes([file for stream in remote for file in stream.files]))
+    with no_cycles():
+        run = _Run(executor, meter, stop, [Plan(stream, period, asked) for stream in remote])
+        run.work()
+        done = {id(one.plan.stream): one.read(executor) for one in run.streams}
+    if here:
+        done |= {id(one.stream): one for one in read_here(here, None, meter, period, stop, scanner)}
+    return tuple(done[id(stream)] for stream in streams), run.done(here)
+
+
+@dataclass(slots=True)
+class _Scan:
+    """A scan that was submitted."""
+
+    planned: ScanTask
+    task: Task[bytes]
+
+
+@dataclass(slots=True)
+class _Fold:
+    """A fold that was submitted, and its scans, which are kept until it is done: one of them may have failed."""
+
+    task: Task[bytes]
+    scans: list[_Scan]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The tasks of a stream under way."""
+
+    plan: Plan
+    state: Task[bytes] | None = None
+    """The last fold that is done."""
+    folds: deque[_Fold] = field(default_factory=deque)
+    """Those that are not."""
+    scans: list[_Scan] = field(default_factory=list)
+    """Those of no fold yet."""
+    failed: TaskError | None = None
+
+    def fold(self, executor: Executor, scans: list[_Scan]) -> _Fold:
+        """Submit the fold of scans that follow all others."""
+        before = self.folds[-1].task if self.folds else self.state
+        name = self.plan.stream.name
+        arguments = [one.task for one in scans]
+        task = executor.submit(fold, name, self.plan.period, before, *arguments, label=f"{name}: adding up")
+        return _Fold(task, scans)
+
+    def settle(self) -> None:
+        """Let go of the folds that are done, and of what they took."""
+        while self.folds and self.folds[0].task.succeeded:
+            done = self.folds.popleft()
+            for one in done.scans:
+                one.task.release()
+            if self.state is not None:
+                self.state.release()
+            self.state = done.task
+
+    def read(self, executor: Executor) -> ReadStream:
+        """Return the stream with the records before the first task that failed or did not end."""
+        self.settle()
+        left = [*(one for folded in self.folds for one in folded.scans), *self.scans]
+        self.folds.clear()
+        whole = list(takewhile(lambda one: one.task.succeeded, left))
+        if whole:
+            self.folds.append(self.fold(executor, whole))
+        task = self.folds[-1].task if self.folds else self.state
+        try:
+            folded = FoldedStream.unpacked(task.result()) if task else None
+        except TaskError as error:
+            self.failed = error
+            folded = FoldedStream.unpacked(self.state.result()) if self.state else None
+        return self._result(folded)
+
+    def _result(self, folded: FoldedStream | None) -> ReadStream:
+        planned = [(number, 0, one) for number, one in self.plan.remarks]
+        of_tasks = [(number, 1, one) for number, one in folded.remarks] if folded else []
+        remarks = Remarks()
+        for _, _, one in sorted([*planned, *of_tasks], key=lambda one: one[:2]):
+            remarks.add(one)
+        stream, scanner = self.plan.stream, self.plan.scanner
+        if folded is None:
+            segment = start()
+        else:
+            folded.merging.finish()
+            remarks.add(folded.merging.remarks)
+            segment = folded.merging.segment
+        if folded and folded.crash:
+            remarks.gaps.append(crash_gap(stream.name, folded.crash, scanner))
+        elif self.failed:
+            remarks.gaps.append(crash_gap(stream.name, f"{self.failed.label}: {self.failed}", scanner))
+        return read_result(stream, scanner, segment, remarks)
+
+
+class _Run:
+    """All streams."""
+
+    def __init__(self, executor: Executor, meter: ClusterMeter, stop: Event, plans: Sequence[Plan]) -> None:
+        self.streams = [_Stream(plan) for plan in plans]
+        self._executor = executor
+        self._meter = meter
+        self._stop = stop
+        self._scans: dict[int, tuple[_Stream, _Scan]] = {}
+        """Scans under way, by the identity of their tasks."""
+        self._folds: dict[int, Task[bytes]] = {}
+        self._tasks = self._task_bytes = self._workers = 0
+
+    def done(self, here: Sequence[Stream] = ()) -> ClusterWork:
+        """Return what the cluster has done, and which streams were read here."""
+        return ClusterWork(
+            workers=self._workers,
+            tasks=self._tasks,
+            retried=self._executor.retried,
+            task_bytes=self._task_bytes,
+            read_here=tuple(stream.name for stream in here),
+        )
+
+    def work(self) -> None:
+        """Submit all tasks in a window, and return when they have ended, or when reading is stopped."""
+        waiting = self._submitted()
+        is_left = True
+        while not self._stop.is_set():
+            now = self._executor.workers
+            self._workers = max(self._workers, now)
+            while is_left and len(self._scans) < WINDOW * max(1, now):
+                is_left = next(waiting, False)
+            if not self._scans and not self._folds:
+                return
+            for task in self._executor.finished():
+                self._take(task)
+            self._meter.work(self.done())
+        for task in (*(one.task for _, one in self._scans.values()), *self._folds.values()):
+            task.cancel()
+
+    def _submitted(self) -> Iterator[bool]:
+        """Submit the tasks of all streams in order; yield True after each scan."""
+        for stream in self.streams:
+            for planned in stream.plan.tasks():
+                one = _Scan(planned, self._executor.submit(scan, planned, label=planned.label))
+                stream.scans.append(one)
+                self._scans[id(one.task)] = stream, one
+                if len(stream.scans) == FOLDED:
+                    self._fold(stream)
+                yield True
+                if stream.failed:
+                    break
+            if stream.scans:
+                self._fold(stream)
+
+    def _fold(self, stream: _Stream) -> None:
+        one = stream.fold(self._executor, stream.scans)
+        stream.folds.append(one)
+        stream.scans = []
+        self._folds[id(one.task)] = one.task
+
+    def _take(self, task: Task[object]) -> None:
+        """Take a task that has ended."""
+        self._folds.pop(id(task), None)
+        stream, one = self._scans.pop(id(task), (None, None))
+        self._tasks += 1
+        if stream is None or one is None:
+            for other in self.streams:
+                other.settle()
+            return
+        self._meter.advance(one.planned.cost)
+        self._task_bytes = max(self._task_bytes, one.planned.cost)
+        if not one.task.succeeded and stream.failed is None:
+            stream.failed = _error_of(one.task)
+
+
+def _error_of(task: Task[bytes]) -> TaskError | None:
+    """Return why a task failed. Raise ClusterError if its worker has another installation."""
+    try:
+        task.result()
+    except AnotherInstallationError as error:
+        raise ClusterError(f"a worker that joined later: {error}; {SAME}") from None
+    except TaskError as error:
+        return error
+    return None

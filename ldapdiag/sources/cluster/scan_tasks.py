@@ -1,0 +1,199 @@
+"""Scan tasks: parts of a log that a worker reads, as plain values; and what the worker does with them.
+
+A task is one batch of byte ranges, or the files of one group that are read from their beginning (batches.groups), so
+that tasks depend on the logs alone. It has paths and addresses, never a descriptor or a secret.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.plain import segment_of
+from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.sources.cluster.executor import TaskError
+from ldapdiag.sources.cluster.installation import difference, installation
+from ldapdiag.sources.files.open_files import OpenFile
+from ldapdiag.sources.logs import batches, native
+from ldapdiag.sources.logs.access_log import chunks_in
+from ldapdiag.sources.logs.batch_scan import BatchScan
+from ldapdiag.sources.logs.batches import Batch, Counted
+from ldapdiag.sources.logs.chunks import USUAL, ByteRange, KeptOpen
+from ldapdiag.sources.logs.merging import Remarks
+from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained, scan_whole_chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.sources.logs.chunks import Chunk
+    from ldapdiag.sources.logs.log_files import LogFile
+    from ldapdiag.sources.logs.period import Period
+
+ONE_MTIME_NS = 2_000_000_000
+"""Coarsest resolution of a file's time (FAT), which one side may see and the other not."""
+
+
+class AnotherInstallationError(TaskError):
+    """The worker has other versions than the client, or no native scanner."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file as the client has seen it; inodes of a file server may differ between machines."""
+
+    path: str
+    bytes: int
+    mtime_ns: int
+
+    def opened(self) -> OpenFile | None:
+        """Return the file; None if another one is there. It may have grown. OSError propagates to the caller."""
+        file = OpenFile(self.path)
+        status = file.status
+        same = status.st_size == self.bytes and abs(status.st_mtime_ns - self.mtime_ns) <= ONE_MTIME_NS
+        return file if same or (status.st_size > self.bytes and status.st_mtime_ns >= self.mtime_ns) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanTask:
+    """What a worker scans."""
+
+    label: str
+    """File and bytes, for messages."""
+    versions: dict[str, str]
+    """Of the client."""
+    scanner: Scanner
+    period: Period | None
+    files: dict[str, RemoteFile] = field(default_factory=dict)
+    """By the location in the byte ranges, or by the path of a whole file."""
+    chunks: tuple[Chunk, ...] = ()
+    """The byte ranges of one batch."""
+    whole: tuple[LogFile, ...] = ()
+    """The files of one group, instead of byte ranges."""
+    cost: int
+    """Bytes of files."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ScanResult:
+    """What a worker returns."""
+
+    parts: list[tuple[Scanned, list[tuple[Any, Any]]]] = field(default_factory=list)
+    """Results in order, with their counts in plain form (native) or as Segments."""
+    remarks: Remarks = field(default_factory=Remarks)
+    """About the files of a group."""
+    crash: str = ""
+    """Why the scan ended before the end of the task."""
+
+    def packed(self) -> bytes:
+        """Return it as bytes, whose size Dask knows."""
+        return zlib.compress(pickle.dumps(self, pickle.HIGHEST_PROTOCOL), 1)
+
+    @staticmethod
+    def unpacked(data: bytes) -> ScanResult:
+        """Return the result that was packed. It comes from our own task."""
+        result: ScanResult = pickle.loads(zlib.decompress(data))  # noqa: S301  as Dask does with all results
+        return result
+
+    def scanned(self) -> Iterator[Scanned]:
+        """Yield the results with their Segments, once."""
+        for scanned, parts in self.parts:
+            yield replace(
+                scanned,
+                parts=tuple((place, segment_of(one, CAPS) if isinstance(one, dict) else one) for place, one in parts),
+            )
+
+
+def scan(task: ScanTask) -> bytes:
+    """Scan the parts of a task, on a worker; return a packed ScanResult. Raise AnotherInstallationError."""
+    if found := difference(task.versions, installation()):
+        raise AnotherInstallationError(task.label, found)
+    if task.scanner is Scanner.NATIVE and (trouble := native.installed()).module is None:
+        raise AnotherInstallationError(task.label, trouble.trouble or "no native scanner")
+    result = ScanResult()
+    try:
+        chunks = _carried(task, result) if task.whole else _ranges(task, result)
+        for one in _scanned(task, chunks):
+            if isinstance(one, Counted):
+                result.parts.append((one.scanned, [(place, counts.plain()) for place, counts in one.parts]))
+            else:
+                result.parts.append((replace(one, parts=()), list(one.parts)))
+    except ChunkError as error:
+        result.crash = str(error)
+    return result.packed()
+
+
+def _ranges(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
+    """Yield the byte ranges of a task, in files that are opened here."""
+    opened: dict[str, OpenFile] = {}
+    for chunk in task.chunks:
+        found = chunk.byte_range
+        if found is None:
+            yield chunk
+            continue
+        remote = task.files[found.location]
+        if remote.path not in opened:
+            with explained(chunk):
+                file = remote.opened()
+            if file is None:
+                result.parts.append((Scanned(chunk=chunk, replaced=True, ended=True), []))
+                return
+            opened[remote.path] = file
+        status = opened[remote.path].status
+        location = f"/proc/{os.getpid()}/fd/{opened[remote.path].descriptor}"
+        inode = (status.st_dev, status.st_ino)
+        here = ByteRange(location if Path(location).exists() else remote.path, inode, found.start, found.length)
+        yield replace(chunk, byte_range=replace(here, shrunk=found.shrunk))
+
+
+def _carried(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
+    """Yield the chunks of whole files, which are read from their beginning."""
+    for path, remote in task.files.items():
+        with suppress(OSError):  # it becomes a gap when it is read
+            if remote.opened() is None:
+                raise ChunkError(f"{path} was replaced by another file before it was read")
+    sizes = batches.sizes(batches.MOST_BYTES) if task.scanner is Scanner.NATIVE else USUAL
+    yield from chunks_in(task.whole, KeptOpen(1), task.period, sizes, result.remarks)
+
+
+def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned | Counted]:
+    """Yield the results of chunks in order, up to the one that ends the stream; raise ChunkError."""
+    if task.scanner is Scanner.PYTHON:
+        for chunk in chunks:
+            with explained(chunk):
+                yield scan_whole_chunk(chunk, task.period)
+        return
+    consecutive = _Batches(chunks)
+    while (first := consecutive.following) is not None:
+        with explained(first), native.guarded():
+            scan_of_batch = BatchScan(first.bare, task.period, native.watch(), lambda: False)
+            for one in scan_of_batch.results(consecutive.batch()):
+                yield one
+                if (one.scanned if isinstance(one, Counted) else one).ended:
+                    return
+
+
+class _Batches:
+    """Chunks by batch, read as they are consumed."""
+
+    def __init__(self, chunks: Iterator[Chunk]) -> None:
+        self._chunks = chunks
+        self.following = next(chunks, None)
+        """The first chunk that is not consumed."""
+
+    def batch(self) -> Iterator[Chunk]:
+        """Yield the chunks of the next batch."""
+        if self.following is None:
+            return
+        batch = Batch(self.following.bare)
+        while True:
+            batch.count(self.following)
+            yield self.following
+            self.following = next(self._chunks, None)
+            if self.following is None or not batch.takes(self.following, batches.MOST_BYTES + batches.SLACK):
+                return

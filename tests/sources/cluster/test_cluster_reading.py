@@ -1,0 +1,208 @@
+"""Logs read by tasks: the same bytes as by threads, for every log we have and wherever it is cut."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tarfile
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import log_lines
+from conftest import CAPTURES, CORPUS
+from in_process import InProcess
+from ldapdiag.cli.log_report import combined
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.report.log import as_json
+from ldapdiag.sources.cluster import cluster_reading
+from ldapdiag.sources.cluster.executor import ClusterError, WorkersDiedError
+from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError
+from ldapdiag.sources.logs import access_log, batches, chunks
+from log.scanners import need_native
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ldapdiag.sources.logs.access_log import LogReading
+
+TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
+OTHER = log_lines.header() + log_lines.run(7001, 7600, every=0.1)
+
+
+def report(reading: LogReading) -> str:
+    """Return the JSON of a reading, without the work of the cluster."""
+    return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
+
+
+def same(*named: Path, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> LogReading:
+    """Read logs in both ways, and compare all that the report has."""
+    paths = [str(one) for one in named]
+    on_cluster = cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)
+    here = access_log.read(paths, scanner=scanner, **more)
+    if here.streams:
+        assert report(on_cluster) == report(here)
+        for one, other in zip(on_cluster.streams, access_log.read(paths, scanner=scanner, **more).streams, strict=True):
+            assert (one.notes, one.gaps, one.truncated) == (other.notes, other.gaps, other.truncated)
+    assert on_cluster.not_logs == here.not_logs
+    return cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)
+
+
+@pytest.fixture(params=["whole", "cut"])
+def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tasks be as large as they are, or small."""
+    if request.param == "cut":
+        for name, size in (("LEAST_BYTES", 20_000), ("MOST_BYTES", 30_000), ("SLACK", 2_000), ("CARRIED_BYTES", 5_000)):
+            monkeypatch.setattr(batches, name, size)
+        monkeypatch.setattr(chunks, "WINDOW", 512)
+
+
+@pytest.mark.parametrize("root", [CAPTURES, pytest.param(CORPUS, marks=pytest.mark.long)], ids=["captures", "corpus"])
+@pytest.mark.parametrize("scanner", Scanner)
+def test_every_log_gives_the_same_bytes(root: Path, scanner: Scanner, sizes: None) -> None:
+    if scanner is Scanner.NATIVE:
+        need_native()
+    if not root.is_dir():
+        pytest.skip("the shared corpus is not beside this checkout (it is in CI)")
+    read = 0
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and path.stat().st_size < 4_000_000 and path.suffix not in {".png", ".pcap", ".zip"}:
+            read += len(same(path, scanner=scanner).streams)
+    assert read > 10
+
+
+@pytest.mark.parametrize("form", ["one", "packed", "many", "mixed"])
+@pytest.mark.parametrize("scanner", Scanner)
+def test_rotated_sets_in_every_form(tmp_path: Path, form: str, scanner: Scanner, sizes: None) -> None:
+    if scanner is Scanner.NATIVE:
+        need_native()
+    pieces = [TEXT] if form in {"one", "packed"} else TEXT.splitlines(keepends=True)
+    size = max(1, len(pieces) // 25)
+    for number, first in enumerate(range(0, len(pieces), size)):
+        data = b"".join(pieces[first : first + size])
+        packed = form == "packed" or (form == "mixed" and number % 5 in {1, 2})
+        (tmp_path / f"access.{number:03}").write_bytes(gzip.compress(data) if packed else data)
+    reading = same(tmp_path, scanner=scanner)
+    assert reading.cluster is not None
+    assert reading.cluster.read_here == ()
+    assert reading.cluster.tasks > 1
+
+
+def test_damaged_and_forged_files_are_remarked_in_the_same_order(tmp_path: Path) -> None:
+    half = len(TEXT) // 2
+    cut = TEXT.rfind(b"\n", 0, half) + 1
+    (tmp_path / "access.1.gz").write_bytes(gzip.compress(TEXT[:cut])[:-500])
+    (tmp_path / "access").write_bytes(TEXT[cut:])
+    (tmp_path / "other").write_bytes(b"no log")
+    assert any("truncated" in note for stream in same(tmp_path).streams for note in stream.notes)
+
+
+def test_what_only_this_machine_can_open_is_read_here(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "logs.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo("ds1/access")
+        member.size = len(TEXT)
+        archive.addfile(member, io.BytesIO(TEXT))
+    reading = same(tmp_path / "logs.tar.gz")
+    assert reading.cluster is not None
+    assert len(reading.cluster.read_here) == 1
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return a log of many tasks beside one of another server."""
+    for name, size in (("LEAST_BYTES", 20_000), ("MOST_BYTES", 30_000), ("SLACK", 2_000)):
+        monkeypatch.setattr(batches, name, size)
+    for name, text in (("ds1", TEXT), ("ds2", OTHER)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "access").write_bytes(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("error", [WorkersDiedError])
+def test_a_task_that_kills_its_workers_is_a_gap_and_the_records_before_it_count(cut: Path, error: Any) -> None:
+    whole = InProcess()
+    assert len(cluster_reading.read([str(cut)], whole).streams) == 2
+    scans = [label for label in whole.labels if "ds1/access, from byte" in label]
+    assert len(scans) > 3
+    reading = cluster_reading.read([str(cut)], InProcess(dies_of=scans[2], error=error))
+    broken, other = reading.streams
+    (gap,) = broken.gaps
+    assert gap.reason == f"{scans[2]}: each worker that was given this task has died"
+    assert "the records before it are counted" in str(gap.how)
+    assert 0 < broken.segment.lines < other.segment.lines == OTHER.count(b"\n")
+    expected = cluster_reading.read([str(cut)], InProcess(dies_of=scans[2])).streams[0].segment.lines
+    assert broken.segment.lines == expected
+
+
+def test_the_first_task_that_kills_its_workers_leaves_nothing_to_count(cut: Path) -> None:
+    reading = cluster_reading.read([str(cut)], InProcess(dies_of="ds1/access, from byte 0 "))
+    assert (reading.streams[0].segment.lines, len(reading.streams[0].gaps)) == (0, 1)
+
+
+def test_a_worker_that_joins_with_another_grammar_ends_the_run(cut: Path) -> None:
+    with pytest.raises(ClusterError, match="a worker that joined later"):
+        cluster_reading.read([str(cut)], InProcess(dies_of="ds2", error=AnotherInstallationError))
+
+
+def test_a_file_that_is_replaced_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = InProcess.submit
+
+    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+        if "ds1/access, from byte 0 " in label:
+            (cut / "ds1" / "new").write_bytes(TEXT[:5000])
+            (cut / "ds1" / "new").rename(cut / "ds1" / "access")
+        return submit(self, function, *arguments, label=label)
+
+    monkeypatch.setattr(InProcess, "submit", replacing)
+    reading = cluster_reading.read([str(cut)], InProcess())
+    (gap,) = reading.streams[0].gaps
+    assert "was replaced by another file while it was read" in gap.reason
+
+
+def test_after_ctrl_c_what_is_whole_is_counted(cut: Path) -> None:
+    stop = Event()
+
+    class Stopping(InProcess):
+        def finished(self) -> Any:
+            ended = super().finished()
+            if len(self.tasks) > 5:
+                stop.set()
+            return ended
+
+    reading = cluster_reading.read([str(cut)], Stopping(workers=1), stop=stop)
+    assert reading.stopped
+    assert len(reading.streams) == 2
+    assert 0 < sum(one.segment.lines for one in reading.streams) < 2 * TEXT.count(b"\n")
+    assert all(not one.gaps for one in reading.streams)
+
+
+def test_the_window_keeps_few_tasks_under_way(cut: Path) -> None:
+    class Counting(InProcess):
+        most = 0
+
+        def finished(self) -> Any:
+            scans = [task for task in self.ended if "from byte" in task.label]
+            Counting.most = max(Counting.most, len(scans))
+            return super().finished()
+
+    cluster_reading.read([str(cut)], Counting(workers=1))
+    assert 0 < Counting.most <= 4
+
+
+def test_results_are_released(cut: Path) -> None:
+    executor = InProcess()
+    reading = cluster_reading.read([str(cut)], executor)
+    kept = [task for task in executor.tasks if not task.released]
+    assert len(kept) == len(reading.streams)
+
+
+def test_no_environment_is_in_a_task(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "this-is-a-secret")
+    executor = InProcess()
+    cluster_reading.read([str(cut)], executor)
+    assert executor.pickles
+    assert not any(b"this-is-a-secret" in one for one in executor.pickles)
+    assert not any(f"/proc/{os.getpid()}".encode() in one for one in executor.pickles)
