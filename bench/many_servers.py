@@ -4,7 +4,8 @@
 
 Each server has the same 20,000 lines (3 MB) with 303 clients: the same ones everywhere, or 300 of its own, so that
 the caps of the tables are hit. Three clients are the truth of the capped case: one that uses every server, one with one
-connection to each, and one that opens 5,000 connections to a single server late in the fleet.
+connection to each, and one that opens 5,000 connections to a single server late in the fleet. A tenth of the servers is
+also compared, as `--by server` does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from time import perf_counter, process_time
 
 from measure import peak_memory
 
+from ldapdiag.analysis.fleet.comparison import Comparison
+from ldapdiag.analysis.fleet.replicas import fleet_of
+from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
@@ -36,6 +41,7 @@ PLANTED = {"of all servers": EVERYWHERE, "one on each": ONE_EACH, "of one server
 HEAVY = 5_000
 """Connections of the client of one server."""
 CASES = ("the same clients", "other clients on each")
+COMPARED = "compared"
 
 HEADER = (
     f"{'servers':>8}  {'clients':22} {'scan':>7} {'load':>7} {'combine':>8} {'last tenth':>10} "
@@ -115,6 +121,17 @@ def report(text: bytes, servers: int, case: str) -> None:
         print(f"{'':10}{line}")
 
 
+def report_comparison(text: bytes, servers: int) -> None:
+    """Measure the comparison of servers with the same clients."""
+    segments = [scanned(text_of(text, server, servers, others=False)) for server in range(servers)]
+    at = process_time()
+    fleet = fleet_of((f"ds{number}", Workload(one.copied(), Family.DS389)) for number, one in enumerate(segments))
+    comparison = Comparison(fleet)
+    found = comparison.balance, comparison.searches, comparison.faithful, comparison.versions, comparison.notable
+    spent = process_time() - at
+    print(f"{servers:8,}  compared side by side: {spent:.1f} s, {peak_memory() >> 10} MiB; {len(found[1])} differ")
+
+
 def truths(text: bytes, total: Segment, servers: int) -> list[str]:
     """Return what is exact, and what is not."""
     one = scanned(text)
@@ -157,14 +174,19 @@ def main() -> None:
     """Run each case in a process of its own, for its peak memory."""
     servers = int(sys.argv[1]) if len(sys.argv) > 1 else SERVERS
     if len(sys.argv) > 2:
-        report(Path(sys.argv[3]).read_bytes(), servers, CASES[int(sys.argv[2])])
+        text = Path(sys.argv[3]).read_bytes()
+        if sys.argv[2] == COMPARED:
+            report_comparison(text, servers)
+        else:
+            report(text, servers, sys.argv[2])
         return
     print(HEADER, flush=True)
     with tempfile.TemporaryDirectory(prefix="ldapdiag-bench-") as folder:
         log = Path(folder) / "access"
         subprocess.run([sys.executable, GENERATOR, str(LINES), log], check=True)
-        for case in range(len(CASES)):
-            subprocess.run([sys.executable, __file__, str(servers), str(case), log], check=True)
+        for case in CASES:
+            subprocess.run([sys.executable, __file__, str(servers), case, log], check=True)
+        subprocess.run([sys.executable, __file__, str(servers // 10), COMPARED, log], check=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import log_hostile
 import log_speed
 import many_clients
 import object_stores
+import one_stream
 import pairing
 import socket_tables
 import starting
@@ -40,6 +41,7 @@ def main() -> None:
             live_diagnosis.figures(),
             log_speed.figures(tables),
             object_stores.figures(tables),
+            one_stream.figures(tables),
             instructions.figures(tables),
             index_advice.figures(tables),
         ):
