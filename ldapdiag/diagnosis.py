@@ -172,12 +172,7 @@ def diagnose(
     facts.every(Instance)  # the first to be joined: the other facts are about one
     judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
     return Diagnosis(
-        bundle=Bundle(
-            facts=read,
-            gaps=bundle.gaps + attribution.gaps,
-            passed_over=bundle.passed_over,
-            ldap_ports=bundle.ldap_ports,
-        ),
+        bundle=replace(bundle, facts=read, gaps=bundle.gaps + attribution.gaps),
         hosts=facts.every(Host),
         judged=judged,
         facts=facts,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
+from typing import TYPE_CHECKING
 
-from distributed import get_worker
+if TYPE_CHECKING:
+    from distributed import Worker
 
 
 def total(*numbers: int) -> int:
@@ -42,7 +44,6 @@ def process() -> int:
     return os.getpid()
 
 
-def begun() -> bool:
-    """Return whether the worker in which this is called works on a task, or has done one."""
-    worker = get_worker()
-    return bool(worker.state.executing or worker.data)
+def begun(dask_worker: Worker) -> bool:
+    """Return whether the worker in which this is called works on a task, or has done one; Dask gives the worker."""
+    return bool(dask_worker.state.executing or dask_worker.data)
