@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import cluster
 import every_table
 import index_advice
 import instructions
@@ -42,6 +43,7 @@ def main() -> None:
             log_speed.figures(tables),
             object_stores.figures(tables),
             one_stream.figures(tables),
+            cluster.figures(tables),
             instructions.figures(tables),
             index_advice.figures(tables),
         ):
