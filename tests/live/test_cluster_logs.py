@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 SERVERS = 20
-CONNECTIONS = 6_000
-"""Of each server: 5 MB of log."""
+CONNECTIONS = 62_000
+"""Of each server: 50 MB of log."""
 
 
 @pytest.fixture(scope="module")
