@@ -18,10 +18,11 @@ from ldapdiag.evidence.main_evidence import shortfall
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
+from ldapdiag.site.acceptances import Decided, decide
 from ldapdiag.verdict_limit import VerdictLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
@@ -48,16 +49,24 @@ class Diagnosis:
     in_force: ChecksInForce | None = None
     """How the site has configured the checks; None in a library's call."""
 
+    notes: tuple[str, ...] = ()
+    """What the site should look at in its configuration."""
+
     @property
     def found(self) -> tuple[tuple[str, Finding], ...]:
-        """Return the findings, most severe first, each with the id of its check."""
+        """Return the findings, most severe first and accepted ones last, each with the id of its check."""
         found = [(one.check, one.verdict) for one in self.judged if isinstance(one.verdict, Finding)]
-        return tuple(sorted(found, key=lambda pair: -pair[1].severity))
+        return tuple(sorted(found, key=lambda pair: (pair[1].is_accepted, -pair[1].severity)))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return the findings, most severe first."""
+        """Return the findings, most severe first and accepted ones last."""
         return tuple(finding for _, finding in self.found)
+
+    @property
+    def counting(self) -> tuple[Finding, ...]:
+        """Return the findings that no acceptance covers: those that count for a gate."""
+        return tuple(finding for finding in self.findings if not finding.is_accepted)
 
     @property
     def pairings(self) -> tuple[Pairing, ...]:
@@ -81,6 +90,11 @@ class Diagnosis:
     def shortfall(self) -> Gap | None:
         """Return what to report first: the main evidence is missing, or most of it was passed over."""
         return shortfall(self.bundle, has_findings=bool(self.findings), kind=self.kind)
+
+    @property
+    def disabled(self) -> Mapping[str, str]:
+        """Return the reason, by id, of each check that the site has disabled."""
+        return self.in_force.disabled if self.in_force else {}
 
     @property
     def crashed(self) -> tuple[Judged, ...]:
@@ -171,14 +185,24 @@ def diagnose(
         facts.add(fact)
     facts.every(Instance)  # the first to be joined: the other facts are about one
     judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
+    decided = _decided(judged, in_force)
     return Diagnosis(
         bundle=replace(bundle, facts=read, gaps=bundle.gaps + attribution.gaps),
         hosts=facts.every(Host),
-        judged=judged,
+        judged=decided.judged,
         facts=facts,
         kind=kind,
         in_force=in_force,
+        notes=decided.notes,
     )
+
+
+def _decided(judged: tuple[Judged, ...], in_force: ChecksInForce | None) -> Decided:
+    """Return the verdicts with what the site has accepted."""
+    if in_force is None or in_force.configuration is None or in_force.today is None:
+        return Decided(judged=judged)
+    ran = {one.id for one in in_force.checks}
+    return decide(judged, in_force.configuration.accepted, in_force.today, checks=ran)
 
 
 def _pairing() -> type[Pairing]:

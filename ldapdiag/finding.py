@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
 
     from ldapdiag.evidence.bundle import Missing
     from ldapdiag.remedy import Remedy
@@ -65,6 +66,36 @@ class Confidence(StrEnum):
     POSSIBLE = "possible"
 
 
+class Standing(StrEnum):
+    """Whether an acceptance is in force; if not, the finding counts."""
+
+    IN_FORCE = "accepted"
+    EXCEEDED = "exceeded"
+    """The finding is more severe than it allows."""
+    OVER = "over"
+    """Its last day is past."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """What a site has decided about a finding."""
+
+    reason: str
+    until: date
+    """The last day."""
+    up_to: Severity
+    standing: Standing
+
+    def __str__(self) -> str:
+        match self.standing:
+            case Standing.IN_FORCE:
+                return f"accepted until {self.until}: {self.reason}"
+            case Standing.EXCEEDED:
+                return f"accepted up to {self.up_to} only, so it counts: {self.reason}"
+            case Standing.OVER:
+                return f"accepted until {self.until}, over, so it counts: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """Something is wrong with the subject (or, at severity info, worth knowing)."""
@@ -84,6 +115,18 @@ class Finding:
     hosts: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     origins: tuple[str, ...] = ()
+    acceptance: Acceptance | None = None
+    """Set by the diagnosis, never by a check."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Return whether it counts for no gate."""
+        return self.acceptance is not None and self.acceptance.standing is Standing.IN_FORCE
+
+
+def finding_id(check: str, finding: Finding) -> str:
+    """Return the id of a finding, which is stable over runs."""
+    return f"{check}|{finding.key or finding.subject}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import typer
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.cli.site_options import today
 from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
-    in_force = cache(lambda: checks_in_force(checks(), site, named=named))
+    in_force = cache(lambda: checks_in_force(checks(), site, named=named, today=today()))
     if site is not None:
         in_force()  # an error in the site configuration is reported before anything is collected
     collection = options()
@@ -154,4 +155,4 @@ def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
     if fail_on is FailOn.NEVER:
         return 0
     threshold = Severity[fail_on.name]
-    return int(any(finding.severity >= threshold for finding in diagnosis.findings))
+    return int(any(finding.severity >= threshold for finding in diagnosis.counting))

@@ -12,6 +12,7 @@ from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import date
 
     from ldapdiag.cli.notices import Notices
     from ldapdiag.site.configuration import SiteTarget
@@ -43,10 +44,15 @@ def found_site(config: Path | None, evidence: Iterable[str], notices: Notices) -
 
     if config == NONE:
         return SiteFile()
-    found = find(config, evidence, datetime.now(UTC).astimezone().date())
+    found = find(config, evidence, today())
     for notice in found.notices:
         notices.write(notice)
     return found
+
+
+def today() -> date:
+    """Return the day of this host, by which acceptances end."""
+    return datetime.now(UTC).astimezone().date()
 
 
 def named_targets(evidence: list[str], site: SiteFile, *, default: bool) -> tuple[list[str], SiteTarget | None]:

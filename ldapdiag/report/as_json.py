@@ -12,7 +12,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
-from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
+from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
 from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.check_setting import Value
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.finding import Judged
+    from ldapdiag.finding import Acceptance, Judged
     from ldapdiag.remedy import Remedy
 
 SCHEMA = "ldapdiag.report/1"
@@ -56,6 +56,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "passed_over": _sorted({"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over),
         "shortfall": _shortfall(diagnosis),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
+        "disabled": [{"check": check, "reason": reason} for check, reason in diagnosis.disabled.items()],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
         "directions": directions(diagnosis.pairings),
         "series": series(diagnosis.facts, of_logs_alone=diagnosis.kind is not ReportKind.ALL),
@@ -85,6 +86,7 @@ def _config(diagnosis: Diagnosis) -> dict[str, Any] | None:
     return {
         "path": site.path,
         "sha256": site.sha256,
+        "notes": list(diagnosis.notes),
         "thresholds": {one.id: _thresholds(one) for one in in_force.checks if one.configuration},
     }
 
@@ -160,7 +162,7 @@ def _verdict(one: Judged) -> dict[str, Any]:
 
 def _finding(finding: Finding, check: str) -> dict[str, Any]:
     return {
-        "id": f"{check}|{finding.key or finding.subject}",
+        "id": finding_id(check, finding),
         "check": check,
         "severity": str(finding.severity),
         "confidence": str(finding.confidence),
@@ -170,8 +172,20 @@ def _finding(finding: Finding, check: str) -> dict[str, Any]:
         "title": finding.title,
         "detail": finding.detail,
         "observed": dict(finding.observed),
+        "acceptance": _acceptance(finding.acceptance),
         "origins": list(finding.origins),
         "remedies": [_remedy(remedy) for remedy in finding.remedies],
+    }
+
+
+def _acceptance(acceptance: Acceptance | None) -> dict[str, str] | None:
+    if acceptance is None:
+        return None
+    return {
+        "standing": str(acceptance.standing),
+        "reason": acceptance.reason,
+        "until": acceptance.until.isoformat(),
+        "up_to": str(acceptance.up_to),
     }
 
 

@@ -74,6 +74,7 @@ class Screen:
         common.crashed()
         self.clear()
         common.not_judged()
+        common.decisions()
         common.gaps()
         if self.verbose:
             common.evidence()

@@ -70,6 +70,17 @@ class CommonParts:
                 text = f"{one.check}: {one.verdict.reason}{where}; nothing is claimed"
                 self.page.labelled("CRASHED", text, "bold red", "bold")
 
+    def decisions(self) -> None:
+        """Print the checks that the site has disabled, with its reasons, and what it should look at."""
+        for number, note in enumerate(self.diagnosis.notes[: None if self.verbose else ROWS]):
+            self.page.labelled("" if number else "site", note, "bold")
+        rows = list(self.diagnosis.disabled.items())
+        shown = rows if self.verbose else rows[:ROWS]
+        for number, (check, reason) in enumerate(shown):
+            self.page.labelled("" if number else "disabled", f"{check}: {reason}", "bold")
+        if len(rows) > len(shown):
+            self.page.indented(f"and {len(rows) - len(shown)} more (-v lists them)")
+
     def not_judged(self) -> None:
         """Print what was not judged by the evidence that would change it; with -v by reason, with the checks."""
         if self.verbose:

@@ -61,7 +61,10 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     first screen. `brief`: without chart, sentences and commands. `series`: those of the JSON report, from which a
     forecast is drawn.
     """
-    grave = finding.severity >= Severity.HIGH
+    if finding.is_accepted and not verbose:
+        _print_accepted(page, finding, check)
+        return
+    grave = finding.severity >= Severity.HIGH and not finding.is_accepted
     label = str(finding.severity).upper() if grave else str(finding.severity)
     style, text_style = STYLES[finding.severity], "bold" if grave else ""
     page.labelled(label, finding.title, style, text_style, most=None if verbose else TITLE)
@@ -75,6 +78,8 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     hidden = print_explanation(page, finding, verbose=verbose, most=most)
     more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
     page.indented(" · ".join([check, str(finding.confidence), *more]), "dim")
+    if finding.acceptance is not None:
+        page.indented(str(finding.acceptance), "bold")
     if verbose:
         page.indented(f"from {', '.join(finding.origins)}", "dim")
     if in_head is not None:
@@ -86,6 +91,13 @@ def print_finding(  # noqa: PLR0913  what is printed with it
             print_remedy(page, number, remedy, verbose=verbose, brief=brief)
         elif not head:
             page.numbered(number, [remedy.title, "see above"], "bold")
+    page.blank()
+
+
+def _print_accepted(page: Page, finding: Finding, check: str) -> None:
+    """Print a finding that the site has accepted: its title, and the decision."""
+    page.labelled("accepted", finding.title, "dim", "dim", most=TITLE)
+    page.indented(" · ".join([check, str(finding.severity), str(finding.acceptance)]), "dim", most=TITLE)
     page.blank()
 
 

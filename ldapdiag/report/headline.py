@@ -61,17 +61,22 @@ class FirstStep:
 def outcomes(diagnosis: Diagnosis) -> list[str]:
     """Return how many findings of each severity there are, and verdicts of the other outcomes."""
     verdicts = [one.verdict for one in diagnosis.judged]
-    severities = Counter(one.severity for one in verdicts if isinstance(one, Finding))
+    severities = Counter(one.severity for one in diagnosis.counting)
+    accepted = len(diagnosis.findings) - severities.total()
     counts = {str(severity): severities[severity] for severity in sorted(severities, reverse=True)}
+    counts["accepted"] = accepted
     for name, kind in {"crashed": Crashed, "clear": Clear, "not judged": NotJudged}.items():
         counts[name] = sum(isinstance(one, kind) for one in verdicts)
-    found = [] if severities else ["no finding"]
+    counts["disabled"] = len(diagnosis.disabled)
+    found = [] if severities else ["no other finding" if accepted else "no finding"]
     return [*found, *(f"{number:,} {name}" for name, number in counts.items() if number)]
 
 
 def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headline | None:
     """Return the first sentence; None if the worst finding is below a severity, and so is not printed."""
-    if worst := next(((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO), None):
+    if worst := next(
+        ((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO and not one.is_accepted), None
+    ):
         check, finding = worst
         label = str(finding.severity)
         label = label.upper() if finding.severity >= Severity.HIGH else label
@@ -85,11 +90,13 @@ def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headli
         {one.check for one in diagnosis.crashed},
         lacks_of(diagnosis.judged),
         gaps=len(diagnosis.bundle.gaps),
-        unsettled=unsettled if diagnosis.kind is ReportKind.STORAGE else (),
+        unsettled={*unsettled, *diagnosis.disabled} if diagnosis.kind is ReportKind.STORAGE else (),
+        disabled=len(diagnosis.disabled),
+        accepted=len(diagnosis.findings) - len(diagnosis.counting),
     )
 
 
-def without_finding(
+def without_finding(  # noqa: PLR0913  what the rule depends on
     checks: AbstractSet[str],
     judged: AbstractSet[str],
     crashed: AbstractSet[str],
@@ -97,25 +104,31 @@ def without_finding(
     *,
     gaps: int,
     unsettled: Collection[str] = (),
+    disabled: int = 0,
+    accepted: int = 0,
 ) -> Headline:
     """Return the first sentence where nothing wrong was found, by all checks, those that judged, those that crashed.
 
     The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash. Of a report on
     storage the decisive ones have to judge every subject (`unsettled`: those that did not).
     """
+    nothing = (
+        f"Nothing wrong found apart from {counted(accepted, 'accepted finding')}" if accepted else "Nothing wrong found"
+    )
     if crashed:
-        return Headline(CRASHED, f"Nothing wrong found, but {counted(len(crashed), 'check')} crashed: not an all-clear")
+        return Headline(CRASHED, f"{nothing}, but {counted(len(crashed), 'check')} crashed: not an all-clear")
     for check in DECISIVE.keys() & set(unsettled):
-        return Headline(UNKNOWN, f"Nothing wrong found, but it is not known {DECISIVE[check]}", _unknown(lacks))
+        return Headline(UNKNOWN, f"{nothing}, but it is not known {DECISIVE[check]}", _unknown(lacks))
     if not checks:
         return Headline(UNKNOWN, "No check had anything to judge: not an all-clear")
     if len(judged) >= MOST * len(checks):
         lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
         unread = f"; {counted(gaps, 'gap')} in the evidence" if gaps else ""
-        return Headline(CLEAR, f"Nothing wrong found by {counted(len(judged), 'check')}{lacking}{unread}")
+        left_out = f"; {counted(disabled, 'check')} disabled by this site" if disabled else ""
+        return Headline(CLEAR, f"{nothing} by {counted(len(judged), 'check')}{lacking}{left_out}{unread}")
     unjudged = len(checks - judged)
     lacking = f"{unjudged:,} of {counted(len(checks), 'check')} lack{'s' * (unjudged == 1)} evidence"
-    return Headline(UNKNOWN, f"Nothing wrong found, but {lacking}: not an all-clear", _unknown(lacks))
+    return Headline(UNKNOWN, f"{nothing}, but {lacking}: not an all-clear", _unknown(lacks))
 
 
 def _unknown(lacks: Sequence[Lack]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.finding import Judged, NotJudged
+from ldapdiag.finding import Acceptance, Judged, NotJudged, Severity, Standing
 from ldapdiag.report.headline import Headline, without_finding
 from ldapdiag.report.not_judged import lacks_of
 
@@ -14,9 +15,30 @@ if TYPE_CHECKING:
     from ldapdiag.report.not_judged import Lack
 
 
+def is_accepted(finding: Mapping[str, Any]) -> bool:
+    """Return whether the site has accepted a finding, so that it counts for no gate."""
+    acceptance = finding["acceptance"]
+    return bool(acceptance) and acceptance["standing"] == Standing.IN_FORCE
+
+
+def acceptance_of(finding: Mapping[str, Any]) -> str:
+    """Return the sentence about an acceptance, as the text has it; empty without one."""
+    if not (found := finding["acceptance"]):
+        return ""
+    return str(
+        Acceptance(
+            reason=found["reason"],
+            until=date.fromisoformat(found["until"]),
+            up_to=Severity[found["up_to"].upper()],
+            standing=Standing(found["standing"]),
+        )
+    )
+
+
 def nothing_found(document: Mapping[str, Any]) -> Headline | None:
     """Return the first sentence, by the rule of the text; None if something wrong was found."""
-    if any(one["severity"] != "info" for one in document["findings"]):
+    accepted = [one for one in document["findings"] if is_accepted(one)]
+    if any(one["severity"] != "info" and not is_accepted(one) for one in document["findings"]):
         return None
     checks: dict[str, set[str]] = {}
     for one in document["verdicts"]:
@@ -24,8 +46,17 @@ def nothing_found(document: Mapping[str, Any]) -> Headline | None:
     judged = {name for name, outcomes in checks.items() if outcomes & {"clear", "finding"}}
     crashed = {name for name, outcomes in checks.items() if "crashed" in outcomes}
     unsettled = {name for name, outcomes in checks.items() if "not-judged" in outcomes and "storage" in document}
-    open_ = lacks(document["verdicts"])
-    return without_finding(set(checks), judged, crashed, open_, gaps=len(document["gaps"]), unsettled=unsettled)
+    disabled = {one["check"] for one in document["disabled"]}
+    return without_finding(
+        set(checks),
+        judged,
+        crashed,
+        lacks(document["verdicts"]),
+        gaps=len(document["gaps"]),
+        unsettled=unsettled | disabled if "storage" in document else (),
+        disabled=len(disabled),
+        accepted=len(accepted),
+    )
 
 
 def lacks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[Lack]:

@@ -9,6 +9,7 @@ from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from datetime import date
 
     from ldapdiag.check import Check
     from ldapdiag.site.configuration import SiteConfiguration
@@ -23,10 +24,16 @@ class ChecksInForce:
     """None: there is no file, or it was not read."""
     disabled: Mapping[str, str] = field(default_factory=dict)
     """The reason by id, of the checks that would have been run."""
+    today: date | None = None
+    """The day by which acceptances are over; None: none is decided."""
 
 
 def checks_in_force(
-    checks: Sequence[Check[Any]], site: SiteConfiguration | None, *, named: Collection[str] = ()
+    checks: Sequence[Check[Any]],
+    site: SiteConfiguration | None,
+    *,
+    named: Collection[str] = (),
+    today: date | None = None,
 ) -> ChecksInForce:
     """Return the checks to run. One that the command line names is run although the file disables it.
 
@@ -39,7 +46,7 @@ def checks_in_force(
     enabled = tuple(one for one in (_configured(one, site) for one in checks) if one.id not in disabled)
     if not enabled:
         raise UsageError(f"{site.path}: every check of this command is disabled; enable one, or use --config none")
-    return ChecksInForce(checks=enabled, configuration=site, disabled=disabled)
+    return ChecksInForce(checks=enabled, configuration=site, disabled=disabled, today=today)
 
 
 def _configured(check: Check[Any], site: SiteConfiguration) -> Check[Any]:

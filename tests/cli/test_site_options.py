@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -167,6 +168,26 @@ class TestCommand:
         assert (ran.code, ran.out) == (2, b"")
         assert f"{work}/ldapdiag.toml: checks.descriptor-headroom: " in ran.complaints[-1]
         assert wanted in ran.complaints[-1]
+
+    def test_lists_the_disabled_checks_in_every_format(self, work: Path) -> None:
+        outputs = [part for name in ("t.txt", "t.json", "t.html", "t.md") for part in ("--output", name)]
+        assert diagnose(*outputs, "-q").code == 0
+        for name in ("t.txt", "t.html", "t.md"):
+            shown = (work / name).read_text()
+            assert "1 disabled" in shown
+            assert re.search(r"keepalive-too-slow(\*\*|</strong>)?: clients are replaced in 2027", shown), name
+        report = json.loads((work / "t.json").read_text())
+        assert report["disabled"] == [{"check": "keepalive-too-slow", "reason": "clients are replaced in 2027"}]
+        rows = diagnose("--format", "csv", "--table", "verdicts", "-q").text.splitlines()
+        assert [row for row in rows if ",disabled," in row] == [
+            "keepalive-too-slow,,disabled,clients are replaced in 2027,,"
+        ]
+
+    def test_gives_no_all_clear_where_a_decisive_check_is_disabled(self, work: Path) -> None:
+        off = '[checks.unsafe-writes]\nenabled = false\nreason = "r"\n'
+        (work / "ldapdiag.toml").write_text(SITE + off)
+        ran = ldapdiag("storage", INCIDENT.parent / "storage", "-q")
+        assert "it is not known whether a power cut loses acknowledged changes" in ran.text
 
     def test_overrides_the_level(self) -> None:
         assert diagnose("--fail-on", "high", "-q").code == 1

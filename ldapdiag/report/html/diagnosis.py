@@ -13,7 +13,7 @@ from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
 from ldapdiag.report.html.storage_tables import storage_tables
 from ldapdiag.report.html.tables import table
-from ldapdiag.report.verdicts import lacks
+from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "clear": clear_checks(verdicts),
         "missing": _missing(verdicts),
         "crashed": [one for one in verdicts if one["outcome"] == "crashed"][:CRASHED],
+        "disabled": document["disabled"],
+        "notes": (document["tool"]["config"] or {}).get("notes", ()),
+        "acceptance_of": acceptance_of,
+        "is_accepted": is_accepted,
         "evidence_tables": list(appendix(document, read)),
     }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.storage.words import size
-from ldapdiag.report.verdicts import nothing_found
+from ldapdiag.report.verdicts import is_accepted, nothing_found
 from ldapdiag.wording import are, counted, number
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def actions(shown: ListedFindings) -> Sequence[Action]:
             anchor=one.anchor,
         )
         for finding in shown.full
+        if not is_accepted(finding.finding)
         for one in finding.remedies
     )
     return [one for one, _ in zip(found, range(ACTIONS), strict=False)]
@@ -97,8 +98,8 @@ def actions(shown: ListedFindings) -> Sequence[Action]:
 
 def counts(document: Mapping[str, Any]) -> Iterator[Count]:
     """Yield the number of findings by severity, and of the other verdicts."""
-    severities = [finding["severity"] for finding in document["findings"]]
-    for severity in SEVERITIES:
+    severities = ["accepted" if is_accepted(one) else one["severity"] for one in document["findings"]]
+    for severity in (*SEVERITIES, "accepted"):
         if many := severities.count(severity):
             yield Count(text=f"{number(many)} {severity}", anchor=f"finding-{severities.index(severity) + 1}")
     if not severities:
@@ -107,6 +108,8 @@ def counts(document: Mapping[str, Any]) -> Iterator[Count]:
     for outcome, name in (("clear", "clear"), ("not-judged", "not judged"), ("crashed", "crashed")):
         if outcomes[outcome] or outcome != "crashed":
             yield Count(text=f"{number(outcomes[outcome])} {name}", anchor=outcome)
+    if disabled := document["disabled"]:
+        yield Count(text=f"{number(len(disabled))} disabled", anchor="disabled")
 
 
 def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:

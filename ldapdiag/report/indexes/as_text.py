@@ -95,6 +95,7 @@ class IndexScreen:
         common.hidden(self.at_least, but=IN_THE_PLAN)
         common.crashed()
         common.not_judged()
+        common.decisions()
         common.gaps()
         if self.verbose:
             common.evidence()
@@ -255,7 +256,7 @@ class IndexScreen:
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least or (first is not None and finding is first.finding):
                 continue
-            if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
+            if check not in IN_THE_PLAN or finding.acceptance or (self.verbose and finding.severity > Severity.INFO):
                 print_finding(self.page, finding, check, verbose=self.verbose, step=step)
 
 

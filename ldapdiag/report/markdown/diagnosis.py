@@ -11,7 +11,7 @@ from ldapdiag.report.log.quantities import HOUR, span
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
 from ldapdiag.report.storage.rows import tables as storage_tables
-from ldapdiag.report.verdicts import nothing_found
+from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found
 from ldapdiag.wording import counted, number, seconds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def page(document: Plain) -> str:
 
 def _head(document: Plain) -> Iterator[str]:
     found = document["findings"]
-    severities = Counter(one["severity"] for one in found)
+    severities = Counter("accepted" if is_accepted(one) else one["severity"] for one in found)
     counts = ", ".join(f"{count:,} {severity}" for severity, count in severities.items())
     yield f"### {counted(len(found), 'finding')} ({counts})" if found else "### No finding"
     if missing := document["shortfall"]:
@@ -51,9 +51,10 @@ def _head(document: Plain) -> Iterator[str]:
     hosts = ", ".join(one["name"] for one in document["hosts"])
     inputs = {one["origin"]: one["lines_not_understood"] for one in document["evidence"]}
     crashed = f", {outcomes['crashed']:,} crashed" if outcomes["crashed"] else ""
+    disabled = f", {len(document['disabled']):,} disabled" if document["disabled"] else ""
     passed_over = len(document["passed_over"])
     yield (
-        f"{outcomes['clear']:,} clear, {outcomes['not-judged']:,} not judged{crashed}. "
+        f"{outcomes['clear']:,} clear, {outcomes['not-judged']:,} not judged{crashed}{disabled}. "
         f"Evidence: {counted(len(document['hosts']), 'host')} ({prose(hosts)}), {counted(len(inputs), 'file')}, "
         f"{counted(sum(inputs.values()), 'line')} not understood"
         + (f", {counted(passed_over, 'file')} passed over. " if passed_over else ". ")
@@ -115,11 +116,14 @@ def _plan(plan: Plain) -> Iterator[str]:
 
 
 def _line(finding: Plain) -> str:
-    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])})"
+    decision = f"; {prose(acceptance_of(finding))}" if finding["acceptance"] else ""
+    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])}){decision}"
 
 
 def _finding(finding: Plain) -> Iterator[str]:
-    yield f"### {finding['severity'].upper()}: {prose(finding['title'])}"
+    yield f"### {'Accepted, ' if is_accepted(finding) else ''}{finding['severity'].upper()}: {prose(finding['title'])}"
+    if finding["acceptance"]:
+        yield prose(acceptance_of(finding), SENTENCE)
     if rows := list(_chart(finding)):
         yield fenced("\n".join(rows), "text")
     for sentence in finding["detail"].splitlines()[:SENTENCES]:
@@ -175,6 +179,8 @@ def _tail(document: Plain) -> Iterator[str]:
     parts = {
         "Crashed": _subjects(verdicts, "crashed"),
         "Not judged": _not_judged(verdicts),
+        "Site configuration": (document["tool"]["config"] or {}).get("notes", []),
+        "Disabled": [f"{one['check']}: {one['reason']}" for one in document["disabled"]],
         "Not read": [f"{one['target']}: {one['reason']}; {one['how'] or ''}".rstrip("; ") for one in document["gaps"]],
         "Clear": _subjects(verdicts, "clear"),
     }

@@ -93,6 +93,7 @@ class StorageScreen:
         common.hidden(self.at_least)
         common.crashed()
         common.not_judged()
+        common.decisions()
         common.gaps()
         if self.verbose:
             common.evidence()
@@ -112,6 +113,8 @@ class StorageScreen:
         hidden = print_explanation(self.page, finding, verbose=self.verbose, most=WHY)
         more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
         self.page.indented(" · ".join([first.check, str(finding.confidence), *more]), "dim")
+        if finding.acceptance is not None:
+            self.page.indented(str(finding.acceptance), "bold")
         if self.verbose:
             self.page.indented(f"from {', '.join(finding.origins)}", "dim")
         if step is not None:

@@ -20,6 +20,24 @@ PORTS = {
 SEARCHES = ("not_built", "no_index_helps", "not_worth_an_index", "harmless")
 
 
+def _findings(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the findings, with what the site has decided: accepted, exceeded or over."""
+    for one in document["findings"]:
+        decision = one["acceptance"] or {}
+        yield one | {
+            "acceptance": decision.get("standing"),
+            "until": decision.get("until"),
+            "reason": decision.get("reason"),
+        }
+
+
+def _verdicts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the verdicts, and a row for each check that the site has disabled."""
+    yield from document["verdicts"]
+    for one in document["disabled"]:
+        yield {"outcome": "disabled", **one}
+
+
 def _ghosts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the sockets that a finding lists by their port at the client."""
     for finding in document["findings"]:
@@ -73,8 +91,10 @@ def _rate(row: dict[str, Any], name: str) -> float | None:
     return row[name] / row["seconds"] if row["seconds"] else None
 
 
-FINDINGS = TableColumns(rows_at("findings"), "severity confidence check server hosts subject title detail origins id")
-VERDICTS = TableColumns(rows_at("verdicts"), "check subject outcome reason missing how")
+FINDINGS = TableColumns(
+    _findings, "severity confidence check server hosts subject title detail origins id acceptance until reason"
+)
+VERDICTS = TableColumns(_verdicts, "check subject outcome reason missing how")
 GAPS = TableColumns(rows_at("gaps"), "target reason how")
 EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood sha256 notes")
 

@@ -23,7 +23,7 @@ def verdicts(**outcomes: int) -> list[dict[str, Any]]:
 
 
 def document(*findings: dict[str, Any], shortfall: Any = None, **outcomes: int) -> dict[str, Any]:
-    return {"findings": findings, "gaps": [], "shortfall": shortfall, "verdicts": verdicts(**outcomes)}
+    return {"findings": findings, "gaps": [], "disabled": [], "shortfall": shortfall, "verdicts": verdicts(**outcomes)}
 
 
 def test_the_worst_finding_is_the_title_with_the_first_sentence_of_its_detail() -> None:
