@@ -81,7 +81,7 @@ class CheckSetting:
         """Return a value with its unit, as in `24 h`."""
         if isinstance(value, ExemptAccounts):
             return ", ".join(value.accounts) or "none"
-        return f"{value:,}{f' {self.unit}' if self.unit else ''}"
+        return f"{value:,.15g}{f' {self.unit}' if self.unit else ''}"
 
 
 def settings_of(function: Callable[..., object]) -> tuple[CheckSetting, ...]:

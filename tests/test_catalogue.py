@@ -15,13 +15,23 @@ import sick_site
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
-from ldapdiag.finding import Crashed, Finding
+from ldapdiag.finding import Crashed, Finding, Judged
+from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.catalogue import CATALOGUE
 
 HOUSE = Path(__file__).parent.parent
 CHECKS = HOUSE / "checks" / "ldapdiag_checks"
+INCIDENTS = HOUSE / "tests" / "captures" / "incidents"
 HEADINGS = ["What it looks at", "Severity", "Why it matters", "What to do", "When it is harmless"]
 SEVERITIES = ("critical", "high", "medium", "low", "info")
+STATES = {
+    "access-time-updates": "an option of a mount",
+    "connection-share": "an answer to a question, never worse",
+    "harmful-index": "a line of the configuration",
+    "index-drift": "what differs between two configurations",
+    "unused-index": "a line of the configuration",
+}
+"""The checks without a main number, and what they find."""
 CURES = ("no", "disallow", "check", "fix", "set", "add", "use", "test", "lint")
 """A name that begins so is that of a cure; `allow ghost-connections` must make sense."""
 
@@ -45,6 +55,18 @@ def contract() -> dict[str, set[str]]:
 @cache
 def sick() -> Diagnosis:
     return diagnose(sick_site.bundle(), installed_checks())
+
+
+@cache
+def captured() -> tuple[Judged, ...]:
+    """Return the verdicts on the captures of incidents."""
+    folders = [*INCIDENTS.iterdir(), HOUSE / "examples" / "incident", HOUSE / "examples" / "storage"]
+    return tuple(
+        one
+        for folder in folders
+        if folder.is_dir() and folder.name != "truth"
+        for one in diagnose(gather([str(folder)]), installed_checks()).judged
+    )
 
 
 def findings(diagnosis: Diagnosis) -> set[tuple[str, str]]:
@@ -86,6 +108,15 @@ class TestEveryCheck:
         for finding in found:
             assert set(finding.observed) == contract()[check.id]
             assert json.loads(json.dumps(dict(finding.observed))) == finding.observed
+
+    def test_names_a_number_that_shows_whether_it_is_worse(self, check) -> None:
+        assert (check.number is None) is (check.id in STATES)
+        if check.number is not None:
+            assert check.number.key in contract()[check.id]
+            for one in (*sick().judged, *captured()):
+                if one.check == check.id and isinstance(one.verdict, Finding):
+                    value = one.verdict.observed[check.number.key]
+                    assert value is None or type(value) in {int, float}  # null: not known
 
     def test_defines_each_severity_it_uses(self, check) -> None:
         manual = check.manual.lower()

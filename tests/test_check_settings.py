@@ -39,7 +39,7 @@ def said(one: Check[...]) -> str:
 def test_a_check_lists_its_settings_and_its_main_number() -> None:
     assert judge.number == MainNumber("count", Worse.LESS)
     assert judge.needs == ()
-    assert [one.shown(one.default) for one in judge.settings] == ["95.0 %", "80.0 %", "30 days", "3 days", "none"]
+    assert [one.shown(one.default) for one in judge.settings] == ["95 %", "80 %", "30 days", "3 days", "none"]
 
 
 def test_another_value_is_in_force_and_the_check_itself_keeps_its_own() -> None:
@@ -62,7 +62,7 @@ def test_another_value_is_in_force_and_the_check_itself_keeps_its_own() -> None:
         ({"exempt_accounts": "cn=a"}, "needs a list"),
         ({"exempt_accounts": ["joe"]}, "no distinguished name"),
         ({"exempt_accounts": [""]}, "no distinguished name"),
-        ({"high_percent": 96}, "high_percent (96.0 %) is stricter than critical_percent (95.0 %)"),
+        ({"high_percent": 96}, "high_percent (96 %) is stricter than critical_percent (95 %)"),
         ({"critical_percent": 79}, "is stricter than"),
         ({"critical_left": 31}, "is stricter than"),
     ],

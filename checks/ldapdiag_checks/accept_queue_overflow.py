@@ -8,7 +8,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -22,7 +22,7 @@ HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 HOW_WHILE = f"while connections fail, on the server: {SS_COMMAND}"
 
 
-@check
+@check(number=MainNumber("waiting"))
 def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) -> Iterator[Verdict]:
     """More connections waiting to be accepted than the backlog allows.
 

@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.security import CountOfClient, Security, by_client
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME, folded_dn
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -25,7 +25,7 @@ MOST, NAMED = 20, 5
 LOG_FROM_THE_START = "the log before this one, in which these connections begin"
 
 
-@check
+@check(number=MainNumber("binds"))
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Passwords that BINDs sent over the network without TLS.
 

@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, rows_by_peer, why_incomplete
 from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.hosts.snapshots import Snapshot
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted, number
@@ -20,7 +20,7 @@ Groups = Mapping[Peer, Sequence[int]]
 OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 
-@check
+@check(number=MainNumber("connections"))
 def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Verdict]:
     """Connections that the peer has closed and this end keeps open.
 

@@ -8,7 +8,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.commit_sentences import BY_PROBE, BY_THREADS, duration, load, proofs, share, times
 from ldapdiag.analysis.storage.commit_waits import CommitWaits, WaitCause
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.threads import ProcessThreads
@@ -17,7 +17,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
 
-@check
+@check(number=MainNumber("p50_seconds"))
 def judge(waits: CommitWaits, server: Instance, storage: ServerStorage | None = None) -> Iterator[Verdict]:
     """Writes that spend their time waiting for the disk's sync.
 

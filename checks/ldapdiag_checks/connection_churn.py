@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME, display_name
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
@@ -46,7 +46,7 @@ class Churn:
     """Seconds; at least half of its connections lasted less, those without operation included."""
 
 
-@check
+@check(number=MainNumber("per_second"))
 def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Clients that open a connection for nearly every operation.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.load.conntrack import ConntrackUsage, conntrack_usage
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -21,7 +21,7 @@ ELSEWHERE = (
 )
 
 
-@check
+@check(number=MainNumber("used"))
 def judge(
     kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...], pairings: tuple[Pairing, ...] = ()
 ) -> Iterator[Verdict]:

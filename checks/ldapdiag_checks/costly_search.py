@@ -14,7 +14,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.analysis.log.workload import Workload
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
@@ -33,7 +33,7 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 """The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
     """Slow searches that take a large share of the server's time.
 

@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, why_incomplete
 from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.load.port_use import PortUse, uses_at_clients, uses_at_servers, uses_behind_nat
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
@@ -29,7 +29,7 @@ NO_COUNTER = (
 )
 
 
-@check
+@check(number=MainNumber("used"))
 def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
     """Clients, proxies and NATs with hardly a port left for another connection to one server.
 

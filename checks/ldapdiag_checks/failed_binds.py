@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.failed_binds import GUESSED_ACCOUNTS, GUESSES, Failures, grouped_failures
 from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import renew_password
@@ -43,7 +43,7 @@ MOST = 20
 """Findings, and clients named of an account."""
 
 
-@check
+@check(number=MainNumber("per_hour"))
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Accounts and clients whose BINDs fail again and again.
 

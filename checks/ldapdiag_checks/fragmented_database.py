@@ -8,7 +8,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.fragmentation import MIB, Fragmentation, allocated, fragmentation
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -24,7 +24,7 @@ APPEND_ONLY = frozenset({Family.OPENDJ, Family.PING})
 SHOWN = 5
 
 
-@check
+@check(number=MainNumber("per_mebibyte"))
 def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     """Database files in many pieces.
 

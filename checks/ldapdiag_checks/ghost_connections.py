@@ -14,7 +14,7 @@ from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.analysis.pairing.proof import proof_of
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
@@ -25,7 +25,7 @@ MANY, SOME, FEW = 200, 100, 10
 HALF, SLIGHT = 0.5, 0.05
 
 
-@check
+@check(number=MainNumber("ghosts"))
 def judge(
     pairing: Pairing,
     bounds: IdleBounds | None = None,

@@ -17,7 +17,7 @@ from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -31,7 +31,7 @@ LONG_LIFE = 600
 """Seconds; with a longer lifetime ghosts accumulate."""
 
 
-@check
+@check(number=MainNumber("would_close_now"))
 def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connections
     server: Instance,
     lifetime: GhostLifetime,

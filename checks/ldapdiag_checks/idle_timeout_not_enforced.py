@@ -17,7 +17,7 @@ from ldapdiag.analysis.idle.beyond_limit import (
 from ldapdiag.analysis.idle.keepalive import configured_idle_timeout
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
@@ -32,7 +32,7 @@ MANY = 10
 SHOWN = 5
 
 
-@check
+@check(number=MainNumber("open"))
 def judge(
     server: Instance, host: Host, traffic: Traffic | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

@@ -10,7 +10,7 @@ from ldapdiag.analysis.idle.drain_choice import SHORTEST
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.idle_cuts import IdleCuts, idle_cuts
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import retire_before_server
@@ -23,7 +23,7 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check
+@check(number=MainNumber("cut_per_hour"))
 def judge(
     server: Instance, traffic: Traffic, bounds: IdleBounds | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

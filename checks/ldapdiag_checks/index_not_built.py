@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_starts import shown
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.servers.candidates import Cause
@@ -19,7 +19,7 @@ from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic | None) -> Iterator[Verdict]:
     """An index that is configured but not used because it is not built.
 

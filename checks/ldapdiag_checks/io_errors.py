@@ -8,7 +8,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.device_errors import has_reused_name
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors, Mounted
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -29,7 +29,7 @@ REUSED = (
 VERIFY = "verify the database, or initialise it from another replica; on ext file systems, tune2fs -l counts errors"
 
 
-@check
+@check(number=MainNumber("errors"))
 def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     """Errors of the disks under a directory server.
 

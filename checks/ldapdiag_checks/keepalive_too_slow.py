@@ -11,7 +11,7 @@ from ldapdiag.analysis.idle.client_keepalive import ClientKeepalive, all_in_time
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import unused_clauses
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -19,7 +19,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 UNSEEN = "No connection was seen to be dropped after that time: a setting alone shows what may happen."
 
 
-@check
+@check(number=MainNumber("keepalive_seconds"))
 def judge(
     lifetime: GhostLifetime,
     bounds: IdleBounds,

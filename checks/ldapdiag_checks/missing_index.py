@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless, severity_of_share
@@ -24,7 +24,7 @@ MOST = 10
 """Filters, clients and accounts named."""
 
 
-@check
+@check(number=MainNumber("saves_seconds"))
 def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     """An attribute without the index that expensive searches need.
 

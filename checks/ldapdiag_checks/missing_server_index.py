@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.internal_searches import UnindexedInternalSearch, unindexed_internal_searches
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -17,7 +17,7 @@ SMALL = 1000
 """Entries: the scan of a smaller database takes a few milliseconds."""
 
 
-@check
+@check(number=MainNumber("entries"))
 def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     """An attribute without the index that the server's own searches need.
 

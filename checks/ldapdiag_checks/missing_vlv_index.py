@@ -12,7 +12,7 @@ from ldapdiag.analysis.indexes.list_views import (
     wanted_view,
 )
 from ldapdiag.analysis.indexes.refused_views import RefusedView
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
@@ -42,7 +42,7 @@ HOW = {
 }
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(views: ListViews) -> Iterator[Verdict]:
     """Virtual list views that sort every entry in memory for each page.
 

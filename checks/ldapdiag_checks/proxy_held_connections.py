@@ -13,7 +13,7 @@ from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.held_sessions import held_sentences, held_title
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted
@@ -22,7 +22,7 @@ MANY, SOME = 100, 10
 HALF = 0.5
 
 
-@check
+@check(number=MainNumber("connections"))
 def judge(
     pairing: Pairing,
     flows: tuple[FlowTable, ...],

@@ -10,7 +10,7 @@ from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.shared_disks import SharedDisks, shared_disks
 from ldapdiag.analysis.storage.volume import LASTING, in_words
 from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
@@ -26,7 +26,7 @@ RARE, FREQUENT = 1.0, 20.0
 """Changes per second."""
 
 
-@check
+@check(number=MainNumber("changes_per_second"))
 def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Database, transaction log and changelog on the same disk.
 

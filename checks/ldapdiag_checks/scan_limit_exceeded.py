@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, AccountLimit, find_account_limits
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
@@ -19,7 +19,7 @@ from ldapdiag.servers.search_advice import narrow_search
 from ldapdiag.wording import counted
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches that no index helps because too many entries match.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.load.responsiveness import AGAIN, Condition, Responsiveness, condition_of
 from ldapdiag.analysis.load.unresponsive_sentences import failed_probe, sentences, title
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.threads import ProcessThreads
@@ -17,7 +17,7 @@ from ldapdiag.servers.hang_remedies import continue_process, save_state
 from ldapdiag.wording import counted
 
 
-@check
+@check(number=MainNumber("waiting"))
 def judge(
     servers: tuple[Responsiveness, ...], probes: tuple[LdapProbe, ...], hosts: tuple[Host, ...]
 ) -> Iterator[Verdict]:

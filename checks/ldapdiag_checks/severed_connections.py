@@ -12,7 +12,7 @@ from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of_severed
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -22,7 +22,7 @@ MANY, SOME = 100, 10
 HALF = 0.5
 
 
-@check
+@check(number=MainNumber("severed"))
 def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice | None = None) -> Iterator[Verdict]:
     """Connections established at both ends that a middlebox on the path no longer tracks.
 

@@ -10,7 +10,7 @@ from ldapdiag.analysis.log.searches import SlowestOperation
 from ldapdiag.analysis.log.slow_causes import bind_causes
 from ldapdiag.analysis.log.slow_operations import observed_of, sentences, time_of, times_in_seconds, unlisted_time
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
@@ -20,7 +20,7 @@ LEAST = 5 * SECOND
 """In total; less is no finding."""
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """BINDs that take long.
 

@@ -20,7 +20,7 @@ from ldapdiag.analysis.log.slow_operations import (
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.commit_sentences import disk_cause
 from ldapdiag.analysis.storage.commit_waits import CommitWaits
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
@@ -32,7 +32,7 @@ MOST = 10
 """Findings."""
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(
     server: Instance, traffic: Traffic, indexing: ServerIndexes | None = None, waits: CommitWaits | None = None
 ) -> Iterator[Verdict]:

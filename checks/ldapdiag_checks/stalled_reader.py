@@ -11,7 +11,7 @@ from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.load.responsiveness import Responsiveness
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, Timer
@@ -25,7 +25,7 @@ Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""
 
 
-@check
+@check(number=MainNumber("connections"))
 def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Clients that do not read what the server sends.
 

@@ -8,7 +8,7 @@ from ldapdiag.analysis.idle.sentences import client_names, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
@@ -17,7 +17,7 @@ MANY, SOME = 100, 10
 HALF = 0.5
 
 
-@check
+@check(number=MainNumber("stranded"))
 def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdict]:
     """Connections established at a client that no longer exist at the server.
 

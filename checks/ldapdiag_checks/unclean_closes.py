@@ -9,7 +9,7 @@ from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.close_reasons import CloseReasons, close_reasons_of
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import unbind_first
@@ -24,7 +24,7 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check
+@check(number=MainNumber("unclean"))
 def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Connections that end without UNBIND, or because data no longer passes.
 

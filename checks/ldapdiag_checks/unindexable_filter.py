@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 
 
-@check
+@check(number=MainNumber("etime_seconds"))
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """A filter that no index can answer.
 

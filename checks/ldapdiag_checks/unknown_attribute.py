@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
@@ -23,7 +23,7 @@ Subject = tuple[str, str]
 """Filter without values, attribute (empty: one of those in it)."""
 
 
-@check
+@check(number=MainNumber("searches"))
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches for an attribute that the server's schema does not have.
 

@@ -11,7 +11,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import release_unused
@@ -22,7 +22,7 @@ QUARTER, HALF = 0.25, 0.5
 IDLE_SHARE = 0.9
 
 
-@check
+@check(number=MainNumber("connections"))
 def judge(
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -11,7 +11,7 @@ from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.analysis.storage.volume_safety import make_volume_safe
 from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -35,7 +35,7 @@ TITLES = {
 }
 
 
-@check
+@check(number=MainNumber("changes_per_second"))
 def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Acknowledged changes that a power cut loses.
 

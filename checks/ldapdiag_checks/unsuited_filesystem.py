@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage import DirectorySize
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -30,7 +30,7 @@ class Problem:
     crowded: DirectorySize | None = None
 
 
-@check
+@check(number=MainNumber("names"))
 def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     """Databases on file systems that are not made for them.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.workers import BusiestWorkers, busiest_workers
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -27,7 +27,7 @@ FEWEST = 100
 """Operations; a share of fewer is not significant."""
 
 
-@check
+@check(number=MainNumber("queued"))
 def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Worker threads that are all busy while operations wait.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
 from ldapdiag.analysis.indexes.build_states import DOUBTFUL, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
-from ldapdiag.check import check
+from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -49,7 +49,7 @@ FEW, MOST_NAMED = 3, 10
 """More than a few are counted if they are all of a server; of others at most so many are named."""
 
 
-@check
+@check(number=MainNumber("missing"))
 def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     """An index that may lack entries, so that searches silently return too few of them.
 
