@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.pairing.pairing import Pairing
+    from ldapdiag.baseline.changes import Changes
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.evidence.history import History
     from ldapdiag.site.checks_in_force import ChecksInForce
@@ -48,6 +49,8 @@ class Diagnosis:
     """Which checks were run; their main evidence differs."""
     in_force: ChecksInForce | None = None
     """How the site has configured the checks; None in a library's call."""
+    changes: Changes | None = None
+    """Since the report of --baseline; None without one."""
 
     notes: tuple[str, ...] = ()
     """What the site should look at in its configuration."""
@@ -184,7 +187,7 @@ def diagnose(
     for fact in (*read, *attribution.hosts, *attribution.servers):
         facts.add(fact)
     facts.every(Instance)  # the first to be joined: the other facts are about one
-    judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
+    judged = tuple(one for check in checks for one in _judged(check, facts))
     decided = _decided(judged, in_force)
     return Diagnosis(
         bundle=replace(bundle, facts=read, gaps=bundle.gaps + attribution.gaps),
@@ -258,33 +261,33 @@ def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider return
     return provided if hasattr(provided, "__next__") else (provided,)
 
 
-def _verdicts(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
+def _judged(check: AnyCheck, facts: Facts) -> Iterator[Judged]:
     limit = VerdictLimit()
-    limit.take(_judge(check, facts))
-    return limit.verdicts()
-
-
-def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
     runs = list(runs_of(check.needs, facts))
     applicable = [run for run in runs if run.missing is None or not run.missing.inapplicable]
     for run in applicable or runs:
-        subject = run.subject or None
-        if (missing := run.missing) is not None:
-            if missing.crashed:
-                yield Crashed(subject=subject, reason=missing.reason)
-            else:
-                yield NotJudged.lacking(missing, subject=subject)
-            continue
-        verdicts = 0
-        try:
-            for verdict in check(**run.arguments):
-                verdicts += 1
-                yield verdict if isinstance(verdict, VERDICTS) else _no_verdict(verdict)
-        except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
-            yield Crashed(subject=subject, reason=_message(error), where=_place(error))
-            continue
-        if not verdicts:
-            yield Crashed(subject=subject, reason="the check yielded no verdict")
+        limit.take(Judged(check=check.id, verdict=verdict, about=run.subject) for verdict in _verdicts(check, run))
+    return limit.judged(check.id)
+
+
+def _verdicts(check: AnyCheck, run: CheckRun) -> Iterator[Verdict]:
+    subject = run.subject or None
+    if (missing := run.missing) is not None:
+        if missing.crashed:
+            yield Crashed(subject=subject, reason=missing.reason)
+        else:
+            yield NotJudged.lacking(missing, subject=subject)
+        return
+    verdicts = 0
+    try:
+        for verdict in check(**run.arguments):
+            verdicts += 1
+            yield verdict if isinstance(verdict, VERDICTS) else _no_verdict(verdict)
+    except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
+        yield Crashed(subject=subject, reason=_message(error), where=_place(error))
+        return
+    if not verdicts:
+        yield Crashed(subject=subject, reason="the check yielded no verdict")
 
 
 def _no_verdict(yielded: object) -> Crashed:

@@ -179,3 +179,5 @@ class Judged:
 
     check: str
     verdict: Verdict = field()
+    about: str = ""
+    """The server or host of which the facts were judged; empty: all of them."""

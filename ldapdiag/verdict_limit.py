@@ -8,7 +8,7 @@ from __future__ import annotations
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING
 
-from ldapdiag.finding import Clear, Confidence, Crashed, Finding, NotJudged, Severity
+from ldapdiag.finding import Clear, Confidence, Crashed, Finding, Judged, NotJudged, Severity
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class VerdictLimit:
 
     def __init__(self, most: int = MOST_VERDICTS) -> None:
         self.most = most
-        self._kept: dict[int, Verdict] = {}
+        self._kept: dict[int, Judged] = {}
         self._findings: list[tuple[Severity, int]] = []
         """A heap with the severity of each kept finding, and its negative position: the first are kept longest."""
         self._clear = self._not_judged = self._position = 0
@@ -38,27 +38,27 @@ class VerdictLimit:
         self._first_not_judged: NotJudged | None = None
         """The first subject not judged that was not kept."""
 
-    def take(self, verdicts: Iterable[Verdict]) -> None:
+    def take(self, judged: Iterable[Judged]) -> None:
         """Keep or count further verdicts of the check."""
-        for self._position, verdict in enumerate(verdicts, self._position + 1):  # noqa: B020  the position is kept
-            match verdict:
-                case Finding():
-                    self._take_finding(verdict)
+        for self._position, one in enumerate(judged, self._position + 1):  # noqa: B020  the position is kept
+            match one.verdict:
+                case Finding() as finding:
+                    self._kept[self._position] = one
+                    self._take_finding(finding)
                 case Clear():
                     self._clear += 1
                     if self._clear <= self.most:
-                        self._kept[self._position] = verdict
-                case NotJudged():
+                        self._kept[self._position] = one
+                case NotJudged() as not_judged:
                     self._not_judged += 1
                     if self._not_judged <= self.most:
-                        self._kept[self._position] = verdict
+                        self._kept[self._position] = one
                     else:
-                        self._first_not_judged = self._first_not_judged or verdict
+                        self._first_not_judged = self._first_not_judged or not_judged
                 case Crashed():
-                    self._kept[self._position] = verdict
+                    self._kept[self._position] = one
 
     def _take_finding(self, finding: Finding) -> None:
-        self._kept[self._position] = finding
         rank = (finding.severity, -self._position)
         if len(self._findings) < self.most:
             heappush(self._findings, rank)
@@ -68,9 +68,12 @@ class VerdictLimit:
         self._more_findings += 1
         self._worst = max(self._worst, severity)
 
-    def verdicts(self) -> Iterator[Verdict]:
+    def judged(self, check: str) -> Iterator[Judged]:
         """Yield the kept verdicts, and one for those of each outcome that were not kept."""
         yield from self._kept.values()
+        yield from (Judged(check=check, verdict=verdict) for verdict in self._remainders())
+
+    def _remainders(self) -> Iterator[Verdict]:
         if more := self._more_findings:
             yield Finding(
                 subject=f"{number(more)} more",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from diagnoses import clear, finding, not_judged
-from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Severity, Verdict
 from ldapdiag.verdict_limit import VerdictLimit
 
 
 def kept_of(*verdicts: Verdict, most: int = 2) -> list[Verdict]:
     """Return what is kept of these verdicts."""
     limit = VerdictLimit(most)
-    limit.take(iter(verdicts))
-    return list(limit.verdicts())
+    limit.take(Judged(check="toy", verdict=one) for one in verdicts)
+    return [one.verdict for one in limit.judged("toy")]
 
 
 def test_up_to_the_limit_all_verdicts_are_kept_in_their_order() -> None:

@@ -13,6 +13,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
+from ldapdiag.report.changes_json import change_of, changes_as_data
 from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
@@ -57,7 +58,8 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "shortfall": _shortfall(diagnosis),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "disabled": [{"check": check, "reason": reason} for check, reason in diagnosis.disabled.items()],
-        "findings": [_finding(one, check) for check, one in diagnosis.found],
+        "baseline": changes_as_data(diagnosis.changes),
+        "findings": [_finding(one, check) | change_of(diagnosis.changes, check, one) for check, one in diagnosis.found],
         "directions": directions(diagnosis.pairings),
         "series": series(diagnosis.facts, of_logs_alone=diagnosis.kind is not ReportKind.ALL),
     }
@@ -138,6 +140,7 @@ def _verdict(one: Judged) -> dict[str, Any]:
     verdict = one.verdict
     shared: dict[str, Any] = {
         "check": one.check,
+        "about": one.about or None,
         "subject": verdict.subject,
         "reason": None,
         "missing": [],

@@ -49,6 +49,16 @@ class CommonParts:
             self.page.indented(f"how: {missing.how}", "dim", most=most)
             self.page.blank()
 
+    def remarks(self, check: str, finding: Finding | None) -> tuple[str, ...]:
+        """Return what is known of a finding itself: what became of it since the baseline."""
+        changes = self.diagnosis.changes
+        changed = changes.findings.get(finding.id_of(check)) if changes and finding else None
+        return (change_word(changed),) if changed else ()
+
+    def former(self) -> None:
+        """Print the findings of the baseline that are gone or not seen."""
+        print_former(self.page, self.diagnosis.changes, verbose=self.verbose)
+
     def hidden(self, at_least: Severity, *, but: Collection[str] = ()) -> None:
         """Print how many findings --severity hides, so that no report looks clear; not those of checks shown anyway."""
         counts = Counter(

@@ -54,12 +54,13 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     head: bool = False,
     brief: bool = False,
     series: Sequence[Mapping[str, Any]] = (),
+    remarks: Sequence[str] = (),
 ) -> None:
     """Print one finding: title, chart, sentences, remedies.
 
     `step`: what to do first; it is printed with the finding at the head of the report, and so that it begins on the
     first screen. `brief`: without chart, sentences and commands. `series`: those of the JSON report, from which a
-    forecast is drawn.
+    forecast is drawn. `remarks`: what is known of the finding itself, as that it is new since a baseline.
     """
     if finding.is_accepted and not verbose:
         _print_accepted(page, finding, check)
@@ -77,7 +78,7 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     most = max(1, min(LINES, left - len(rows) * early)) if head or (grave and not brief) else 0
     hidden = print_explanation(page, finding, verbose=verbose, most=most)
     more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
-    page.indented(" · ".join([check, str(finding.confidence), *more]), "dim")
+    page.indented(" · ".join([*remarks, check, str(finding.confidence), *more]), "dim")
     if finding.acceptance is not None:
         page.indented(str(finding.acceptance), "bold")
     if verbose:

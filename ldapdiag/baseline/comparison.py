@@ -1,0 +1,175 @@
+"""Comparison: what became of each finding of an earlier report, and what was before each present one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.baseline.changes import Change, ChangedFinding, Changes, FormerFinding
+from ldapdiag.baseline.host_names import same_hosts
+from ldapdiag.baseline.reported import MORE
+from ldapdiag.baseline.what_became import WhatBecame
+from ldapdiag.check import MainNumber, Worse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from ldapdiag.baseline.host_names import HostNames
+    from ldapdiag.baseline.reported import Reported, ReportedFinding
+
+SHARE, DIFFERENCE = 0.1, 1.0
+"""A number has changed if it differs by more than this share of what it was, and by more than this."""
+PROCESS = re.compile(r"\(process \d+\)")
+"""In the name of a server of which nothing else is known; it changes with every restart."""
+REMAINDER = MainNumber(MORE, Worse.MORE)
+
+
+def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], origin: str) -> Changes:
+    """Compare two reports of one command. `numbers` are the main numbers by check, `origin` is the file of `before`."""
+    hosts = same_hosts(before.hosts, now.hosts)
+    earlier = [_renamed(one, hosts) for one in before.findings]
+    pairs = Pairs.of(earlier, now.findings)
+    outcomes = _Outcomes(before, hosts)
+    changed = {}
+    for place, finding in enumerate(now.findings):
+        former = earlier[pairs.former[place]] if place in pairs.former else None
+        number = REMAINDER if finding.is_remainder else numbers.get(finding.check)
+        changed[finding.id] = _changed(former, finding, number) if former else _new(finding, outcomes)
+    new = [finding for place, finding in enumerate(now.findings) if place not in pairs.former]
+    became = WhatBecame(before, now, hosts, new)
+    gone: list[FormerFinding] = []
+    not_seen: list[FormerFinding] = []
+    for place, finding in enumerate(earlier):
+        if place not in pairs.present:
+            is_gone, reason = became.of(finding)
+            (gone if is_gone else not_seen).append(FormerFinding(finding=before.findings[place], reason=reason))
+    return Changes(
+        origin=origin,
+        taken_at=before.taken_at,
+        version=before.version,
+        findings=changed,
+        gone=gone,
+        not_seen=not_seen,
+        notes=(*hosts.notes, *_notes(before, now)),
+    )
+
+
+def _renamed(finding: ReportedFinding, hosts: HostNames) -> ReportedFinding:
+    """Return an earlier finding with the present names of hosts and servers."""
+    return replace(
+        finding,
+        id=hosts.of(finding.id),
+        subject=hosts.of(finding.subject),
+        server=hosts.of(finding.server) if finding.server else None,
+        hosts=tuple(map(hosts.of, finding.hosts)),
+        sources=frozenset((kind, hosts.of(about)) for kind, about in finding.sources),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The findings that both reports have, by their places."""
+
+    former: Mapping[int, int]
+    """Of a present finding: its earlier one."""
+    present: Mapping[int, int]
+    """Of an earlier finding: its present one."""
+
+    @classmethod
+    def of(cls, before: Sequence[ReportedFinding], now: Sequence[ReportedFinding]) -> Pairs:
+        """Match findings by id; then those of which the id differs only in how a name is written."""
+        former: dict[int, int] = {}
+        for spelt in (_exact, _folded):
+            left = _places(before, spelt, but=set(former.values()))
+            right = _places(now, spelt, but=former.keys())
+            for name, places in right.items():
+                others = left.get(name, [])
+                if spelt is _exact or len(places) == len(others) == 1:
+                    former.update(zip(places, others, strict=False))
+        return cls(former, {earlier: present for present, earlier in former.items()})
+
+
+def _exact(finding: ReportedFinding) -> str:
+    return finding.id
+
+
+def _folded(finding: ReportedFinding) -> str:
+    return PROCESS.sub("(process)", finding.id).casefold()
+
+
+def _places(
+    findings: Sequence[ReportedFinding], name: Callable[[ReportedFinding], str], *, but: Iterable[int]
+) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    excluded = set(but)
+    for place, finding in enumerate(findings):
+        if place not in excluded:
+            places[name(finding)].append(place)
+    return places
+
+
+def _changed(former: ReportedFinding, now: ReportedFinding, number: MainNumber | None) -> ChangedFinding:
+    """Compare two findings of one id: by severity, else by the main number of the check."""
+    values = (former.number(number.key), now.number(number.key)) if number else (None, None)
+    if former.severity != now.severity:
+        change = Change.WORSE if now.severity > former.severity else Change.BETTER
+    else:
+        change = _by_number(*values, number.worse if number else Worse.MORE)
+    return ChangedFinding(
+        change=change,
+        outcome="finding",
+        severity=former.severity,
+        key=number.key if number else "",
+        number=values[0],
+        now=values[1],
+    )
+
+
+def _by_number(before: float | None, now: float | None, worse: Worse) -> Change:
+    if before is None or now is None or abs(now - before) <= max(DIFFERENCE, SHARE * abs(before)):
+        return Change.SAME
+    return Change.WORSE if (now > before) is (worse is Worse.MORE) else Change.BETTER
+
+
+class _Outcomes:
+    """What an earlier report has about a subject that was no finding."""
+
+    def __init__(self, before: Reported, hosts: HostNames) -> None:
+        self._exact = {(one.check, hosts.of(one.subject)): one.outcome for one in before.verdicts if one.subject}
+        self._of_check: dict[str, Counter[str]] = defaultdict(Counter)
+        for one in before.verdicts:
+            self._of_check[one.check][one.outcome] += 1
+        self._cut = {one.check for one in before.findings if one.is_remainder}
+
+    def of(self, finding: ReportedFinding) -> str:
+        """Return clear, not-judged or crashed; not-listed, if it may be among those not listed; else absent."""
+        of_check = self._of_check.get(finding.check, Counter())
+        if finding.check in self._cut:
+            return "not-listed"
+        if (exact := self._exact.get((finding.check, finding.subject))) and exact != "finding":
+            return exact
+        for outcome in ("crashed", "not-judged"):
+            if of_check[outcome]:
+                return outcome
+        return "clear" if of_check else "absent"
+
+
+def _new(finding: ReportedFinding, outcomes: _Outcomes) -> ChangedFinding:
+    return ChangedFinding(change=Change.NEW, outcome=outcomes.of(finding))
+
+
+def _notes(before: Reported, now: Reported) -> Iterator[str]:
+    if before.shortfall:
+        yield f"the baseline lacks most of its evidence: {before.shortfall}"
+    if before.taken_at and now.taken_at and before.taken_at > now.taken_at:
+        yield "the baseline is later than this report"
+    if before.version and before.version != now.version:
+        yield f"ldapdiag {before.version} wrote the baseline, this is {now.version}: checks may judge otherwise"
+    checks = sorted(
+        {one.check for one in (*before.findings, *now.findings)}
+        & {name for name in {*before.settings, *now.settings} if before.settings.get(name) != now.settings.get(name)}
+    )
+    if checks:
+        yield f"other settings than in the baseline: {', '.join(checks)}"

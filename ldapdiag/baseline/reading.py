@@ -1,0 +1,146 @@
+"""Read a report object (ldapdiag.report/1, docs/contract.md) as far as it is compared: an earlier one, or the present.
+
+An earlier report is a file that anybody may have written: what has not the form of a report is refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict
+from ldapdiag.errors import UsageError
+from ldapdiag.evidence.report_kind import ReportKind
+from ldapdiag.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.baseline.reported import Source
+
+FAMILY, MAJOR = "ldapdiag.report/", "1"
+OUTCOMES = frozenset({"finding", "clear", "not-judged", "crashed"})
+Plain = Mapping[str, Any]
+Kind = TypeVar("Kind")
+
+
+def report_of(document: object) -> Reported:
+    """Return the report that a JSON object contains. Raises UsageError if it is none, or one of another version."""
+    if not isinstance(document, dict):
+        raise UsageError(f"it is no JSON report: {type(document).__name__} instead of an object")
+    _check_version(document.get("schema"))
+    tool = _get(document, "tool", dict)
+    evidence = [_of(one, dict, "evidence") for one in _get(document, "evidence", list)]
+    by_origin: dict[str, set[Source]] = defaultdict(set)
+    for one in evidence:
+        by_origin[_get(one, "origin", str)].add(_source(one))
+    shortfall = document.get("shortfall")
+    return Reported(
+        kind=_kind(document),
+        taken_at=_time(document.get("taken_at")),
+        version=_get(tool, "version", str),
+        shortfall=_get(_of(shortfall, dict, "shortfall"), "reason", str) if shortfall else None,
+        hosts=[_host(_of(one, dict, "hosts"), evidence) for one in _get(document, "hosts", list)],
+        findings=[_finding(_of(one, dict, "findings"), by_origin) for one in _get(document, "findings", list)],
+        verdicts=[_verdict(_of(one, dict, "verdicts")) for one in _get(document, "verdicts", list)],
+        sources=frozenset(_source(one) for one in evidence),
+        settings=_settings(tool),
+        disabled=dict(_disabled(document)),
+    )
+
+
+def _check_version(schema: object) -> None:
+    if not isinstance(schema, str) or not schema.startswith(FAMILY):
+        raise UsageError("it is no report of ldapdiag in JSON; ldapdiag diagnose --format json writes one")
+    major = schema.removeprefix(FAMILY).partition(".")[0]
+    if major != MAJOR:
+        raise UsageError(
+            f"its schema is {schema[:40]}, and this version compares {FAMILY}{MAJOR}: write a new baseline"
+        )
+
+
+def _kind(document: Plain) -> ReportKind:
+    if "storage" in document:
+        return ReportKind.STORAGE
+    return ReportKind.INDEXES if "indexes" in document else ReportKind.ALL
+
+
+def _of(value: object, kind: type[Kind], name: str) -> Kind:
+    if not isinstance(value, kind):
+        raise UsageError(f"it is no report of ldapdiag: {name} is {type(value).__name__}, not {kind.__name__}")
+    return value
+
+
+def _get(values: Plain, name: str, kind: type[Kind]) -> Kind:
+    return _of(values.get(name), kind, name)
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
+
+
+def _source(one: Plain) -> Source:
+    return _get(one, "fact", str), str(one.get("server") or one.get("host") or "")
+
+
+def _host(one: Plain, evidence: Sequence[Plain]) -> ReportedHost:
+    name = _get(one, "name", str)
+    return ReportedHost(
+        name=name,
+        addresses=frozenset(map(str, _get(one, "addresses", list))),
+        contents=frozenset(str(file["sha256"]) for file in evidence if file.get("host") == name and file.get("sha256")),
+        is_server="server" in _get(one, "roles", list),
+    )
+
+
+def _finding(one: Plain, by_origin: Mapping[str, set[Source]]) -> ReportedFinding:
+    try:
+        severity = Severity[_get(one, "severity", str).upper()]
+    except KeyError:
+        raise UsageError(f"it is no report of ldapdiag: severity {str(one['severity'])[:40]!r} is unknown") from None
+    server = one.get("server")
+    origins = [origin for origin in _get(one, "origins", list) if isinstance(origin, str)]
+    return ReportedFinding(
+        id=_get(one, "id", str),
+        check=_get(one, "check", str),
+        severity=severity,
+        subject=_get(one, "subject", str),
+        title=_get(one, "title", str),
+        server=None if server is None else _of(server, str, "server"),
+        hosts=tuple(_of(host, str, "hosts") for host in _get(one, "hosts", list)),
+        sources=frozenset(source for origin in origins for source in by_origin.get(origin, ())),
+        observed=_get(one, "observed", dict),
+    )
+
+
+def _verdict(one: Plain) -> ReportedVerdict:
+    outcome, subject = _get(one, "outcome", str), one.get("subject")
+    if outcome not in OUTCOMES:
+        raise UsageError(f"it is no report of ldapdiag: outcome {outcome[:40]!r} is unknown")
+    return ReportedVerdict(
+        check=_get(one, "check", str),
+        outcome=outcome,
+        subject=None if subject is None else _of(subject, str, "subject"),
+        reason=str(one.get("reason") or ""),
+        about=str(one.get("about") or ""),
+    )
+
+
+def _settings(tool: Plain) -> dict[str, Plain]:
+    config = tool.get("config")
+    settings = config.get("thresholds") if isinstance(config, dict) else None
+    known = settings if isinstance(settings, dict) else {}
+    return {str(check): values for check, values in known.items() if isinstance(values, dict)}
+
+
+def _disabled(document: Plain) -> Iterator[tuple[str, str]]:
+    disabled = document.get("disabled")
+    for one in disabled if isinstance(disabled, list) else ():
+        if isinstance(one, dict):
+            yield str(one.get("check")), str(one.get("reason") or "")
