@@ -73,6 +73,11 @@ class Changes:
     notes: Sequence[str] = field(default=())
     """What limits the comparison, as sentences without a full stop."""
 
+    def has_grown(self, finding_id: str) -> bool:
+        """Return whether a present finding is new or worse; one that was not compared counts as new."""
+        changed = self.findings.get(finding_id)
+        return changed is None or changed.change in GROWN
+
     @property
     def counts(self) -> dict[Change, int]:
         """Return how many findings have changed in each way, in the order of `Change`."""

@@ -18,8 +18,9 @@ Source = tuple[str, str]
 
 MORE = "more_findings"
 """The key of a finding that stands for those which a report does not list."""
-NEVER_MISSED = frozenset({"ldap-probe", "capture-times"})
-"""Kinds of facts that no finding needs again: a probe that failed is evidence, one that succeeded leaves none."""
+NEVER_MISSED = frozenset({"ldap-probe", "capture-times", "index-task", "history"})
+"""Kinds of facts that no finding needs again: a probe that failed is evidence, one that succeeded leaves none; an entry
+below cn=tasks vanishes when the task is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,8 +83,10 @@ class WhatBecame:
         """Return what became of a finding of which the present report does not name the subject."""
         check = finding.check
         about = {finding.server, *finding.hosts} - {None}
+        if not about:
+            return False, f"{check} has no verdict on {finding.subject}"
         judged = [one for one in self._verdicts[check] if not one.about or {one.about, one.subject} & about]
-        name = finding.server or ", ".join(finding.hosts) or "the evidence"
+        name = finding.server or ", ".join(finding.hosts)
         unclear = next((one for one in judged if one.outcome == "not-judged"), None)
         if unclear is not None:
             return False, unclear.reason

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.destinations import (
     FormatOption,
@@ -96,6 +97,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     ] = None,
     since: SinceOption = None,
     strict: StrictOption = False,
+    baseline: BaselineOption = None,
+    fail_on_new: FailOnNewOption = False,
     severity: SeverityOption = LeastSeverity.INFO,
     color: ColorOption = Color.AUTO,
     verbose: Annotated[
@@ -136,6 +139,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     try:
         written = destinations(form, output)
         check_table(table, written)
+        check_gate(baseline, fail_on_new=fail_on_new)
         with interruptible(evidence or []) as stop:
             collection = partial(_collection_options, options, ldap_port or [])
             period = times.asked_period(since)
@@ -153,6 +157,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
                 verbose=verbose,
                 earlier=earlier,
                 site=site,
+                baseline=baseline,
                 named=check or (),
             )
         if not text_on_terminal(written):
@@ -162,7 +167,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict)
+    code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
     if record is not None:
         record_run(record, diagnosis, code, record_days, record_size, interrupted=stop.is_set())
     raise typer.Exit(code)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.cluster_option import ClusterOption, cluster_executor
 from ldapdiag.cli.destinations import (
     FormatOption,
@@ -79,6 +80,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
     strict: StrictOption = False,
+    baseline: BaselineOption = None,
+    fail_on_new: FailOnNewOption = False,
     severity: SeverityOption = LeastSeverity.INFO,
     cluster: ClusterOption = None,
     color: ColorOption = Color.AUTO,
@@ -113,6 +116,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     try:
         written = _destinations(form, output, ldif=ldif, script=script)
         check_table(table, written)
+        check_gate(baseline, fail_on_new=fail_on_new)
         notices = Notices(quiet=quiet, color=color)
         with (
             stoppable() if cluster else interruptible(evidence or []) as stop,
@@ -131,6 +135,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 executor=executor,
                 kind=ReportKind.INDEXES,
                 site=site,
+                baseline=baseline,
             )
         if ldif or script or not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=ldif or script or not contains_gaps(written))
@@ -139,7 +144,9 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
+    raise typer.Exit(
+        INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
+    )
 
 
 def _destinations(

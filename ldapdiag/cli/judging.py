@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.baseline import compared, read_baseline
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.site_options import today
@@ -16,6 +17,7 @@ from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
     from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
@@ -74,11 +76,13 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     earlier: History | None = None,
     site: SiteConfiguration | None = None,
     named: Collection[str] = (),
+    baseline: Path | None = None,
     executor: Executor | None = None,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence.
 
-    `named` are the checks that the command line names. `executor` reads the access logs.
+    `named` are the checks that the command line names. `executor` reads the access logs. `baseline` is the file of the
+    report that this one is compared with.
 
     `measure` is called first; what it returns is evidence, too.
     """
@@ -94,6 +98,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     in_force = cache(lambda: checks_in_force(checks(), site, named=named, today=today()))
     if site is not None:
         in_force()  # an error in the site configuration is reported before anything is collected
+    before = read_baseline(baseline, kind)
     collection = options()
     measured = tuple(measure())
     with notices.progress() as progress:
@@ -117,7 +122,8 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
-    return judge(bundle, in_force().checks, kind=kind, earlier=earlier, in_force=in_force())
+    diagnosis = judge(bundle, in_force().checks, kind=kind, earlier=earlier, in_force=in_force())
+    return diagnosis if before is None else compared(diagnosis, before)
 
 
 def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:
@@ -142,9 +148,12 @@ def _print_no_all_clear(diagnosis: Diagnosis) -> None:
         print_error(first.text)
 
 
-def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
-    """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict."""
-    from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
+def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_new: bool = False) -> int:
+    """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict.
+
+    With `fail_on_new` only findings count that are new or worse since the baseline.
+    """
+    from ldapdiag.finding import NotJudged, Severity, finding_id  # noqa: PLC0415  import late
 
     if diagnosis.shortfall:
         return FAILED
@@ -155,4 +164,10 @@ def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
     if fail_on is FailOn.NEVER:
         return 0
     threshold = Severity[fail_on.name]
-    return int(any(finding.severity >= threshold for finding in diagnosis.counting))
+    counted = [
+        finding
+        for check, finding in diagnosis.found
+        if not finding.is_accepted
+        and (not fail_on_new or (diagnosis.changes and diagnosis.changes.has_grown(finding_id(check, finding))))
+    ]
+    return int(any(finding.severity >= threshold for finding in counted))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -79,6 +80,8 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
     strict: StrictOption = False,
+    baseline: BaselineOption = None,
+    fail_on_new: FailOnNewOption = False,
     probe: ProbeOption = None,
     probe_seconds: ProbeSecondsOption = 30,
     probe_size: ProbeSizeOption = 128,
@@ -121,6 +124,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     try:
         written = destinations(form, output)
         check_table(table, written)
+        check_gate(baseline, fail_on_new=fail_on_new)
         asked = asked_probe(probe, probe_seconds, probe_size, save_probe, evidence or [])
         notices = Notices(quiet=quiet, color=color)
         with interruptible(evidence or []) as stop:
@@ -135,6 +139,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
                 measure=lambda: (asked.run(notices, stop),) if asked else (),
                 kind=ReportKind.STORAGE,
                 site=site,
+                baseline=baseline,
             )
         if not text_on_terminal(written):
             print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))
@@ -142,7 +147,9 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
+    raise typer.Exit(
+        INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
+    )
 
 
 def _collection_options(options: OptionsFactory) -> CollectionOptions:

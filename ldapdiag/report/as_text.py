@@ -17,6 +17,7 @@ from ldapdiag.report.findings import print_finding
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.remarks import remarks_on
 from ldapdiag.report.series import series
 from ldapdiag.wording import counted
 
@@ -68,9 +69,10 @@ class Screen:
         print_outcomes(self.page, self.diagnosis)
         self.page.blank()
         if first is not None:
-            print_head(self.page, first, step, over_time, verbose=self.verbose)
+            print_head(self.page, self.diagnosis, first, step, over_time, verbose=self.verbose)
         self.findings(first, step, over_time)
         common.hidden(self.at_least)
+        common.former()
         common.crashed()
         self.clear()
         common.not_judged()
@@ -116,7 +118,16 @@ class Screen:
             within = counts[check, grave] <= (GRAVE if grave else ROWS)
             if (self.verbose or within) and (first is None or finding is not first.finding):
                 brief = not self.verbose and counts[check, grave] > IN_FULL
-                print_finding(self.page, finding, check, verbose=self.verbose, step=step, brief=brief, series=over_time)
+                print_finding(
+                    self.page,
+                    finding,
+                    check,
+                    verbose=self.verbose,
+                    step=step,
+                    brief=brief,
+                    series=over_time,
+                    remarks=remarks_on(self.diagnosis, check, finding),
+                )
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.finding import Crashed, Severity
+from ldapdiag.report.changes_text import print_former
 from ldapdiag.report.findings import TITLE
 from ldapdiag.report.headline import NOT_READ
 from ldapdiag.report.hints import hint_for
@@ -48,12 +49,6 @@ class CommonParts:
             self.page.labelled(NOT_READ, missing.reason, "bold red", "bold", most=most)
             self.page.indented(f"how: {missing.how}", "dim", most=most)
             self.page.blank()
-
-    def remarks(self, check: str, finding: Finding | None) -> tuple[str, ...]:
-        """Return what is known of a finding itself: what became of it since the baseline."""
-        changes = self.diagnosis.changes
-        changed = changes.findings.get(finding.id_of(check)) if changes and finding else None
-        return (change_word(changed),) if changed else ()
 
     def former(self) -> None:
         """Print the findings of the baseline that are gone or not seen."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes_text import count_parts, print_counts
+from ldapdiag.report.changes_text import parts_since
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, outcomes
 from ldapdiag.report.page import packed
+from ldapdiag.report.remarks import remarks_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,22 +24,31 @@ REPRISE = 5
 def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
     """Print how many verdicts of each outcome there are, and how many findings have changed since a baseline."""
     page.packed("verdicts", outcomes(diagnosis), "bold")
-    print_counts(page, diagnosis.changes)
+    if since := parts_since(diagnosis.changes):
+        page.packed("since", since, "bold")
 
 
 def print_head(
     page: Page,
+    diagnosis: Diagnosis,
     first: Headline,
     step: FirstStep | None,
     series: Sequence[Mapping[str, Any]] = (),
-    remarks: Sequence[str] = (),
     *,
     verbose: bool,
 ) -> None:
     """Print the worst finding with the first step, so that the step begins on the first screen; or that none is."""
     if first.finding is not None and step is not None:
-        finding, check = first.finding, first.check
-        print_finding(page, finding, check, verbose=verbose, step=step, head=True, series=series, remarks=remarks)
+        print_finding(
+            page,
+            first.finding,
+            first.check,
+            verbose=verbose,
+            step=step,
+            head=True,
+            series=series,
+            remarks=remarks_on(diagnosis, first.check, first.finding),
+        )
     elif first.label != NOT_READ:
         page.labelled(first.label, first.text, "bold green" if first.label == CLEAR else "bold", "bold")
         if first.detail:
@@ -54,8 +64,8 @@ def print_reprise(page: Page, diagnosis: Diagnosis, first: Headline | None, step
         return
     page.blank()
     left = REPRISE - len(list(packed(outcomes(diagnosis), page.room)))
-    if diagnosis.changes is not None:
-        left -= len(list(packed(list(count_parts(diagnosis.changes)), page.room)))
+    if since := parts_since(diagnosis.changes):
+        left -= len(list(packed(since, page.room)))
     if diagnosis.shortfall and (first is None or first.label != NOT_READ):
         page.labelled(NOT_READ, diagnosis.shortfall.reason, "bold red", most=1)
         left -= 1

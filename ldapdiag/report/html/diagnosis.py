@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.changes_words import FORMER, change_word, count_parts
 from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.candidate_tables import candidate_tables
 from ldapdiag.report.html.evidence import appendix, period, sources
@@ -17,7 +18,7 @@ from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ldapdiag.report.html.tables import PageTable
     from ldapdiag.report.not_judged import Lack
@@ -26,6 +27,7 @@ NAMES = 4
 """Servers named in the head, and reasons in a row."""
 CRASHED = 50
 LACKS = 40
+FORMER_ROWS = 200
 COLLECT = 3
 """Evidence to collect first, named in the head of a report without a remedy."""
 
@@ -59,6 +61,10 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "collect": [] if actions else lacks(verdicts)[:COLLECT],
         "sheets": sheets(findings),
         "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
+        "since": " · ".join(count_parts(document["baseline"])) if document["baseline"] else "",
+        "changed": [change_word(one.finding) for one in shown.full],
+        "former_tables": list(_former_tables(document["baseline"])),
+        "baseline_notes": (document["baseline"] or {}).get("notes", ()),
         "clear": clear_checks(verdicts),
         "missing": _missing(verdicts),
         "crashed": [one for one in verdicts if one["outcome"] == "crashed"][:CRASHED],
@@ -81,6 +87,16 @@ def _names(document: Mapping[str, Any]) -> str:
 def _shortened(names: list[str]) -> str:
     more = f" and {len(names) - NAMES:,} more" if len(names) > NAMES else ""
     return f"{', '.join(names[:NAMES])}{more}"
+
+
+def _former_tables(baseline: Mapping[str, Any] | None) -> Iterator[PageTable]:
+    """Yield a table of the earlier findings that are gone, and one of those that are not seen."""
+    columns = [("Severity", False), ("Finding", False), ("Check", False), ("Why", False)]
+    for became, key in FORMER.items() if baseline else ():
+        rows = [[one["severity"], one["title"], one["check"], one["reason"]] for one in (baseline or {})[key]]
+        if rows:
+            caption = f"Findings of the baseline that are {became}"
+            yield table(caption, columns, rows, most=FORMER_ROWS, what="findings are")
 
 
 def _missing(verdicts: Iterable[Mapping[str, Any]]) -> PageTable:

@@ -33,6 +33,7 @@ from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.quantities import duration, percent, span
 from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.remarks import remarks_on
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, number
 
@@ -88,11 +89,12 @@ class IndexScreen:
         print_outcomes(self.page, self.diagnosis)
         self.page.blank()
         if first is not None and first.label != PLAN:
-            print_head(self.page, first, step, verbose=self.verbose)
+            print_head(self.page, self.diagnosis, first, step, verbose=self.verbose)
         for place, (plan, coverage) in enumerate(planned):
             self.server(plan, coverage, is_first=place == 0 and first is not None and first.label == PLAN)
         self.findings(first, step)
         common.hidden(self.at_least, but=IN_THE_PLAN)
+        common.former()
         common.crashed()
         common.not_judged()
         common.decisions()
@@ -256,8 +258,15 @@ class IndexScreen:
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least or (first is not None and finding is first.finding):
                 continue
-            if check not in IN_THE_PLAN or finding.acceptance or (self.verbose and finding.severity > Severity.INFO):
-                print_finding(self.page, finding, check, verbose=self.verbose, step=step)
+            if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
+                print_finding(
+                    self.page,
+                    finding,
+                    check,
+                    verbose=self.verbose,
+                    step=step,
+                    remarks=remarks_on(self.diagnosis, check, finding),
+                )
 
 
 def _place(backend: Backend | None, coverage: IndexCoverage) -> str:

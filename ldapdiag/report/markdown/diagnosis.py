@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.candidates import candidates
+from ldapdiag.report.changes_words import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.log.quantities import HOUR, span
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
@@ -45,6 +46,8 @@ def _head(document: Plain) -> Iterator[str]:
         yield f"**NOT READ:** {prose(missing['reason'])}; {prose(missing['how'])}"
     elif first := nothing_found(document):
         yield f"**{first.label}:** {prose(first.text)}" + (f". {prose(first.detail, SENTENCE)}" if first.detail else "")
+    if baseline := document["baseline"]:
+        yield f"**Since** {prose(', '.join(count_parts(baseline)))}"
     if numbers := _numbers(document):
         yield table(list(numbers), [list(numbers.values())])
     outcomes = Counter(one["outcome"] for one in document["verdicts"])
@@ -116,8 +119,8 @@ def _plan(plan: Plain) -> Iterator[str]:
 
 
 def _line(finding: Plain) -> str:
-    decision = f"; {prose(acceptance_of(finding))}" if finding["acceptance"] else ""
-    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])}){decision}"
+    changed = f", {prose(change_word(finding))}" if finding["change"] else ""
+    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])}{changed})"
 
 
 def _finding(finding: Plain) -> Iterator[str]:
@@ -128,6 +131,8 @@ def _finding(finding: Plain) -> Iterator[str]:
         yield fenced("\n".join(rows), "text")
     for sentence in finding["detail"].splitlines()[:SENTENCES]:
         yield prose(sentence, SENTENCE)
+    if finding["change"]:
+        yield f"**{prose(change_word(finding))}**"
     yield f"Check {prose(finding['check'])}, {finding['confidence']}; from {prose(', '.join(finding['origins']))}"
     for place, remedy in enumerate(finding["remedies"], 1):
         yield from _remedy(place, remedy)
@@ -176,7 +181,11 @@ def _commands(text: str, language: str = "") -> str:
 def _tail(document: Plain) -> Iterator[str]:
     """Yield what was not found, not judged and not read."""
     verdicts = document["verdicts"]
+    baseline = document["baseline"] or {"gone": (), "not_seen": (), "notes": ()}
     parts = {
+        "Gone since the baseline": former_lines(baseline, "gone"),
+        "Not seen since the baseline": former_lines(baseline, "not seen"),
+        "About the baseline": baseline["notes"],
         "Crashed": _subjects(verdicts, "crashed"),
         "Not judged": _not_judged(verdicts),
         "Site configuration": (document["tool"]["config"] or {}).get("notes", []),

@@ -31,6 +31,7 @@ from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.hints import hint_for
 from ldapdiag.report.page import Page, page_for
+from ldapdiag.report.remarks import remarks_on
 from ldapdiag.report.storage.as_data import probe_values
 from ldapdiag.report.storage.file_words import file_words
 from ldapdiag.report.storage.unknowns import unknowns
@@ -91,6 +92,7 @@ class StorageScreen:
         self.remedies(first)
         self.findings(first, step)
         common.hidden(self.at_least)
+        common.former()
         common.crashed()
         common.not_judged()
         common.decisions()
@@ -106,7 +108,7 @@ class StorageScreen:
             return
         finding = first.finding
         if finding is None:
-            print_head(self.page, first, step, verbose=self.verbose)
+            print_head(self.page, self.diagnosis, first, step, verbose=self.verbose)
             return
         most = None if self.verbose else TITLE
         self.page.labelled(first.label, first.text, STYLES[finding.severity], "bold", most=most)
@@ -204,7 +206,15 @@ class StorageScreen:
         ]
         for place, (check, finding) in enumerate(others):
             brief = not self.verbose and place >= IN_FULL
-            print_finding(self.page, finding, check, verbose=self.verbose, step=step, brief=brief)
+            print_finding(
+                self.page,
+                finding,
+                check,
+                verbose=self.verbose,
+                step=step,
+                brief=brief,
+                remarks=remarks_on(self.diagnosis, check, finding),
+            )
 
 
 def _setting(one: Durability, *, several: bool) -> str:

@@ -92,9 +92,10 @@ def _rate(row: dict[str, Any], name: str) -> float | None:
 
 
 FINDINGS = TableColumns(
-    _findings, "severity confidence check server hosts subject title detail origins id acceptance until reason"
+    rows_at("findings"),
+    "severity confidence check server hosts subject title detail origins id change before.number before.now",
 )
-VERDICTS = TableColumns(_verdicts, "check subject outcome reason missing how")
+VERDICTS = TableColumns(rows_at("verdicts"), "check about subject outcome reason missing how")
 GAPS = TableColumns(rows_at("gaps"), "target reason how")
 EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood sha256 notes")
 

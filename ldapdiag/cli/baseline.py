@@ -1,0 +1,78 @@
+"""Options --baseline and --fail-on-new: what has changed since an earlier report of the same command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldapdiag.errors import UsageError
+from ldapdiag.evidence.report_kind import ReportKind
+
+if TYPE_CHECKING:
+    from ldapdiag.baseline.reported import Reported
+    from ldapdiag.check import MainNumber
+    from ldapdiag.diagnosis import Diagnosis
+
+BaselineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Compare with an earlier report of the same command, written by --format json.",
+        show_default=False,
+    ),
+]
+FailOnNewOption = Annotated[
+    bool,
+    typer.Option("--fail-on-new", help="Of the findings, let only new and worse ones since --baseline count."),
+]
+COMMANDS = {ReportKind.ALL: "diagnose", ReportKind.INDEXES: "indexes", ReportKind.STORAGE: "storage"}
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An earlier report, and its file."""
+
+    path: Path
+    report: Reported
+
+
+def check_gate(baseline: Path | None, *, fail_on_new: bool) -> None:
+    """Raise UsageError for --fail-on-new without a report to compare with."""
+    if fail_on_new and baseline is None:
+        raise UsageError("--fail-on-new needs --baseline FILE, the report to compare with")
+
+
+def read_baseline(path: Path | None, kind: ReportKind) -> Baseline | None:
+    """Return the report of --baseline, None without. Raises UsageError if it cannot be compared with one of `kind`."""
+    if path is None:
+        return None
+    from ldapdiag.sources.earlier_report import earlier_report  # noqa: PLC0415  import late: --help must be quick
+
+    report = earlier_report(path)
+    if report.kind is not kind:
+        of, here = COMMANDS[report.kind], COMMANDS[kind]
+        raise UsageError(f"the baseline {path} is of `ldapdiag {of}`; compare with a report of `ldapdiag {here}`")
+    return Baseline(path, report)
+
+
+def compared(diagnosis: Diagnosis, before: Baseline) -> Diagnosis:
+    """Return the diagnosis with what has changed since the baseline."""
+    from datetime import UTC, datetime  # noqa: PLC0415  import late
+
+    from ldapdiag.baseline.comparison import compare  # noqa: PLC0415  import late
+    from ldapdiag.baseline.reading import report_of  # noqa: PLC0415
+    from ldapdiag.report import as_json  # noqa: PLC0415
+
+    now = report_of(as_json.document(diagnosis, datetime.now(UTC)))
+    return replace(diagnosis, changes=compare(before.report, now, _main_numbers(), before.path.name))
+
+
+def _main_numbers() -> dict[str, MainNumber]:
+    """Return the main number of each installed check that names one."""
+    from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late: --help must be quick
+
+    return {one.id: one.number for one in installed_checks() if one.number is not None}
