@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.finding import Severity
 
 
-class Change(StrEnum):
+class FindingChange(StrEnum):
     """What became of a finding since the earlier report."""
 
     NEW = "new"
@@ -28,7 +28,7 @@ class Change(StrEnum):
     """Not judged now: whether it is gone is not known."""
 
 
-GROWN = frozenset({Change.NEW, Change.WORSE})
+GROWN = frozenset({FindingChange.NEW, FindingChange.WORSE})
 """Changes that `--fail-on-new` counts."""
 
 
@@ -36,7 +36,7 @@ GROWN = frozenset({Change.NEW, Change.WORSE})
 class ChangedFinding:
     """How a finding of the present report compares with the earlier one."""
 
-    change: Change
+    change: FindingChange
     outcome: str
     """What the earlier report has about it: finding; of a new one clear, not-judged, crashed, not-listed or absent."""
     severity: Severity | None = None
@@ -79,8 +79,8 @@ class Changes:
         return changed is None or changed.change in GROWN
 
     @property
-    def counts(self) -> dict[Change, int]:
-        """Return how many findings have changed in each way, in the order of `Change`."""
+    def counts(self) -> dict[FindingChange, int]:
+        """Return how many findings have changed in each way, in the order of `FindingChange`."""
         counts = Counter(one.change for one in self.findings.values())
-        counts[Change.GONE], counts[Change.NOT_SEEN] = len(self.gone), len(self.not_seen)
-        return {change: counts[change] for change in Change}
+        counts[FindingChange.GONE], counts[FindingChange.NOT_SEEN] = len(self.gone), len(self.not_seen)
+        return {change: counts[change] for change in FindingChange}

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.baseline.changes import Change, ChangedFinding, Changes, FormerFinding
+from ldapdiag.baseline.changes import FindingChange, ChangedFinding, Changes, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
 from ldapdiag.baseline.reported import MORE
 from ldapdiag.baseline.what_became import WhatBecame
@@ -114,7 +114,7 @@ def _changed(former: ReportedFinding, now: ReportedFinding, number: MainNumber |
     """Compare two findings of one id: by severity, else by the main number of the check."""
     values = (former.number(number.key), now.number(number.key)) if number else (None, None)
     if former.severity != now.severity:
-        change = Change.WORSE if now.severity > former.severity else Change.BETTER
+        change = FindingChange.WORSE if now.severity > former.severity else FindingChange.BETTER
     else:
         change = _by_number(*values, number.worse if number else Worse.MORE)
     return ChangedFinding(
@@ -127,10 +127,10 @@ def _changed(former: ReportedFinding, now: ReportedFinding, number: MainNumber |
     )
 
 
-def _by_number(before: float | None, now: float | None, worse: Worse) -> Change:
+def _by_number(before: float | None, now: float | None, worse: Worse) -> FindingChange:
     if before is None or now is None or abs(now - before) <= max(DIFFERENCE, SHARE * abs(before)):
-        return Change.SAME
-    return Change.WORSE if (now > before) is (worse is Worse.MORE) else Change.BETTER
+        return FindingChange.SAME
+    return FindingChange.WORSE if (now > before) is (worse is Worse.MORE) else FindingChange.BETTER
 
 
 class _Outcomes:
@@ -157,7 +157,7 @@ class _Outcomes:
 
 
 def _new(finding: ReportedFinding, outcomes: _Outcomes) -> ChangedFinding:
-    return ChangedFinding(change=Change.NEW, outcome=outcomes.of(finding))
+    return ChangedFinding(change=FindingChange.NEW, outcome=outcomes.of(finding))
 
 
 def _notes(before: Reported, now: Reported) -> Iterator[str]:

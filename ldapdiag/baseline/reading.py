@@ -1,6 +1,6 @@
 """Read a report object (ldapdiag.report/1, docs/contract.md) as far as it is compared: an earlier one, or the present.
 
-An earlier report is a file that anybody may have written: what has not the form of a report is refused.
+An earlier report may come from anybody: what has not the form of a report is refused.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.baseline.changes import Change
+from ldapdiag.baseline.changes import FindingChange
 from ldapdiag.finding import finding_id
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def change_of(changes: Changes | None, check: str, finding: Finding) -> dict[str
     changed = changes.findings.get(finding_id(check, finding)) if changes is not None else None
     if changed is None:
         return {"change": None, "before": None}
-    return {"change": str(changed.change), "before": None if changed.change is Change.NEW else _before(changed)}
+    return {"change": str(changed.change), "before": None if changed.change is FindingChange.NEW else _before(changed)}
 
 
 def _before(changed: ChangedFinding) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_tells_all_four_outcomes() -> None:
 
 def test_every_verdict_has_the_same_keys() -> None:
     report = told(diagnoses.check("all", diagnoses.finding(), diagnoses.clear(), diagnoses.not_judged()))
-    keys = {"check", "subject", "outcome", "reason", "missing", "how"}
+    keys = {"check", "about", "subject", "outcome", "reason", "missing", "how"}
     assert [set(one) for one in report["verdicts"]] == [keys] * 3
 
 
