@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.baseline.changes import FindingChange, ChangedFinding, Changes, FormerFinding
+from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
 from ldapdiag.baseline.reported import MORE
 from ldapdiag.baseline.what_became import WhatBecame

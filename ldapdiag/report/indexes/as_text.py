@@ -258,7 +258,7 @@ class IndexScreen:
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least or (first is not None and finding is first.finding):
                 continue
-            if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
+            if check not in IN_THE_PLAN or finding.acceptance or (self.verbose and finding.severity > Severity.INFO):
                 print_finding(
                     self.page,
                     finding,

@@ -120,7 +120,8 @@ def _plan(plan: Plain) -> Iterator[str]:
 
 def _line(finding: Plain) -> str:
     changed = f", {prose(change_word(finding))}" if finding["change"] else ""
-    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])}{changed})"
+    decision = f"; {prose(acceptance_of(finding))}" if finding["acceptance"] else ""
+    return f"- {finding['severity'].upper()}: {prose(finding['title'])} ({prose(finding['check'])}{changed}){decision}"
 
 
 def _finding(finding: Plain) -> Iterator[str]:

@@ -92,10 +92,11 @@ def _rate(row: dict[str, Any], name: str) -> float | None:
 
 
 FINDINGS = TableColumns(
-    rows_at("findings"),
-    "severity confidence check server hosts subject title detail origins id change before.number before.now",
+    _findings,
+    "severity confidence check server hosts subject title detail origins id acceptance until reason "
+    "change before.number before.now",
 )
-VERDICTS = TableColumns(rows_at("verdicts"), "check about subject outcome reason missing how")
+VERDICTS = TableColumns(_verdicts, "check about subject outcome reason missing how")
 GAPS = TableColumns(rows_at("gaps"), "target reason how")
 EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood sha256 notes")
 
