@@ -1,6 +1,6 @@
 """Read a report object (ldapdiag.report/1, docs/contract.md) as far as it is compared: an earlier one, or the present.
 
-An earlier report may come from anybody: what has not the form of a report is refused.
+The file of an earlier report is not trusted: what has not the form of a report is refused.
 """
 
 from __future__ import annotations
