@@ -13,8 +13,10 @@ import pytest
 
 import sick_site
 from ldapdiag.catalogue import installed_checks
+from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Crashed, Finding, Judged
 from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.catalogue import CATALOGUE
@@ -55,6 +57,11 @@ def contract() -> dict[str, set[str]]:
 @cache
 def sick() -> Diagnosis:
     return diagnose(sick_site.bundle(), installed_checks())
+
+
+def as_written(default: Value) -> object:
+    """Return a setting as a configuration file has it."""
+    return list(default.accounts) if isinstance(default, ExemptAccounts) else default
 
 
 @cache
@@ -117,6 +124,18 @@ class TestEveryCheck:
                 if one.check == check.id and isinstance(one.verdict, Finding):
                     value = one.verdict.observed[check.number.key]
                     assert value is None or type(value) in {int, float}  # null: not known
+
+    def test_states_what_its_settings_are_by_default(self, check) -> None:
+        assert ("by default" in check.manual.lower()) or not check.settings
+        for higher, lower in ladders(check.settings):
+            assert higher.default != lower.default
+        for one in check.settings:
+            assert re.fullmatch(r"[^.A-Z][^.]+", one.meaning)
+
+    def test_judges_the_same_with_its_defaults_as_a_configuration(self, check) -> None:
+        written = {one.name: as_written(one.default) for one in check.settings}
+        given = diagnose(sick_site.bundle(), [check.configured(written)])
+        assert given.judged == tuple(one for one in sick().judged if one.check == check.id)
 
     def test_defines_each_severity_it_uses(self, check) -> None:
         manual = check.manual.lower()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.load.conntrack import ConntrackUsage, conntrack_usage
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import raise_conntrack
 from ldapdiag.wording import counted
-
-FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
 
 ELSEWHERE = (
     " Neither a flow table nor a route shows that the LDAP connections in the evidence pass through it (to show it: "
@@ -23,7 +23,13 @@ ELSEWHERE = (
 
 @check(number=MainNumber("used"))
 def judge(
-    kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...], pairings: tuple[Pairing, ...] = ()
+    kernels: tuple[KernelSettings, ...],
+    flows: tuple[FlowTable, ...],
+    pairings: tuple[Pairing, ...] = (),
+    *,
+    critical_percent: Annotated[float, Threshold("%", "so much or more used is critical", most=100)] = 95.0,
+    high_percent: Annotated[float, Threshold("%", "so much or more used is high", most=100)] = 80.0,
+    medium_percent: Annotated[float, Threshold("%", "so much or more used is medium; less is clear", most=100)] = 60.0,
 ) -> Iterator[Verdict]:
     """Middleboxes that cannot track another connection.
 
@@ -36,6 +42,8 @@ def judge(
     - possible: LDAP connections are in the evidence, and nothing shows that they pass through this host.
 
     ## Severity
+    By default:
+
     - critical: 95 % or more used.
     - high: 80 % or more.
     - medium: 60 % or more.
@@ -61,7 +69,8 @@ def judge(
         )
     carriers = _carriers(pairings)
     for one in tracking:
-        yield _verdict(one, is_known=not carriers or one.host in carriers)
+        limits = (critical_percent / 100, high_percent / 100, medium_percent / 100)
+        yield _verdict(one, limits, is_known=not carriers or one.host in carriers)
 
 
 def _carriers(pairings: tuple[Pairing, ...]) -> frozenset[str]:
@@ -73,15 +82,16 @@ def _carriers(pairings: tuple[Pairing, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def severity_of(used: int, limit: int) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None below 60 %."""
+def severity_of(used: int, limit: int, limits: tuple[float, float, float]) -> Severity | None:
+    """Return how bad it is, by the shares that are critical, high and medium; None below them."""
+    critical, high, medium = limits
     share = used / limit
-    if share >= FULL:
+    if share >= critical:
         return Severity.CRITICAL
-    return Severity.HIGH if share >= NEARLY else Severity.MEDIUM if share >= FILLING else None
+    return Severity.HIGH if share >= high else Severity.MEDIUM if share >= medium else None
 
 
-def _verdict(tracking: ConntrackUsage, *, is_known: bool) -> Verdict:
+def _verdict(tracking: ConntrackUsage, limits: tuple[float, float, float], *, is_known: bool) -> Verdict:
     host, used, limit = tracking.host, tracking.used, tracking.limit
     if limit is None or used is None:
         lacking = "nf_conntrack_max" if limit is None else "nf_conntrack_count and the table itself"
@@ -90,7 +100,7 @@ def _verdict(tracking: ConntrackUsage, *, is_known: bool) -> Verdict:
         return NotJudged(subject=host, reason=f"{lacking} of {host} is not in the evidence", missing=(kind,), how=how)
     if limit == 0:
         return Clear(subject=host, reason=f"{counted(used, 'connection')} tracked, and no limit (nf_conntrack_max = 0)")
-    severity = severity_of(used, limit)
+    severity = severity_of(used, limit, limits)
     if severity is None:
         return Clear(subject=host, reason=f"{used:,} of at most {limit:,} connections tracked (nf_conntrack_max)")
     return Finding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
@@ -10,6 +11,7 @@ from ldapdiag.analysis.hosts.ldap_sockets import End, why_incomplete
 from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.load.port_use import PortUse, uses_at_clients, uses_at_servers, uses_behind_nat
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
@@ -19,7 +21,6 @@ from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.servers.port_remedies import add_source_addresses, reuse_time_wait, widen_port_range
 from ldapdiag.wording import counted
 
-FULL, NEARLY = 0.95, 0.8
 FEWEST = 3977
 """Ports of the smallest default range of any system: 1024 to 5000, of older BSD and Windows."""
 SYSCTL = "on {host}: sysctl -a | grep -E 'ip_local|tcp_tw_reuse|portrange' > sysctl.txt"
@@ -30,7 +31,16 @@ NO_COUNTER = (
 
 
 @check(number=MainNumber("used"))
-def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
+def judge(
+    hosts: tuple[Host, ...],
+    servers: tuple[Instance, ...],
+    flows: tuple[FlowTable, ...],
+    *,
+    critical_percent: Annotated[
+        float, Threshold("%", "so much or more of the ports used is critical", most=100)
+    ] = 95.0,
+    high_percent: Annotated[float, Threshold("%", "so much or more is high; less is clear", most=100)] = 80.0,
+) -> Iterator[Verdict]:
     """Clients, proxies and NATs with hardly a port left for another connection to one server.
 
     ## What it looks at
@@ -45,6 +55,8 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...], flows: tuple[F
     - possible: at the server, if the address is a single host with the default range of Linux.
 
     ## Severity
+    By default:
+
     - critical: 95 % or more of the ports are used.
     - high: 80 % or more.
 
@@ -62,23 +74,19 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...], flows: tuple[F
     A load test. Applications that bind a local address before they connect share the ports of all destinations, and
     may fail sooner than this check shows; a rule of a NAT may also allow fewer ports.
     """
+    critical, high = critical_percent / 100, high_percent / 100
     at_clients = list(uses_at_clients(hosts, servers))
     behind_nat = list(uses_behind_nat(flows, hosts, servers))
     known = {address for host in hosts for address in host.addresses} | {use.source for use in behind_nat}
-    at_servers = [use for use in uses_at_servers(hosts, servers, known) if use.share >= NEARLY]
+    at_servers = [use for use in uses_at_servers(hosts, servers, known) if use.share >= high]
     judged = sorted((*at_clients, *behind_nat, *at_servers), key=lambda use: (-use.share, use.host, use.source))
-    found = [use for use in judged if use.share >= NEARLY and not _is_doubtful(use, hosts)]
+    found = [use for use in judged if use.share >= high and not _is_doubtful(use, hosts)]
     for use in found:
-        yield _finding(use)
-    yield from _others([use for use in judged if use not in found], {use.host for use in found}, hosts)
+        yield _finding(use, Severity.CRITICAL if use.share >= critical else Severity.HIGH)
+    yield from _others([use for use in judged if use not in found], {use.host for use in found}, hosts, high)
     if not judged:
         reason = "no socket table of a client and no flow table of a NAT is in the evidence"
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind, FlowTable.kind), how=SocketTable.how)
-
-
-def severity_of(share: float) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
-    return Severity.CRITICAL if share >= FULL else Severity.HIGH
 
 
 def _is_doubtful(use: PortUse, hosts: tuple[Host, ...]) -> bool:
@@ -95,7 +103,7 @@ def _is_linux(host: Host) -> bool:
     return host.latest is not None and not {"ss", "proc", "inet_diag"}.isdisjoint(host.latest.tools)
 
 
-def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...]) -> Iterator[Verdict]:
+def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high: float) -> Iterator[Verdict]:
     """Yield one verdict for each host without a finding, by the address with the most used ports."""
     by_name = {host.host: host for host in hosts}
     for name in sorted({use.host for use in uses} - found):
@@ -111,7 +119,7 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...]) -> It
                 reason = "the table of the client may not show its ports in TIME-WAIT"
                 yield NotJudged(subject=name, reason=reason, missing=(SocketTable.kind,), how=SocketTable.how)
                 continue
-            if most.used >= NEARLY * FEWEST and _is_doubtful(most, hosts):
+            if most.used >= high * FEWEST and _is_doubtful(most, hosts):
                 reason = f"{used}, and its range of local ports is not known"
                 how = SYSCTL.format(host=name)
                 yield NotJudged(subject=name, reason=reason, missing=(KernelSettings.kind,), how=how)
@@ -119,13 +127,13 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...]) -> It
         yield Clear(subject=name, reason=f"{used}, of {most.ports.count:,} ({most.ports.source})")
 
 
-def _finding(use: PortUse) -> Finding:
+def _finding(use: PortUse, severity: Severity) -> Finding:
     rate, possible = use.opened_per_second, use.possible_per_second
     waiting = f", {use.time_wait:,} of them in TIME-WAIT" if use.time_wait else ""
     return Finding(
         subject=f"{use.host}: {use.source} -> {use.server}",
         key=f"{use.host}|{use.source}|{use.server}",
-        severity=severity_of(use.share),
+        severity=severity,
         confidence=_confidence(use),
         title=(
             f"{use.source} uses {use.used:,} of {counted(use.ports.count, 'port')} ({use.share:.0%}) towards "

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.indexes.internal_searches import UnindexedInternalSearch, unindexed_internal_searches
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.index_remedies import add_indexes
 from ldapdiag.wording import counted
 
-SMALL = 1000
-"""Entries: the scan of a smaller database takes a few milliseconds."""
-
 
 @check(number=MainNumber("entries"))
-def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
+def judge(
+    indexing: ServerIndexes,
+    *,
+    medium_entries: Annotated[
+        int, Threshold("entries", "a database with so many or more is medium; with fewer info")
+    ] = 1000,
+) -> Iterator[Verdict]:
     """An attribute without the index that the server's own searches need.
 
     ## What it looks at
@@ -34,6 +39,8 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     - likely: the search follows from the configuration and was not observed.
 
     ## Severity
+    By default:
+
     - medium: the database has 1,000 entries or more, or their number is not known.
     - info: it has fewer.
 
@@ -49,7 +56,7 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     """
     found = tuple(unindexed_internal_searches(indexing))
     for one in found:
-        yield _finding(one, indexing)
+        yield _finding(one, indexing, medium_entries)
     frequent = {one.attribute for one in indexing.configuration.internal_searches if one.frequent}
     if not found and indexing.configuration.whole:
         reason = f"{counted(len(frequent), 'attribute')} that plug-ins or overlays search for, each with an index"
@@ -63,7 +70,7 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
         yield NotJudged(subject=indexing.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
 
 
-def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes) -> Finding:
+def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes, medium_entries: int) -> Finding:
     types = sorted({change.type for change in one.changes} | {change.rule for change in one.changes} - {""})
     by = ", ".join(one.by)
     entries = indexing.entries.get(comparable(one.backend.suffixes[0]))
@@ -71,7 +78,7 @@ def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes) -> Finding:
     return Finding(
         subject=f"{one.attribute} of {one.backend.name} at {indexing.server}",
         key=f"{indexing.server}|{one.backend.name}|{one.attribute.lower()}",
-        severity=Severity.INFO if entries is not None and entries < SMALL else Severity.MEDIUM,
+        severity=Severity.INFO if entries is not None and entries < medium_entries else Severity.MEDIUM,
         confidence=Confidence.LIKELY,
         title=f"{by} at {indexing.server} searches for {one.attribute}, which has no index {','.join(types)} in "
         f"{one.backend.name}",

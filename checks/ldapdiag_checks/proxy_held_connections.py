@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
@@ -14,21 +15,25 @@ from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.held_sessions import held_sentences, held_title
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted
 
-MANY, SOME = 100, 10
-HALF = 0.5
-
 
 @check(number=MainNumber("connections"))
-def judge(
+def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     flows: tuple[FlowTable, ...],
     servers: tuple[Instance, ...],
     advice: IdleAdvice | None = None,
     responsiveness: Responsiveness | None = None,
+    *,
+    high_connections: Annotated[int, Threshold("connections", "so many or more are high")] = 100,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more are medium; fewer are low")] = 10,
+    high_percent: Annotated[
+        float, Threshold("%", "a share of the proxy's sessions that is high, from medium_connections on", most=100)
+    ] = 50.0,
 ) -> Iterator[Verdict]:
     """Server-side connections of a proxy whose client is gone, or does not close.
 
@@ -47,6 +52,8 @@ def judge(
     - possible: only their number is known, or a table may be a selection of rows.
 
     ## Severity
+    By default:
+
     - high: 100 or more, or half of the proxy's sessions with the server when that is 10 or more.
     - medium: 10 or more.
     - low: fewer.
@@ -78,7 +85,8 @@ def judge(
             yield NotJudged.lacking(doubt, subject=f"{legs.proxy} {direction.client} -> {direction.server}")
             legs = replace(legs, unclosed=())
         if legs is direction.proxy_legs or legs.orphaned.count:
-            yield _verdict(direction, legs, pairing.server, advice)
+            severity = severity_of(legs, high_connections, medium_connections, high_percent / 100)
+            yield _verdict(direction, legs, pairing.server, advice, severity)
     if not spoken:
         yield _without_sessions(pairing, flows, servers)
 
@@ -104,10 +112,12 @@ def _without_sessions(
     )
 
 
-def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
+def _verdict(
+    direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None, severity: Severity
+) -> Verdict:
     subject = f"{legs.proxy} {direction.client} -> {direction.server}"
     if legs.held:
-        return _finding(direction, legs, server, advice)
+        return _finding(direction, legs, server, advice, severity)
     if legs.orphaned.unproven:
         return NotJudged(
             subject=subject,
@@ -118,13 +128,15 @@ def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
     return Clear(subject=subject, reason=f"{legs.live:,} of {counted(legs.sessions, 'session')} with a live client")
 
 
-def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
+def _finding(
+    direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None, severity: Severity
+) -> Finding:
     observed = {"proxy": legs.proxy, "server": direction.server, "connections": legs.held}
     holders = {one.host for one in legs.unclosed if one.host}
     return Finding(
         subject=f"{legs.proxy} {direction.client} -> {direction.server}",
         key=f"{legs.proxy}|{direction.key}",
-        severity=severity_of(legs),
+        severity=severity,
         confidence=confidence_of(legs),
         title=held_title(legs, server),
         detail="\n".join(_sentences(legs, server)),
@@ -136,12 +148,12 @@ def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
     )
 
 
-def severity_of(legs: ProxyLegs) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
+def severity_of(legs: ProxyLegs, high: int, medium: int, share: float) -> Severity:
+    """Return how bad it is, by the connections that are high and medium, and the share of the sessions that is high."""
     count = legs.held
-    if count >= MANY or (count >= SOME and count >= HALF * legs.sessions):
+    if count >= high or (count >= medium and count >= share * legs.sessions):
         return Severity.HIGH
-    return Severity.MEDIUM if count >= SOME else Severity.LOW
+    return Severity.MEDIUM if count >= medium else Severity.LOW
 
 
 def confidence_of(legs: ProxyLegs) -> Confidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
@@ -11,6 +12,7 @@ from ldapdiag.analysis.storage.shared_disks import SharedDisks, shared_disks
 from ldapdiag.analysis.storage.volume import LASTING, in_words
 from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
@@ -22,12 +24,17 @@ NO_FAULT = (
     "This is no fault. A disk of its own for the log helps only if writes wait for the disk (commit-bound-writes), and "
     "another volume on the same disk does not help."
 )
-RARE, FREQUENT = 1.0, 20.0
-"""Changes per second."""
 
 
 @check(number=MainNumber("changes_per_second"))
-def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
+def judge(
+    storage: ServerStorage,
+    server: Instance,
+    traffic: Traffic | None = None,
+    *,
+    low_per_second: Annotated[float, Threshold("/s", "so many changes or more are low")] = 20.0,
+    info_per_second: Annotated[float, Threshold("/s", "so many or more are info; fewer are clear")] = 1.0,
+) -> Iterator[Verdict]:
     """Database, transaction log and changelog on the same disk.
 
     ## What it looks at
@@ -35,6 +42,8 @@ def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = No
     are followed), with the changes per second in the access log. Two volumes on one disk are as one.
 
     ## Severity
+    By default:
+
     - low: 20 changes per second or more.
     - info: 1 change per second or more.
 
@@ -73,17 +82,20 @@ def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = No
     elif not shared:
         yield Clear(subject=server.name, reason=f"{' and '.join(roles)} are on different disks")
     for one in shared:
-        yield _of_disks(one, write_rate(traffic), storage, server)
+        yield _of_disks(one, write_rate(traffic), storage, server, (low_per_second, info_per_second))
 
 
-def _of_disks(shared: SharedDisks, rate: WriteRate | None, storage: ServerStorage, server: Instance) -> Verdict:
+def _of_disks(
+    shared: SharedDisks, rate: WriteRate | None, storage: ServerStorage, server: Instance, limits: tuple[float, float]
+) -> Verdict:
+    low, info = limits
     points = ", ".join(one.mount_point for one in shared.volumes)
     what = in_words(shared.roles)
     subject = f"{points} of {server.name}"
     if rate is None:
         reason = f"{what} are on one disk, and no access log of 10 s or more shows how many changes there are"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=AccessLog.how)
-    if rate.per_second < RARE:
+    if rate.per_second < info:
         reason = (
             f"{what} are on one disk, and with {rounded(rate.per_second)} changes per second there is nothing to gain"
         )
@@ -93,7 +105,7 @@ def _of_disks(shared: SharedDisks, rate: WriteRate | None, storage: ServerStorag
     one_disk = "volumes of the same disk" if len(shared.volumes) > 1 else "one volume"
     return Finding(
         subject=subject,
-        severity=Severity.LOW if rate.per_second >= FREQUENT else Severity.INFO,
+        severity=Severity.LOW if rate.per_second >= low else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"{what.capitalize()} of {server.name} are on {one_disk}{disks}, with {rate_words} per second",
         detail="\n".join(

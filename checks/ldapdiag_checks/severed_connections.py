@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.sentences import client_names, reason_list, severed_sentences
@@ -13,17 +14,25 @@ from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of_severed
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
-MANY, SOME = 100, 10
-HALF = 0.5
-
 
 @check(number=MainNumber("severed"))
-def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice | None = None) -> Iterator[Verdict]:
+def judge(
+    pairing: Pairing,
+    accounts: Accounts | None = None,
+    advice: IdleAdvice | None = None,
+    *,
+    high_connections: Annotated[int, Threshold("connections", "so many or more are high")] = 100,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more are medium; fewer are low")] = 10,
+    high_percent: Annotated[
+        float, Threshold("%", "a client's share that is high, from medium_connections on", most=100)
+    ] = 50.0,
+) -> Iterator[Verdict]:
     """Connections established at both ends that a middlebox on the path no longer tracks.
 
     ## What it looks at
@@ -40,6 +49,8 @@ def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice
     - possible: none was sent, and the middlebox may accept the next one.
 
     ## Severity
+    By default:
+
     - high: 100 or more, or half of the client's connections when that is 10 or more.
     - medium: 10 or more.
     - low: fewer; or no packet is unanswered, and the middlebox may accept the next one.
@@ -63,7 +74,8 @@ def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice
     for direction in directions:
         severed = direction.severed
         if severed.count:
-            yield _finding(direction, pairing, accounts, advice)
+            severity = severity_of(direction, high_connections, medium_connections, high_percent / 100)
+            yield _finding(direction, pairing, accounts, advice, severity)
         elif direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif severed.unproven:
@@ -87,14 +99,16 @@ def _clear(direction: Direction) -> str:
     return f"none of {connections} established at both ends is known to lack an entry at {boxes}"
 
 
-def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, advice: IdleAdvice | None) -> Finding:
+def _finding(
+    direction: Direction, pairing: Pairing, accounts: Accounts | None, advice: IdleAdvice | None, severity: Severity
+) -> Finding:
     severed = direction.severed
     proof = proof_of_severed(severed)
     owners = accounts.of_severed_connections(direction) if accounts else None
     return Finding(
         subject=direction.subject,
         key=direction.key,
-        severity=severity_of(direction),
+        severity=severity,
         confidence=Confidence(proof.degree),
         title=_title(direction, pairing.host),
         detail="\n".join([*severed_sentences(severed), proof.because]),
@@ -127,11 +141,11 @@ def _title(direction: Direction, server: str) -> str:
     return f"{connections} no longer {exist} at {severed.middlebox} between them"
 
 
-def severity_of(direction: Direction) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
+def severity_of(direction: Direction, high: int, medium: int, share: float) -> Severity:
+    """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
     severed = direction.severed
     count = severed.count
-    if count < SOME or not (severed.unanswered or severed.accepts_unknown is False):
+    if count < medium or not (severed.unanswered or severed.accepts_unknown is False):
         return Severity.LOW
     of = direction.matched or direction.client_count or 0
-    return Severity.HIGH if count >= MANY or count >= HALF * of else Severity.MEDIUM
+    return Severity.HIGH if count >= high or count >= share * of else Severity.MEDIUM

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
@@ -12,13 +13,13 @@ from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted
 
-MANY, SOME = 10, 3
 HOW = f"on the server: {SS_COMMAND}"
 
 Direction = tuple[str, str, int]
@@ -26,7 +27,14 @@ Direction = tuple[str, str, int]
 
 
 @check(number=MainNumber("connections"))
-def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
+def judge(
+    server: Instance,
+    host: Host,
+    responsiveness: Responsiveness | None = None,
+    *,
+    high_connections: Annotated[int, Threshold("connections", "so many of one client or more are high")] = 10,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more are medium; fewer are low")] = 3,
+) -> Iterator[Verdict]:
     """Clients that do not read what the server sends.
 
     ## What it looks at
@@ -38,6 +46,8 @@ def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = 
     - likely: otherwise, because a client that is gone, or a path that drops packets, looks the same.
 
     ## Severity
+    By default:
+
     - high: 10 connections of one client or more.
     - medium: 3 or more.
     - low: fewer.
@@ -64,16 +74,17 @@ def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = 
     missing = why_incomplete(host.latest, host.host)
     directions = _directions(host.latest.sockets, server)
     for direction, rows in sorted(directions.items()):
-        yield _verdict(direction, rows, server, host.latest, missing)
+        yield _verdict(direction, rows, server, host.latest, missing, (high_connections, medium_connections))
     if not directions and missing is not None:
         yield NotJudged.lacking(missing, subject=host.host)
     elif not directions:
         yield Clear(subject=host.host, reason="no connection is established at the server")
 
 
-def severity_of(connections: int) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
-    return Severity.HIGH if connections >= MANY else Severity.MEDIUM if connections >= SOME else Severity.LOW
+def severity_of(connections: int, limits: tuple[int, int]) -> Severity:
+    """Return how bad it is, by the connections that are high and medium."""
+    high, medium = limits
+    return Severity.HIGH if connections >= high else Severity.MEDIUM if connections >= medium else Severity.LOW
 
 
 def _directions(table: SocketTable, server: Instance) -> Mapping[Direction, Sequence[int]]:
@@ -85,7 +96,12 @@ def _directions(table: SocketTable, server: Instance) -> Mapping[Direction, Sequ
 
 
 def _verdict(
-    direction: Direction, rows: Sequence[int], server: Instance, snapshot: Snapshot, missing: Missing | None
+    direction: Direction,
+    rows: Sequence[int],
+    server: Instance,
+    snapshot: Snapshot,
+    missing: Missing | None,
+    limits: tuple[int, int],
 ) -> Verdict:
     client, address, port = direction
     subject, table = f"{client} -> {endpoint(address, port)}", snapshot.sockets
@@ -96,7 +112,7 @@ def _verdict(
     timers = [table.timer[row] if table.timer else None for row in waiting]
     stalled = [row for row, timer in zip(waiting, timers, strict=True) if _is_stalled(table, row, timer)]
     if stalled:
-        return _finding(direction, stalled, server, snapshot)
+        return _finding(direction, stalled, server, snapshot, severity_of(len(stalled), limits))
     if None in timers:
         reason = (
             f"{len(waiting):,} of {counted(len(rows), 'connection')} with data in Send-Q, but the table shows no timers"
@@ -115,7 +131,9 @@ def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
     return timer is Timer.PERSIST or (timer is Timer.RETRANSMIT and repeated)
 
 
-def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapshot: Snapshot) -> Finding:
+def _finding(
+    direction: Direction, rows: Sequence[int], server: Instance, snapshot: Snapshot, severity: Severity
+) -> Finding:
     client, address, port = direction
     table = snapshot.sockets
     size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0
@@ -128,7 +146,7 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapsh
         )
     return Finding(
         subject=f"{client} -> {endpoint(address, port)}",
-        severity=severity_of(len(rows)),
+        severity=severity,
         confidence=Confidence.CERTAIN if closed == len(rows) else Confidence.LIKELY,
         title=f"{client} does not read {counted(size, 'byte')} from {server.name} on {count}",
         detail="\n".join(

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.idle.sentences import client_names, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
-MANY, SOME = 100, 10
-HALF = 0.5
-
 
 @check(number=MainNumber("stranded"))
-def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdict]:
+def judge(
+    pairing: Pairing,
+    accounts: Accounts | None = None,
+    *,
+    high_connections: Annotated[int, Threshold("connections", "so many or more are high")] = 100,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more are medium; fewer are low")] = 10,
+    high_percent: Annotated[
+        float, Threshold("%", "a client's share that is high, from medium_connections on", most=100)
+    ] = 50.0,
+) -> Iterator[Verdict]:
     """Connections established at a client that no longer exist at the server.
 
     ## What it looks at
@@ -26,6 +34,8 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
     the server does not have it and the time between the tables cannot explain that.
 
     ## Severity
+    By default:
+
     - high: 100 or more, or half of the client's connections to the server when that is 10 or more.
     - medium: 10 or more.
     - low: fewer.
@@ -47,7 +57,8 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif direction.stranded.count:
-            yield _finding(direction, pairing.server, accounts)
+            severity = severity_of(direction, high_connections, medium_connections, high_percent / 100)
+            yield _finding(direction, pairing.server, accounts, severity)
         elif direction.stranded.unproven:
             count = sum(direction.stranded.unproven.values())
             yield NotJudged(
@@ -71,14 +82,14 @@ def _share(direction: Direction) -> str:
     )
 
 
-def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
+def _finding(direction: Direction, server: str, accounts: Accounts | None, severity: Severity) -> Finding:
     clients, stranded = client_names(direction), direction.stranded
     one = stranded.count == 1
     exact = stranded.ports is not None
     return Finding(
         subject=direction.subject,
         key=direction.key,
-        severity=severity_of(direction),
+        severity=severity,
         confidence=Confidence.LIKELY if exact and not direction.tables.headerless else Confidence.POSSIBLE,
         title=f"{_share(direction)} of {clients} no longer {'exists' if one else 'exist'} on {server}",
         detail=(
@@ -99,9 +110,9 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Fi
     )
 
 
-def severity_of(direction: Direction) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
+def severity_of(direction: Direction, high: int, medium: int, share: float) -> Severity:
+    """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
     stranded = direction.stranded.count
-    if stranded >= MANY or (stranded >= SOME and stranded >= HALF * (direction.client_count or 0)):
+    if stranded >= high or (stranded >= medium and stranded >= share * (direction.client_count or 0)):
         return Severity.HIGH
-    return Severity.MEDIUM if stranded >= SOME else Severity.LOW
+    return Severity.MEDIUM if stranded >= medium else Severity.LOW

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.sentences import client_names
@@ -12,23 +14,29 @@ from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Exempt, Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
+from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import release_unused
 from ldapdiag.wording import counted
 
-MANY = 100
-QUARTER, HALF = 0.25, 0.5
-IDLE_SHARE = 0.9
-
 
 @check(number=MainNumber("connections"))
-def judge(
+def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     accounts: Accounts | None = None,
     descriptors: Descriptors | None = None,
     servers: tuple[Instance, ...] = (),
     responsiveness: Responsiveness | None = None,
+    *,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more of one client are a finding")] = 100,
+    medium_percent: Annotated[float, Threshold("%", "or so much of the server's descriptor limit", most=100)] = 25.0,
+    high_percent: Annotated[float, Threshold("%", "so much of the descriptor limit or more is high", most=100)] = 50.0,
+    idle_percent: Annotated[float, Threshold("%", "at least so many of them must be idle", most=100)] = 90.0,
+    exempt_accounts: Annotated[
+        ExemptAccounts, Exempt("their connections do not count; how many there are is stated")
+    ] = NO_ACCOUNTS,
 ) -> Iterator[Verdict]:
     """Applications that keep far more connections open than they use.
 
@@ -38,6 +46,8 @@ def judge(
     Connections of a proxy are those of its clients, and are judged there.
 
     ## Severity
+    By default:
+
     - high: half of the descriptor limit.
     - medium: otherwise.
 
@@ -52,6 +62,8 @@ def judge(
     ## When it is harmless
     A pool that is sized for a peak is idle at night. Compare with the same hour of a working day.
     """
+    limit = (descriptors.limit if descriptors else None) or math.inf
+    many = min(medium_connections, medium_percent / 100 * limit)
     proxies = {server.host for server in servers if server.proxy}
     if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
         yield NotJudged.lacking(doubt, subject=pairing.server)
@@ -60,9 +72,12 @@ def judge(
     if not directions:
         yield Clear(subject=pairing.server, reason="no connection is established at the server")
     for direction in directions:
+        exempt = _exempt(direction, accounts, exempt_accounts)
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
-        elif not is_many(direction.live, descriptors):
+        elif exempt and direction.live - exempt < many:
+            yield _of_exempt_accounts(direction, exempt)
+        elif direction.live < many:
             yield Clear(
                 subject=direction.subject, reason=f"{counted(direction.live, 'connection')} present at both ends"
             )
@@ -75,14 +90,15 @@ def judge(
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
-        elif direction.idle_count < IDLE_SHARE * direction.live:
+        elif direction.idle_count < idle_percent / 100 * direction.live:
             busy = direction.live - direction.idle_count
             yield Clear(
                 subject=direction.subject,
                 reason=f"{busy:,} of {counted(direction.live, 'connection')} used in the last minute",
             )
         else:
-            yield _finding(direction, pairing.server, accounts, descriptors)
+            severity = Severity.HIGH if direction.live - exempt >= high_percent / 100 * limit else Severity.MEDIUM
+            yield _finding(direction, pairing.server, accounts, severity, exempt)
 
 
 def _of_a_proxy(direction: Direction) -> NotJudged:
@@ -96,27 +112,37 @@ def _of_a_proxy(direction: Direction) -> NotJudged:
     )
 
 
-def is_many(connections: int, descriptors: Descriptors | None) -> bool:
-    """Return whether one application keeps enough connections for a finding."""
-    limit = descriptors.limit if descriptors else None
-    return connections >= MANY or bool(limit and connections >= QUARTER * limit)
+def _exempt(direction: Direction, accounts: Accounts | None, exempt: ExemptAccounts) -> int:
+    """Return how many connections are of exempt accounts; 0 where the accounts of some are not known."""
+    owners = (accounts.of_all_connections(direction) if accounts else None) or {}
+    return min(direction.live, sum(count for account, count in owners.items() if account in exempt))
 
 
-def _finding(direction: Direction, server: str, accounts: Accounts | None, descriptors: Descriptors | None) -> Finding:
+def _of_exempt_accounts(direction: Direction, exempt: int) -> Clear:
+    present = f"{counted(direction.live, 'connection')} present at both ends"
+    reason = f"{present}, {exempt:,} of them of accounts that this site has exempted (exempt_accounts)"
+    return Clear(subject=direction.subject, reason=reason)
+
+
+def _except(exempt: int) -> str:
+    return f"\n{exempt:,} of them are of accounts that this site has exempted, and do not count." if exempt else ""
+
+
+def _finding(direction: Direction, server: str, accounts: Accounts | None, severity: Severity, exempt: int) -> Finding:
     clients = client_names(direction)
-    limit = descriptors.limit if descriptors else None
     owners = accounts.of_all_connections(direction) if accounts else None
     who = f"{' and '.join(owners)} on {clients}" if owners else clients
     return Finding(
         subject=direction.subject,
         key=direction.key,
-        severity=Severity.HIGH if limit and direction.live >= HALF * limit else Severity.MEDIUM,
+        severity=severity,
         confidence=Confidence.CERTAIN if direction.idle_count == direction.live else Confidence.LIKELY,
         title=f"{who} keeps {direction.live:,} connections open and uses few of them",
         detail=(
             f"{direction.live:,} connections are present at both ends, so none is a ghost; {direction.idle_count:,} "
             f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:,.0f} s.\n"
             f"The application opens connections and does not release them. No middlebox on the path is to blame."
+            f"{_except(exempt)}"
         ),
         observed={
             "server": direction.server,

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unused_indexes import DAY, UnusedIndex, UnusedIndexes
 from ldapdiag.analysis.indexes.worth import HOUR
 from ldapdiag.check import check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import drop_indexes
 
-MONTH = 30 * 24
-"""Hours; long enough for a monthly job."""
-
 
 @check
-def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(
+    usage: UnusedIndexes,
+    coverage: IndexCoverage,
+    *,
+    low_days: Annotated[
+        float, Threshold("days", "a log of so long or longer makes the finding low, and prints the command")
+    ] = 30.0,
+) -> Iterator[Verdict]:
     """An index that no search in the log uses.
 
     ## What it looks at
@@ -34,6 +40,8 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     default.
 
     ## Severity
+    By default:
+
     - low: the log covers 30 days or more.
     - info: otherwise.
 
@@ -54,7 +62,7 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return
     for one in usage.unused:
-        yield _finding(one, one.seconds / HOUR, coverage)
+        yield _finding(one, one.seconds / HOUR, coverage, is_long=one.seconds / HOUR >= 24 * low_days)
     for one in usage.young:
         reason = "no search used it, but it was added or changed less than a day before the end of the log"
         yield NotJudged(subject=_subject(one, coverage), reason=reason, how="a log of a day since then")
@@ -73,10 +81,10 @@ def _subject(one: UnusedIndex, coverage: IndexCoverage) -> str:
     return f"{one.attribute} of {one.backend.name} at {coverage.server}"
 
 
-def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage, *, is_long: bool) -> Finding:
     types = ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
-    if hours >= MONTH and coverage.indexes is not None:
+    if is_long and coverage.indexes is not None:
         remedies = drop_indexes(
             coverage.indexes.address,
             one.backend,
@@ -87,11 +95,11 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding
     return Finding(
         subject=_subject(one, coverage),
         key=f"{coverage.server}|{one.backend.name}|{one.attribute.lower()}",
-        severity=Severity.LOW if hours >= MONTH else Severity.INFO,
-        confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,
+        severity=Severity.LOW if is_long else Severity.INFO,
+        confidence=Confidence.LIKELY if is_long else Confidence.POSSIBLE,
         title=f"no search used the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
         detail="Internal searches and the clients of other servers are not in this log.\n"
-        + ("" if hours >= MONTH else "Keep it until a month of logs confirms this."),
+        + ("" if is_long else "Keep it until a month of logs confirms this."),
         observed={
             "server": coverage.server,
             "backend": one.backend.name,

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 import facts
+from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.unreleased_connections import judge
 
@@ -68,3 +70,28 @@ def test_those_of_a_proxy_are_its_clients() -> None:
     (verdict,) = judge(facts.pairing(told), servers=(replace(facts.server("lb"), proxy="haproxy"),))
     assert isinstance(verdict, NotJudged)
     assert verdict.reason.startswith("100 connections of lb, a proxy, which opens one for each of its clients'")
+
+
+@pytest.mark.parametrize(
+    ("exempt", "kind", "said"),
+    [
+        (("CN=App, dc=example",), Clear, "120 of them of accounts that this site has exempted"),
+        (("cn=other,dc=example",), Finding, "30 of them are of accounts that this site has exempted"),
+        (("cn=nobody,dc=example",), Finding, ""),
+    ],
+)
+def test_the_connections_of_exempt_accounts_do_not_count_and_are_stated(exempt, kind, said) -> None:
+    told = facts.direction(server_count=150, matched=150, idle_seconds=(600.0,) * 150)
+    of = {"cn=app,dc=example": 120, "cn=other,dc=example": 30}
+    listed = Accounts(
+        server="ldap",
+        by_account=of,
+        by_client={facts.APP1: 150},
+        by_client_and_account={facts.APP1: of},
+        by_endpoint={},
+        origins=(),
+    )
+    (verdict,) = judge(facts.pairing(told), listed, exempt_accounts=ExemptAccounts(exempt))
+    assert type(verdict) is kind
+    assert said in (verdict.reason if isinstance(verdict, Clear) else verdict.detail)
+    assert said or "exempted" not in verdict.detail
