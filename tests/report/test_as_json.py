@@ -76,6 +76,7 @@ def test_what_could_not_be_judged_says_what_is_missing_and_how_to_get_it() -> No
     (verdict,) = told(diagnoses.check("unknown", diagnoses.not_judged()))["verdicts"]
     assert verdict == {
         "check": "unknown",
+        "about": None,
         "subject": None,
         "outcome": "not-judged",
         "reason": "no access log",
