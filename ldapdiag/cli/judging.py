@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
     from ldapdiag.evidence.origin import Fact
+    from ldapdiag.finding import Finding
     from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.collection_options import CollectionOptions
@@ -151,9 +152,9 @@ def _print_no_all_clear(diagnosis: Diagnosis) -> None:
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_new: bool = False) -> int:
     """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict.
 
-    With `fail_on_new` only findings count that are new or worse since the baseline.
+    With `fail_on_new` only findings count that are new or worse since the baseline, or whose acceptance is over.
     """
-    from ldapdiag.finding import NotJudged, Severity, finding_id  # noqa: PLC0415  import late
+    from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
 
     if diagnosis.shortfall:
         return FAILED
@@ -164,10 +165,17 @@ def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_ne
     if fail_on is FailOn.NEVER:
         return 0
     threshold = Severity[fail_on.name]
-    counted = [
-        finding
-        for check, finding in diagnosis.found
-        if not finding.is_accepted
-        and (not fail_on_new or (diagnosis.changes and diagnosis.changes.has_grown(finding_id(check, finding))))
-    ]
-    return int(any(finding.severity >= threshold for finding in counted))
+    return int(
+        any(
+            one.severity >= threshold and not one.is_accepted and (not fail_on_new or _is_new(diagnosis, check, one))
+            for check, one in diagnosis.found
+        )
+    )
+
+
+def _is_new(diagnosis: Diagnosis, check: str, finding: Finding) -> bool:
+    """Return whether a finding counts for --fail-on-new: new, worse, or no longer covered by an acceptance."""
+    from ldapdiag.finding import finding_id  # noqa: PLC0415  import late
+
+    has_grown = diagnosis.changes is not None and diagnosis.changes.has_grown(finding_id(check, finding))
+    return has_grown or finding.acceptance is not None

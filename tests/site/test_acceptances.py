@@ -256,3 +256,23 @@ def test_an_accepted_missing_index_is_named_beside_its_plan(tmp_path: Path) -> N
     ran = ldapdiag("indexes", audit, "--config", site, "-q", "--fail-on", "low")
     assert (ran.code, "accepted until 2027-03-01: r" in ran.text) == (0, True)
     assert ldapdiag("indexes", audit, "--config", "none", "-q", "--fail-on", "low").code == 1
+
+
+@pytest.mark.parametrize(
+    ("until", "up_to", "code"),
+    [
+        (None, "", 0),  # the same as in the baseline
+        ("2027-03-01", "critical", 0),
+        ("2026-01-01", "critical", 1),  # over: it counts, as the report states
+        ("2027-03-01", "high", 1),  # more severe than accepted
+    ],
+)
+def test_an_acceptance_that_is_not_in_force_counts_for_the_gate_on_what_is_new(
+    tmp_path: Path, until: str | None, up_to: str, code: int
+) -> None:
+    baseline, site = tmp_path / "baseline.json", tmp_path / "site.toml"
+    assert diagnose(INCIDENT, "-o", baseline, "-q", "--fail-on", "never").code == 0
+    entry = f'[[accepted]]\ncheck = "ghost-connections"\nreason = "r"\nuntil = {until}\nup_to = "{up_to}"\n'
+    site.write_text('schema = "ldapdiag.config/1"\n' + (entry if until else ""))
+    ran = diagnose(INCIDENT, "--config", site, "--baseline", baseline, "--fail-on-new", "-q")
+    assert ran.code == code
