@@ -178,7 +178,7 @@ class TestCommand:
         assert report["disabled"] == [{"check": "keepalive-too-slow", "reason": "clients are replaced in 2027"}]
         rows = diagnose("--format", "csv", "--table", "verdicts", "-q").text.splitlines()
         assert [row for row in rows if ",disabled," in row] == [
-            "keepalive-too-slow,,disabled,clients are replaced in 2027,,"
+            "keepalive-too-slow,,,disabled,clients are replaced in 2027,,"
         ]
 
     def test_gives_no_all_clear_where_a_decisive_check_is_disabled(self, work: Path) -> None:
