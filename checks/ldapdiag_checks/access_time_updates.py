@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.options import MEMORY
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.check import check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import MountTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import use_relatime
 from ldapdiag.servers.volume_remedies import on_its_host
 
-MANY = 1_000
-"""Names in one directory."""
 NOTHING = {
     "noatime": "noatime: no read writes an access time, nothing to gain",
     "relatime": "relatime, the kernel's default since 2.6.30 (2009): a read writes an access time at most once a day, "
@@ -24,7 +24,12 @@ NOTHING = {
 
 
 @check
-def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
+def judge(
+    storage: ServerStorage,
+    server: Instance,
+    *,
+    low_names: Annotated[int, Threshold("names", "so many in one directory make it low")] = 1000,
+) -> Iterator[Verdict]:
     """Volumes on which each read writes an access time.
 
     ## What it looks at
@@ -33,6 +38,8 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     /proc/mounts), and in no other.
 
     ## Severity
+    By default:
+
     - low: strictatime where a folder of the server has 1,000 names or more.
     - info: strictatime elsewhere.
 
@@ -51,10 +58,10 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
         reason = f"the volumes of {server.name} are not in the evidence"
         yield NotJudged(subject=server.name, reason=reason, missing=(MountTable.kind,), how=storage.how)
     for volume in storage.volumes:
-        yield _of_volume(volume, storage, server)
+        yield _of_volume(volume, storage, server, low_names)
 
 
-def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verdict:
+def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, low_names: int) -> Verdict:
     subject, options = f"{volume.mount_point} of {server.name}", volume.options
     if not volume.local or volume.fs_type in MEMORY:
         where = "by the file server" if not volume.local else "in memory"
@@ -69,7 +76,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
             subject=subject, reason="strictatime with lazytime: a read alone writes nothing for hours, nothing to gain"
         )
     cure = use_relatime(server.host, volume.mount_point, volume.source if volume.fs_type == "zfs" else "")
-    crowded = any(one.names >= MANY for one in volume.directories)
+    crowded = any(one.names >= low_names for one in volume.directories)
     return Finding(
         subject=subject,
         severity=Severity.LOW if crowded else Severity.INFO,

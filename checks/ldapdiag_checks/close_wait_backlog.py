@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
@@ -10,18 +11,26 @@ from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, rows_b
 from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted, number
 
-MANY, SOME = 100, 10
-SHARE = 0.1
 Groups = Mapping[Peer, Sequence[int]]
 OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 
 @check(number=MainNumber("connections"))
-def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Verdict]:
+def judge(
+    hosts: tuple[Host, ...],
+    servers: tuple[Instance, ...],
+    *,
+    high_connections: Annotated[int, Threshold("connections", "so many of one peer or more are high")] = 100,
+    medium_connections: Annotated[int, Threshold("connections", "so many or more are medium; fewer are info")] = 10,
+    stuck_percent: Annotated[
+        float, Threshold("%", "so much of a server's open connections or more is one step higher there", most=100)
+    ] = 10.0,
+) -> Iterator[Verdict]:
     """Connections that the peer has closed and this end keeps open.
 
     ## What it looks at
@@ -30,6 +39,8 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     total), at the client by the server's endpoint.
 
     ## Severity
+    By default:
+
     - high: 100 or more.
     - medium: 10 or more.
     - info: fewer.
@@ -56,18 +67,24 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     for host, snapshot in snapshots:
         here = [server for server in servers if server.host == host.host]
         connections = rows_by_peer(snapshot.sockets, OPEN, here, known)
-        yield from _judge_host(host, snapshot, connections, here)
+        limits = (high_connections, medium_connections, stuck_percent / 100)
+        yield from _judge_host(host, snapshot, connections, here, limits)
     if not snapshots:
         reason = "the evidence contains no socket table"
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
 
 
-def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, servers: Sequence[Instance]) -> Iterator[Verdict]:
+def _judge_host(
+    host: Host, snapshot: Snapshot, connections: Groups, servers: Sequence[Instance], limits: tuple[int, int, float]
+) -> Iterator[Verdict]:
+    high, medium, share = limits
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
-    for peer, rows in sorted(_taken_together(closed).items()):
+    for peer, rows in sorted(_taken_together(closed, medium).items()):
         proxy = _is_of_proxy(snapshot, peer, rows, servers)
-        stuck = _at_server(closed, peer.server) >= SHARE * _at_server(connections, peer.server)
-        yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER and not proxy, proxy=proxy)
+        stuck = _at_server(closed, peer.server) >= share * _at_server(connections, peer.server)
+        worse = stuck and peer.end is End.SERVER and not proxy
+        severity = severity_of(len(rows), high, medium, worse=worse)
+        yield _finding(host, snapshot, peer, rows, severity, proxy=proxy)
     missing = why_incomplete(snapshot, host.host)
     for subject, count in _without_finding(host, connections, closed):
         if missing is None:
@@ -84,9 +101,9 @@ def _is_of_proxy(snapshot: Snapshot, peer: Peer, rows: Sequence[int], servers: S
     return is_relay(owner) if owner else bool(servers) and all(server.proxy for server in servers)
 
 
-def severity_of(count: int, *, worse: bool) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
-    severity = Severity.HIGH if count >= MANY else Severity.MEDIUM if count >= SOME else Severity.INFO
+def severity_of(count: int, high: int, medium: int, *, worse: bool) -> Severity:
+    """Return how bad it is, by the connections that are high and medium; `worse`: one step higher."""
+    severity = Severity.HIGH if count >= high else Severity.MEDIUM if count >= medium else Severity.INFO
     return Severity(severity + worse)
 
 
@@ -106,12 +123,12 @@ def _at_server(groups: Groups, server: str) -> int:
     return sum(len(rows) for peer, rows in groups.items() if peer.end is End.SERVER and peer.server == server)
 
 
-def _taken_together(closed: Groups) -> Groups:
+def _taken_together(closed: Groups, some: int) -> Groups:
     """Return the groups; a server's clients with few connections each become one group if they have some in total."""
     taken = dict(closed)
     for server in {peer.server for peer in closed if peer.end is End.SERVER}:
-        few = [peer for peer in closed if peer.end is End.SERVER and peer.server == server and len(closed[peer]) < SOME]
-        if len(few) >= 2 and sum(len(closed[peer]) for peer in few) >= SOME:
+        few = [peer for peer in closed if peer.end is End.SERVER and peer.server == server and len(closed[peer]) < some]
+        if len(few) >= 2 and sum(len(closed[peer]) for peer in few) >= some:
             taken[Peer(End.SERVER, "", server)] = [row for peer in few for row in taken.pop(peer)]
     return taken
 
@@ -121,12 +138,14 @@ def _subject(host: Host, peer: Peer) -> str:
     return f"{name} -> {peer.server}" if peer.end is End.SERVER else f"{host.host} -> {name}"
 
 
-def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool, proxy: bool) -> Finding:
+def _finding(
+    host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], severity: Severity, *, proxy: bool
+) -> Finding:
     owner = snapshot.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
         key=f"{peer.server if peer.end is End.SERVER else host.host}|{peer.end}|{peer.name or 'several clients'}",
-        severity=severity_of(len(rows), worse=worse),
+        severity=severity,
         confidence=Confidence.CERTAIN,
         title=_title(host, peer, len(rows), owner, proxy=proxy),
         detail="\n".join(_sentences(snapshot, peer, rows, proxy=proxy)),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME, display_name
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
@@ -20,9 +22,6 @@ from ldapdiag.wording import counted, rounded
 
 FEW = 7
 """Operations, BIND and UNBIND included; the log's histogram has an edge there."""
-MANY, SOME = 1000, 100
-STORM, STEADY, SLOW = 20.0, 1.0, 0.1
-"""Connections a second."""
 SHORT_LIFE = 69.0
 """Seconds, an edge of the log's histogram; longer connections end for other reasons, most often an idle timeout."""
 SHORTEST = 60.0
@@ -31,6 +30,15 @@ BURST = 500
 """Connections of one client that are too many for the start of an application, however short the log is."""
 MOST = 20
 """Findings for single clients; the rest is a count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The settings: connections a second that are high, medium and low, and connections in all."""
+
+    rates: tuple[float, float, float]
+    medium: int
+    low: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +55,17 @@ class Churn:
 
 
 @check(number=MainNumber("per_second"))
-def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
+def judge(  # noqa: PLR0913  evidence, and settings
+    server: Instance,
+    traffic: Traffic,
+    responsiveness: Responsiveness | None = None,
+    *,
+    high_per_second: Annotated[float, Threshold("/s", "so many connections of one client or more are high")] = 20.0,
+    medium_per_second: Annotated[float, Threshold("/s", "so many or more are medium")] = 1.0,
+    low_per_second: Annotated[float, Threshold("/s", "so many or more are low")] = 0.1,
+    medium_connections: Annotated[int, Threshold("connections", "fewer in all are neither high nor medium")] = 1000,
+    low_connections: Annotated[int, Threshold("connections", "fewer in all are clear")] = 100,
+) -> Iterator[Verdict]:
     """Clients that open a connection for nearly every operation.
 
     ## What it looks at
@@ -62,6 +80,8 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
       judged.
 
     ## Severity
+    By default:
+
     - high: 20 or more a second, 1,000 or more in all.
     - medium: 1 or more a second, 1,000 or more in all.
     - low: 6 or more a minute, 100 or more in all.
@@ -80,27 +100,29 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
     if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
         yield NotJudged.lacking(doubt, subject=server.name)
         return
-    churning = list(_ranked(traffic))
+    limits = Limits(
+        rates=(high_per_second, medium_per_second, low_per_second), medium=medium_connections, low=low_connections
+    )
+    churning = list(_ranked(traffic, limits))
     for number, (severity, churn) in enumerate(churning[:MOST]):
         yield _finding(server, traffic, churn, severity, 0 if number else len(churning) - MOST)
     if churning:
         return
-    yield _of_other_clients(server, traffic)
+    yield _of_other_clients(server, traffic, limits)
 
 
-def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
+def _of_other_clients(server: Instance, traffic: Traffic, limits: Limits) -> Verdict:
     """Return the verdict where no client is a finding."""
     segment, how = traffic.segment, "an access log of a busy hour"
     if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
         reason = "no connection was closed in the access log"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
     if traffic.seconds < SHORTEST:
-        reason = (
-            f"the access log covers only {traffic.seconds:.0f} s, like the start of an application{_busiest(traffic)}"
-        )
+        reason = f"the access log covers only {traffic.seconds:.0f} s, like the start of an application"
+        reason += _busiest(traffic, limits)
         how = f"an access log of at least {SHORTEST:.0f} s"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
-    if segment.clients.full and segment.clients.omitted >= SOME // 2:
+    if segment.clients.full and segment.clients.omitted >= limits.low // 2:
         bound = f"one that is not listed had at most {segment.clients.omitted:,} connections and operations"
         reason = f"the access log has more clients than are counted separately; {bound}"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
@@ -109,31 +131,32 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
     return Clear(subject=server.name, reason=reason)
 
 
-def _busiest(traffic: Traffic) -> str:
+def _busiest(traffic: Traffic, limits: Limits) -> str:
     """Return the client that would be a finding in a longer log, as a clause; empty if there is none."""
-    found = [churn for _, churn in _of_clients(traffic)]
+    found = [churn for _, churn in _of_clients(traffic, limits)]
     most = max(found, key=lambda one: (one.connections, one.client), default=None)
     return f"; {most.client} opened {counted(most.connections, 'short connection')} in it" if most else ""
 
 
-def severity_of(churn: Churn) -> Severity | None:
+def severity_of(churn: Churn, limits: Limits) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None for a client that keeps its connections."""
-    if churn.connections >= MANY and churn.per_second >= STEADY:
-        return Severity.HIGH if churn.per_second >= STORM else Severity.MEDIUM
-    return Severity.LOW if churn.connections >= SOME and churn.per_second >= SLOW else None
+    storm, steady, slow = limits.rates
+    if churn.connections >= limits.medium and churn.per_second >= steady:
+        return Severity.HIGH if churn.per_second >= storm else Severity.MEDIUM
+    return Severity.LOW if churn.connections >= limits.low and churn.per_second >= slow else None
 
 
-def _ranked(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
+def _ranked(traffic: Traffic, limits: Limits) -> Iterator[tuple[Severity, Churn]]:
     fewest = BURST if traffic.seconds < SHORTEST else 0
-    found = [(severity, churn) for severity, churn in _of_clients(traffic) if churn.connections >= fewest]
+    found = [(severity, churn) for severity, churn in _of_clients(traffic, limits) if churn.connections >= fewest]
     yield from sorted(found, key=lambda one: (-one[0], -one[1].connections, one[1].client))
 
 
-def _of_clients(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
+def _of_clients(traffic: Traffic, limits: Limits) -> Iterator[tuple[Severity, Churn]]:
     seconds = max(traffic.seconds, SHORTEST)
     for address, row in traffic.segment.clients.items():
         churn = _churn(display_name(address), row, seconds)
-        if churn is not None and address != OTHER and (severity := severity_of(churn)) is not None:
+        if churn is not None and address != OTHER and (severity := severity_of(churn, limits)) is not None:
             yield severity, churn
 
 
@@ -153,7 +176,7 @@ def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
 
 
 def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
-    rate = f"{churn.per_second:.1f} a second" if churn.per_second >= STEADY else f"{60 * churn.per_second:.0f} a minute"
+    rate = f"{churn.per_second:.1f} a second" if churn.per_second >= 1 else f"{60 * churn.per_second:.0f} a minute"
     short = traffic.seconds < SHORTEST
     span = f"{traffic.seconds:,.0f} s" if short else f"{traffic.seconds:,.0f} s, {rate}"
     operations = counted(churn.at_most, "operation")

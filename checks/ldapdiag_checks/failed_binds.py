@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.failed_binds import GUESSED_ACCOUNTS, GUESSES, Failures, grouped_failures
 from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Exempt, Threshold
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import renew_password
 from ldapdiag.wording import counted
@@ -36,15 +39,25 @@ GUESSED = {
 
 NAMELESS = "without a DN (anonymous, or SASL)"
 
-MANY, SOME = 100, 10
-HOURLY = 10.0
 SHORTEST_HOUR = 3600.0
 MOST = 20
 """Findings, and clients named of an account."""
 
 
 @check(number=MainNumber("per_hour"))
-def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
+def judge(
+    server: Instance,
+    traffic: Traffic,
+    *,
+    medium_failures: Annotated[
+        int, Threshold("BINDs", "so many or more of one account are medium, if they are frequent")
+    ] = 100,
+    low_failures: Annotated[int, Threshold("BINDs", "so many or more of one account are low")] = 10,
+    medium_per_hour: Annotated[float, Threshold("/h", "so many an hour are frequent")] = 10.0,
+    exempt_accounts: Annotated[
+        ExemptAccounts, Exempt("their failures are not judged by account; how many there are is stated")
+    ] = NO_ACCOUNTS,
+) -> Iterator[Verdict]:
     """Accounts and clients whose BINDs fail again and again.
 
     ## What it looks at
@@ -64,6 +77,8 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     300.
 
     ## Severity
+    By default:
+
     - high: one client failed 100 times or more, with 20 accounts or more, and at least as many accounts were never
       accepted from there as were: password guessing, or a broken front end.
     - medium: one client failed as 10 accounts as above; or one account failed from 10 clients as above, while others
@@ -93,7 +108,10 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
         )
         return
     groups = [one for one in grouped_failures(failed, traffic.workload.accepted_binds) if one.name != OTHER_NAME]
-    judged = [(severity, one) for one in groups if (severity := severity_of(one, traffic)) is not None]
+    exempt = [one for one in groups if not one.of_client and one.name in exempt_accounts]
+    groups = [one for one in groups if one not in exempt]
+    limits = (medium_failures, medium_per_hour, low_failures)
+    judged = [(severity, one) for one in groups if (severity := severity_of(one, traffic, limits)) is not None]
     judged.sort(key=lambda each: (-each[0], -each[1].count, each[1].name))
     findings = [
         _of_client(server, traffic, one, severity) if one.of_client else _of_account(server, traffic, one, severity)
@@ -101,19 +119,25 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     ]
     yield from findings[:MOST]
     if len(findings) > MOST:
-        reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one"
+        reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one{_left_out(exempt)}"
         yield NotJudged(subject=f"others at {server.name}", reason=reason, how="ldapdiag log --format json")
     else:
-        most = max((one.count for one in groups if severity_of(one, traffic) is None), default=0)
-        yield _of_other_accounts(server, traffic, binds, most, findings=bool(findings))
+        most = max((one.count for one in groups if severity_of(one, traffic, limits) is None), default=0)
+        yield _of_other_accounts(server, traffic, binds, (most, low_failures), exempt, findings=bool(findings))
 
 
-def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, most: int, *, findings: bool) -> Verdict:
-    """Return the verdict on all accounts without a finding, each of which failed `most` times or less."""
+def _of_other_accounts(
+    server: Instance, traffic: Traffic, binds: int, counts: tuple[int, int], exempt: list[Failures], *, findings: bool
+) -> Verdict:
+    """Return the verdict on all accounts without a finding: the most failures of one, and those that are a finding."""
+    most, some = counts
+    left_out = _left_out(exempt)
     subject = f"others at {server.name}" if findings else server.name
     unlisted = traffic.workload.unlisted_failed_binds
-    if unlisted and most + unlisted >= SOME:
-        reason = f"{counted(unlisted, 'failed BIND')} of more accounts and clients than are counted separately"
+    if unlisted and most + unlisted >= some:
+        reason = (
+            f"{counted(unlisted, 'failed BIND')} of more accounts and clients than are counted separately{left_out}"
+        )
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter period")
     failed = traffic.workload.failed_binds
     other = Counter[int]()
@@ -122,30 +146,39 @@ def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, most: int
             other[one.err] += one.count
     refused = sum(one.count for one in failed) - other.total()
     if 2 * other.total() >= binds:
-        reason = f"{other.total():,} of {binds:,} BINDs failed, none for a wrong password ({_errors(other)})"
+        reason = f"{other.total():,} of {binds:,} BINDs failed, none for a wrong password ({_errors(other)}){left_out}"
         how = "an access log of a period in which accounts could bind"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     besides = f"; {other.total():,} failed for other reasons ({_errors(other)})" if other else ""
     return Clear(
-        subject=subject, reason=f"{refused:,} of {binds:,} BINDs were refused{' in total' * findings}{besides}"
+        subject=subject,
+        reason=f"{refused:,} of {binds:,} BINDs were refused{' in total' * findings}{besides}{left_out}",
     )
+
+
+def _left_out(exempt: list[Failures]) -> str:
+    """Return what is not judged by account, as a clause; empty without exempt accounts."""
+    if not exempt:
+        return ""
+    failures = counted(sum(one.count for one in exempt), "failure")
+    return f"; {failures} of {counted(len(exempt), 'account')} that this site has exempted"
 
 
 def _errors(errors: Counter[int]) -> str:
     return ", ".join(f"err={err}" for err, _ in errors.most_common(3))
 
 
-def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
+def severity_of(failures: Failures, traffic: Traffic, limits: tuple[int, float, int]) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None for typing errors."""
-    count = failures.count
+    count, (many, hourly, some) = failures.count, limits
     if failures.of_client and not failures.are_guesses:
         return Severity.LOW
     if failures.of_client:
         often = count >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
         return Severity.HIGH if often else Severity.MEDIUM
-    if (failures.are_guesses and failures.accepted) or (count >= MANY and per_hour(count, traffic) >= HOURLY):
+    if (failures.are_guesses and failures.accepted) or (count >= many and per_hour(count, traffic) >= hourly):
         return Severity.MEDIUM
-    return Severity.LOW if count >= SOME else None
+    return Severity.LOW if count >= some else None
 
 
 def per_hour(count: int, traffic: Traffic) -> float:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.fragmentation import MIB, Fragmentation, allocated, fragmentation
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import write_anew
 from ldapdiag.wording import counted, number, rounded
 
-NOISE, SMALL_PIECES = 1.0, 16.0
-"""Pieces per MiB."""
-LEAST = 100
-"""Pieces of all files; fewer cost nothing, whatever their size."""
 APPEND_ONLY = frozenset({Family.OPENDJ, Family.PING})
 """Their database is a log that is only appended to, and a cleaner writes old parts anew."""
 SHOWN = 5
 
 
 @check(number=MainNumber("per_mebibyte"))
-def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
+def judge(
+    storage: ServerStorage,
+    server: Instance,
+    *,
+    medium_per_mebibyte: Annotated[
+        float, Threshold("/MiB", "so many pieces or more are medium, above a disk that rotates")
+    ] = 16.0,
+    low_per_mebibyte: Annotated[float, Threshold("/MiB", "more pieces are low")] = 1.0,
+    least_pieces: Annotated[int, Threshold("pieces", "fewer in all are clear")] = 100,
+) -> Iterator[Verdict]:
     """Database files in many pieces.
 
     ## What it looks at
@@ -34,6 +41,8 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     in pieces of at most 128 KiB by design and do not count; ZFS and tmpfs do not report extents.
 
     ## Severity
+    By default:
+
     - medium: 16 pieces per MiB or more (64 KiB each), 100 in all, above a disk that states that it rotates.
     - low: more than 1 piece per MiB, 100 in all.
 
@@ -59,24 +68,23 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
         reason = f"in how many pieces the database files of {server.name} lie is not in the evidence"
         yield NotJudged(subject=server.name, reason=reason, missing=(FileExtents.kind,), how=FileExtents.how)
     for volume in volumes:
-        yield _of_volume(volume, fragmentation(volume), storage, server)
+        found, rotational = fragmentation(volume), _rotational(volume)
+        severity = None
+        if found.per_mebibyte > low_per_mebibyte and found.extents >= least_pieces:
+            small = found.per_mebibyte >= medium_per_mebibyte
+            severity = Severity.MEDIUM if small and rotational else Severity.LOW
+        yield _of_volume(volume, found, severity, storage, server)
 
 
-def severity_of(found: Fragmentation, *, rotational: bool | None) -> Severity | None:
-    """Return how bad it is, by the manual page; None: noise."""
-    if found.per_mebibyte <= NOISE or found.extents < LEAST:
-        return None
-    return Severity.MEDIUM if found.per_mebibyte >= SMALL_PIECES and rotational else Severity.LOW
-
-
-def _of_volume(volume: Volume, found: Fragmentation, storage: ServerStorage, server: Instance) -> Verdict:
+def _of_volume(
+    volume: Volume, found: Fragmentation, severity: Severity | None, storage: ServerStorage, server: Instance
+) -> Verdict:
     subject = f"{volume.mount_point} of {server.name}"
     numbers = (
         f"{counted(found.extents, 'extent')} in {rounded(found.mebibytes)} MiB of {counted(len(found.files), 'file')}, "
         f"{rounded(found.per_mebibyte)} per MiB"
     )
     rotational = _rotational(volume)
-    severity = severity_of(found, rotational=rotational)
     if severity is not None:
         return _finding(volume, found, severity, numbers, storage, server, rotational=rotational)
     if found.files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.ghost_titles import ghost_title, live_counts, possible_title
@@ -15,22 +16,34 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
-NEARLY_FULL = 0.8
-HOURS_LEFT = 24
-MANY, SOME, FEW = 200, 100, 10
 HALF, SLIGHT = 0.5, 0.05
 
 
 @check(number=MainNumber("ghosts"))
-def judge(
+def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     bounds: IdleBounds | None = None,
     accounts: Accounts | None = None,
     descriptors: Descriptors | None = None,
+    *,
+    critical_ghosts: Annotated[
+        int, Threshold("connections", "so many or more, and half of the server's connections, are critical")
+    ] = 200,
+    high_ghosts: Annotated[int, Threshold("connections", "so many or more of one client are high")] = 100,
+    medium_ghosts: Annotated[
+        int, Threshold("connections", "fewer, and below 5 % of the server's connections, are info")
+    ] = 10,
+    used_percent: Annotated[
+        float, Threshold("%", "so much of the descriptors used makes any that count critical", most=100)
+    ] = 80.0,
+    hours_left: Annotated[
+        float, Threshold("h", "less until the descriptors run out makes any that count critical")
+    ] = 24.0,
 ) -> Iterator[Verdict]:
     """Connections established at the server that no longer exist at the client.
 
@@ -49,6 +62,8 @@ def judge(
       connections do not answer the server's keepalive probes. Neither counts as a ghost.
 
     ## Severity
+    By default:
+
     - critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 %
       used, have run out, or will run out within 24 h.
     - high: 100 or more, or half of the connections from this client.
@@ -69,6 +84,7 @@ def judge(
     Every site has a few: closed laptops, clients that lost power. They stay below 10 and below 5 %.
     """
     total = sum(direction.server_count for direction in pairing.directions)
+    scarce = _are_scarce(descriptors, used_percent / 100, hours_left)
     if not total:
         yield Clear(subject=pairing.server, reason="no connection is established at the server")
     for direction in pairing.directions:
@@ -79,9 +95,10 @@ def judge(
             about = f"{counted(direction.server_count, 'connection')} at {pairing.server}"
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
-            yield _finding(direction, pairing.server, total, bounds, accounts, descriptors)
+            severity = severity_of(direction, total, (critical_ghosts, high_ghosts, medium_ghosts), scarce=scarce)
+            yield _finding(direction, pairing.server, bounds, accounts, severity)
         elif direction.ghosts.possible_ports:
-            yield _possible_finding(direction, pairing.server, total, bounds)
+            yield _possible_finding(direction, pairing.server, total, bounds, medium_ghosts)
         elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
@@ -97,17 +114,16 @@ def judge(
 def _finding(
     direction: Direction,
     server: str,
-    total: int,
     bounds: IdleBounds | None,
     accounts: Accounts | None,
-    descriptors: Descriptors | None,
+    severity: Severity,
 ) -> Finding:
     owners = accounts.of_ghost_connections(direction) if accounts else None
     ports, ages = direction.ghosts.ports, _ages(direction, bounds)
     return Finding(
         subject=direction.subject,
         key=direction.key,
-        severity=severity_of(direction, total, descriptors),
+        severity=severity,
         confidence=Confidence(proof_of(direction).degree),
         title=ghost_title(direction),
         detail="\n".join(ghost_sentences(direction, server, bounds, owners)),
@@ -133,13 +149,13 @@ def _ages(direction: Direction, bounds: IdleBounds | None) -> IdleAges | None:
     return idle_ages([direction], bounds.for_client(direction.client) if bounds else None)
 
 
-def _possible_finding(direction: Direction, server: str, total: int, bounds: IdleBounds | None) -> Finding:
+def _possible_finding(direction: Direction, server: str, total: int, bounds: IdleBounds | None, least: int) -> Finding:
     """Return the finding about connections that the client's table lacks, and that nothing proves dead."""
     ages = _ages(direction, bounds)
     possible, count = direction.ghosts.possible_ports, direction.server_count
     signs = bool(direction.path.middleboxes) or direction.missing is not None
-    many = signs and len(possible) >= FEW and len(possible) >= HALF * count
-    few = len(possible) < FEW and len(possible) < SLIGHT * total
+    many = signs and len(possible) >= least and len(possible) >= HALF * count
+    few = len(possible) < least and len(possible) < SLIGHT * total
     return Finding(
         subject=direction.subject,
         key=direction.key,
@@ -164,17 +180,21 @@ def _possible_finding(direction: Direction, server: str, total: int, bounds: Idl
     )
 
 
-def severity_of(direction: Direction, total: int, descriptors: Descriptors | None) -> Severity:
-    """Return how bad it is, by the numbers of the manual page."""
-    ghosts = direction.ghosts.count
-    if ghosts < FEW and ghosts < SLIGHT * total:
+def _are_scarce(descriptors: Descriptors | None, used: float, hours_left: float) -> bool:
+    """Return whether the server has run out of descriptors, or soon may: by the used share, or the forecast."""
+    if descriptors is None:
+        return False
+    left = descriptors.hours_left
+    return descriptors.exhausted or (descriptors.share or 0) >= used or (left is not None and left < hours_left)
+
+
+def severity_of(direction: Direction, total: int, limits: tuple[int, int, int], *, scarce: bool) -> Severity:
+    """Return how bad it is, by the ghosts that are critical, high and medium; `scarce`: so are the descriptors."""
+    ghosts, (critical, high, medium) = direction.ghosts.count, limits
+    if ghosts < medium and ghosts < SLIGHT * total:
         return Severity.INFO
-    if ghosts >= MANY and ghosts >= HALF * total:
+    if scarce or (ghosts >= critical and ghosts >= HALF * total):
         return Severity.CRITICAL
-    if descriptors is not None:
-        left = descriptors.hours_left
-        if descriptors.exhausted or (descriptors.share or 0) >= NEARLY_FULL or (left is not None and left < HOURS_LEFT):
-            return Severity.CRITICAL
-    if ghosts >= SOME or ghosts >= HALF * direction.server_count:
+    if ghosts >= high or ghosts >= HALF * direction.server_count:
         return Severity.HIGH
     return Severity.MEDIUM

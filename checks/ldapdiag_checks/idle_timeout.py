@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
@@ -18,6 +18,7 @@ from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -26,9 +27,6 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.client_settings.choosing import settings_command
 from ldapdiag.wording import counted
-
-LONG_LIFE = 600
-"""Seconds; with a longer lifetime ghosts accumulate."""
 
 
 @check(number=MainNumber("would_close_now"))
@@ -41,6 +39,8 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     kernels: tuple[KernelSettings, ...] = (),
     descriptors: Descriptors | None = None,
     hosts: tuple[Host, ...] = (),
+    *,
+    high_seconds: Annotated[float, Threshold("s", "a dead connection that stays open for longer is high")] = 600.0,
 ) -> Iterator[Verdict]:
     """Idle timeouts and keepalives that leave dead connections open, or close live ones.
 
@@ -51,6 +51,8 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     and the longest idle time of a live connection.
 
     ## Severity
+    By default:
+
     - high: there are ghosts, and one stays open for more than 600 s, for ever, or for an unknown time.
     - medium: there are ghosts that end sooner; or the idle timeout is longer than the firewall's, so that clients
       never see the close. (Whether it is too short, idle-timeout-too-low finds in the access log.)
@@ -71,7 +73,7 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     ## When it is harmless
     Without a middlebox on the path and with keepalive on, an idle timeout of 0 costs only the wait for the probes.
     """
-    outcome = severity_of(lifetime, advice, bounds)
+    outcome = severity_of(lifetime, advice, bounds, high_seconds)
     if outcome is not None:
         exhausted = descriptors is not None and descriptors.exhausted
         remedies = tuple(
@@ -104,11 +106,11 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
         yield Clear(subject=server.name, reason=f"there are no ghosts, and {lifetime.summary}{unused_clauses(bounds)}")
 
 
-def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
+def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None, long: float) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
     current, lives = lifetime.idle_timeout_seconds, lifetime.seconds
     if advice.ghosts:
-        return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
+        return Severity.HIGH if lives is None or lives > long else Severity.MEDIUM
     drops_after = bounds.dropped_by_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
         return Severity.MEDIUM

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.responsiveness import Responsiveness
@@ -10,6 +11,7 @@ from ldapdiag.analysis.log.close_reasons import CloseReasons, close_reasons_of
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import unbind_first
@@ -17,7 +19,7 @@ from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseKind
 from ldapdiag.wording import counted
 
-MANY, SOME = 100, 10
+SOME = 10
 HALF, TENTH = 0.5, 0.1
 ALL_BUT_FEW = 0.9
 MOST = 20
@@ -25,7 +27,16 @@ MOST = 20
 
 
 @check(number=MainNumber("unclean"))
-def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
+def judge(
+    server: Instance,
+    traffic: Traffic,
+    responsiveness: Responsiveness | None = None,
+    *,
+    medium_closes: Annotated[
+        int, Threshold("connections", "so many or more, and half of the client's closes, are medium")
+    ] = 100,
+    low_closes: Annotated[int, Threshold("connections", "so many or more, and one in ten, are low")] = 10,
+) -> Iterator[Verdict]:
     """Connections that end without UNBIND, or because data no longer passes.
 
     ## What it looks at
@@ -36,6 +47,8 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
     balancer's probes or failed TLS handshakes.
 
     ## Severity
+    By default:
+
     - medium: 100 or more and half of the client's closes; or 10 or more through which data no longer passed.
     - low: 10 or more and one in ten.
     - info: probes.
@@ -58,7 +71,7 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
         return
     family = traffic.workload.family
     every = [close_reasons_of(client, family) for client in traffic.workload.clients]
-    judged = [(one, severity) for one in every if (severity := severity_of(one)) is not None]
+    judged = [(one, severity) for one in every if (severity := severity_of(one, medium_closes, low_closes)) is not None]
     judged.sort(key=lambda pair: (-pair[1], -pair[0].unclean, -pair[0].probes, pair[0].client))
     for number, (ends, severity) in enumerate(judged[:MOST]):
         yield _finding(server, traffic, ends, severity, 0 if number else len(judged) - MOST)
@@ -68,12 +81,12 @@ def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | N
         yield _of_other_clients(server, traffic, others, all_clients=not judged)
 
 
-def severity_of(ends: CloseReasons) -> Severity | None:
+def severity_of(ends: CloseReasons, medium: int, low: int) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
     unclean, closes = ends.unclean, ends.close_count
-    if ends.by_kind[CloseKind.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
+    if ends.by_kind[CloseKind.NETWORK] >= SOME or (unclean >= medium and unclean >= HALF * closes):
         return Severity.MEDIUM
-    if unclean >= SOME and unclean >= TENTH * closes:
+    if unclean >= low and unclean >= TENTH * closes:
         return Severity.LOW
     return Severity.INFO if ends.probes >= SOME and ends.probes >= ALL_BUT_FEW * (closes + ends.probes) else None
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import DirectorySize
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.volume_remedies import add_directory_index, move_data
 
-MANY, VERY_MANY = 5_000, 20_000
-"""Names in one directory."""
 SUITED = frozenset({"ext2", "ext3", "ext4", "ext2/ext3", "xfs", "btrfs", "zfs", "ufs", "jfs", "jfs2", "f2fs"})
 
 
@@ -31,7 +31,13 @@ class Problem:
 
 
 @check(number=MainNumber("names"))
-def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
+def judge(
+    storage: ServerStorage,
+    server: Instance,
+    *,
+    medium_names: Annotated[int, Threshold("names", "so many in a directory without an index are medium")] = 20000,
+    low_names: Annotated[int, Threshold("names", "so many or more are low")] = 5000,
+) -> Iterator[Verdict]:
     """Databases on file systems that are not made for them.
 
     ## What it looks at
@@ -40,6 +46,8 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     directories are indexed (dir_index in tune2fs -l), with the number of names in the server's folders.
 
     ## Severity
+    By default:
+
     - high: a network file system (NFS, CIFS, Ceph …); or a file system in memory.
     - medium: overlay, the writable layer of a container; or 20,000 names or more in a directory without an index.
     - low: 5,000 names or more in a directory without an index.
@@ -66,12 +74,11 @@ def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
             subject=server.name, reason=reason, missing=storage.missing or (StorageSettings.kind,), how=storage.how
         )
     for volume in volumes:
-        yield _of_volume(volume, storage, server)
+        yield _of_volume(volume, _problem(volume, medium_names, low_names), storage, server)
 
 
-def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verdict:
+def _of_volume(volume: Volume, problem: Problem | None, storage: ServerStorage, server: Instance) -> Verdict:
     subject = f"{volume.mount_point} of {server.name}"
-    problem = _problem(volume)
     if problem is not None:
         return _finding(volume, problem, storage, server)
     if volume.fs_type not in SUITED:
@@ -89,7 +96,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
     return Clear(subject=subject, reason=f"{volume.name} is a local file system for disks{few}")
 
 
-def _problem(volume: Volume) -> Problem | None:
+def _problem(volume: Volume, medium: int, low: int) -> Problem | None:
     if not volume.local:
         soft = " Its option soft makes an I/O error of a time-out." if volume.options.soft else ""
         return Problem(
@@ -115,11 +122,11 @@ def _problem(volume: Volume) -> Problem | None:
             "whole.",
         )
     crowded = max(volume.directories, key=lambda one: one.names, default=None)
-    if crowded is None or crowded.names < MANY or not _is_unindexed(volume):
+    if crowded is None or crowded.names < low or not _is_unindexed(volume):
         return None
     return Problem(
         name="no-directory-index",
-        severity=Severity.MEDIUM if crowded.names >= VERY_MANY else Severity.LOW,
+        severity=Severity.MEDIUM if crowded.names >= medium else Severity.LOW,
         words=f"{crowded.names:,} names in a directory without an index",
         sentence=f"{crowded.path} has {crowded.names:,} names, and the file system no dir_index: each look-up reads "
         "the directory from its beginning.",

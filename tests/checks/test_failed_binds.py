@@ -12,6 +12,7 @@ from incidents import diagnosed
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
+from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.failed_binds import MOST, judge
 from traffic import FOO, Log, verdicts_on
@@ -270,3 +271,11 @@ def test_captured_pools_are_clear(captures) -> None:
     (verdict,) = verdicts_on(captures / "access-logs" / "389-pools.head500.access", "failed-binds")
     assert isinstance(verdict, Clear)
     assert verdict.reason == "0 of 110 BINDs were refused"
+
+
+def test_the_failures_of_an_exempt_account_are_stated_and_not_judged() -> None:
+    log = Log()
+    log.refuses(120, every=10)
+    (clear,) = judge(facts.server(), log.traffic(), exempt_accounts=ExemptAccounts((FOO.decode().upper(),)))
+    assert isinstance(clear, Clear)
+    assert clear.reason.endswith("120 failures of 1 account that this site has exempted")
