@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
-from ldapdiag.baseline.reported import MORE
+from ldapdiag.baseline.reported import MORE, NEVER_MISSED
 from ldapdiag.baseline.what_became import WhatBecame
 from ldapdiag.check import MainNumber, Worse
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHARE, DIFFERENCE = 0.1, 1.0
 """A number has changed if it differs by more than this share of what it was, and by more than this."""
+LACKING = 5
+"""Sources that a note names."""
 PROCESS = re.compile(r"\(process \d+\)")
 """In the name of a server of which nothing else is known; it changes with every restart."""
 REMAINDER = MainNumber(MORE, Worse.MORE)
@@ -52,7 +54,7 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
         findings=changed,
         gone=gone,
         not_seen=not_seen,
-        notes=(*hosts.notes, *_notes(before, now)),
+        notes=(*hosts.notes, *_notes(before, now), *_lacking(before, now, hosts)),
     )
 
 
@@ -173,3 +175,12 @@ def _notes(before: Reported, now: Reported) -> Iterator[str]:
     )
     if checks:
         yield f"other settings than in the baseline: {', '.join(checks)}"
+
+
+def _lacking(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]:
+    """Yield what only the baseline is based on: a finding may be better for lack of evidence alone."""
+    sources = {(kind, hosts.of(about)) for kind, about in before.sources if kind not in NEVER_MISSED}
+    lacking = sorted(f"{kind} of {about}" if about else kind for kind, about in sources - now.sources)
+    if lacking:
+        more = f" and {len(lacking) - LACKING:,} more" if len(lacking) > LACKING else ""
+        yield f"in the baseline, and not in this evidence: {', '.join(lacking[:LACKING])}{more}"
