@@ -6,6 +6,7 @@ The servers are real and have 20,000 entries. What is lacking is known from who 
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from functools import partial
@@ -68,14 +69,9 @@ ADDRESS = {True: "export LDAP_URI=ldap://ldap", False: "export LDAP_URI=ldapi://
 TASKS, BUILDS = "cn=tasks,cn=config", "cn=index,cn=tasks,cn=config"
 """Where 389-ds has what it is told to do, and some minutes longer."""
 OWN = (
-    "nsstate:",
-    "createtimestamp:",
-    "creatorsname:",
-    "modifytimestamp:",
-    "modifiersname:",
-    "entrycsn:",
+    "nsstate:", "createtimestamp:", "creatorsname:", "modifytimestamp:", "modifiersname:", "entrycsn:",
     "numsubordinates:",
-)
+)  # fmt: skip
 """What servers write of a change beside the change."""
 
 
@@ -134,12 +130,21 @@ class Site:
         """Run ldapdiag on the log of what was asked last, and on the configuration as it is now."""
         return Advice(self.run("-v", *options), self.run("--format", "json").report)
 
-    def run(self, *options: str) -> Ran:
+    def changes_since(self, report: dict, *, lacking: str = "") -> Ran:
+        """Run ldapdiag with an earlier report as the baseline; fail on what is new or worse. A file may be lacking."""
+        before = self.folder / "before.json"
+        before.write_text(json.dumps(report))
+        gate = ("--baseline", str(before), "--fail-on-new", "--fail-on", "low")
+        return self.run("--format", "json", *gate, lacking=lacking)
+
+    def run(self, *options: str, lacking: str = "") -> Ran:
         """Run ldapdiag indexes."""
         place = self.folder / "ldap"  # the name of the host: it stands in the commands
         place.mkdir(exist_ok=True)
         (place / "access.log").write_text(self.log.since())
         (place / "configuration.ldif").write_text(self.configuration())
+        if lacking:
+            (place / lacking).unlink()
         return ldapdiag("indexes", place, *options)
 
     def configuration(self) -> str:
@@ -294,6 +299,40 @@ def test_the_second_audit_is_clear(loop) -> None:
     assert second.ran.code == 0
     assert "PLAN        no index to add" in second.ran.text
     assert not second.found("missing-index")
+
+
+def test_since_the_first_report_each_planned_index_is_gone_and_without_it_new(loop) -> None:
+    """And not seen where no log or no configuration shows whether it is lacking."""
+    site, (first, _) = loop.site, loop.advice
+    planned = {one["id"] for one in first.found("missing-index")}
+    then = site.changes_since(first.report)
+    assert then.code == bool(counted(then))  # what was quicker than the scans now takes a larger share of the time
+    assert not {one["check"] for one in counted(then)} & {"missing-index", "index-not-built"}
+    assert planned == former(then, "missing-index", "gone")
+    assert not former(then, "missing-index", "not_seen")
+
+    for lacking in ("access.log", "configuration.ldif"):
+        unread = site.changes_since(first.report, lacking=lacking)
+        assert not former(unread, "missing-index", "gone"), lacking
+
+    site.drop("displayname", "eq")
+    site.ask(times=OFTEN[site.at_389], ended=True)
+    undone = site.changes_since(then.report)
+    new = [one for one in undone.report["findings"] if one["check"] == "missing-index"]
+    assert [(one["change"], one["id"] in planned) for one in new] == [("new", True)]
+    assert undone.code == 1
+    site.apply(site.advise().printed)
+
+
+def counted(ran: Ran) -> list[dict]:
+    """Return the findings that --fail-on-new --fail-on low counts."""
+    grown = (one for one in ran.report["findings"] if one["change"] in {"new", "worse"})
+    return [one for one in grown if one["severity"] != "info"]
+
+
+def former(ran: Ran, check: str, what: str) -> set[str]:
+    """Return the ids of what the baseline has of a check and this report has not: `gone` or `not_seen`."""
+    return {one["id"] for one in ran.report["baseline"][what] if one["check"] == check}
 
 
 def test_nothing_else_has_changed(loop) -> None:
