@@ -23,6 +23,16 @@ pub struct ClientRow {
     pub lifetimes: Histogram,
     /// Closed connections by the bit length of their number of operations.
     pub per_connection: Histogram,
+    /// From the first opening to the last use of its connections, of those that `operations` counts.
+    pub used: Option<(i64, i64)>,
+}
+
+impl ClientRow {
+    /// Counts the time in which one of its connections was used.
+    pub fn used(&mut self, begun: i64, ended: i64) {
+        let (first, last) = self.used.unwrap_or((begun, begun));
+        self.used = Some((first.min(begun), last.max(begun).max(ended)));
+    }
 }
 
 /// The bit length of a number: bucket b of a histogram counts those below 2**b.

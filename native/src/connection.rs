@@ -266,6 +266,11 @@ impl Connection {
         idle.idle_since.or(self.opened.filter(|_| self.last_op < 0))
     }
 
+    /// When it was last used: by its last result, or with operations outstanding until its close.
+    pub fn last_use(&self) -> Option<i64> {
+        self.idle_at_end().or(self.closed)
+    }
+
     /// Sets the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
     ///
     /// The DN of the result takes precedence over that of a line before it, and this over that of the request.

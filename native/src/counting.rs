@@ -289,6 +289,9 @@ pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Conne
 
 fn count_close(row: &mut ClientRow, connection: &Connection) {
     row.operations += connection.operations;
+    if let Some(begun) = connection.opened {
+        row.used(begun, connection.last_use().unwrap_or(begun));
+    }
     *row.codes.entry(connection.code).or_default() += 1;
     if connection.operations == 0 {
         *row.silent.entry(connection.code).or_default() += 1;

@@ -253,6 +253,7 @@ impl<'py> Converter<'py> {
             self.counts(&row.silent)?,
             self.histogram(&row.lifetimes)?,
             self.histogram(&row.per_connection)?,
+            row.used.map_or((NEVER, -NEVER), |(first, last)| (i128::from(first), i128::from(last))),
         )
             .into_bound_py_any(self.py)
     }

@@ -64,6 +64,8 @@ class ClientActivity:
     """Idle times (LDAP) that a request ended."""
     idle_before_close: Mapping[str, IdleTimes]
     """Idle times (LDAP) that a close ended, by its code."""
+    used: tuple[int, int] | None
+    """From the first opening to the last use of its connections; None: no end of any is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +299,7 @@ def _client(address: str, row: ClientRow, idle: IdleRow) -> ClientActivity:
         without_operations=ranked_by_text(row.silent.items()),
         idle_times=idle.used,
         idle_before_close=dict(sorted(before_close.items())),
+        used=(row.first, row.last) if row.first <= row.last else None,
     )
 
 

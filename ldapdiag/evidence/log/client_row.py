@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from ldapdiag.evidence.log.operation_row import NEVER
 from ldapdiag.evidence.log.tables import CappedTable, add, among
 
 
@@ -13,6 +14,8 @@ class ClientRow:
 
     __slots__ = (
         "codes",
+        "first",
+        "last",
         "lifetimes",
         "opened",
         "operations",
@@ -32,6 +35,14 @@ class ClientRow:
         """Closed connections by the bit length of their lifetime in nanoseconds."""
         self.per_connection: defaultdict[int, int] = defaultdict(int)
         """Closed connections by the bit length of their number of operations."""
+        self.first = NEVER
+        self.last = -NEVER
+        """From the first opening to the last use of its connections, of those that `operations` counts."""
+
+    def used(self, begun: int, ended: int) -> None:
+        """Count the time in which one of its connections was used."""
+        self.first = min(self.first, begun)
+        self.last = max(self.last, begun, ended)
 
     def merge(self, other: ClientRow, codes: CappedTable[bytes, int]) -> None:
         """Add the counts of another row; close codes that are not in `codes` are counted as other."""
@@ -41,6 +52,8 @@ class ClientRow:
         add(self.silent, among(other.silent, codes))
         add(self.lifetimes, other.lifetimes)
         add(self.per_connection, other.per_connection)
+        self.first = min(self.first, other.first)
+        self.last = max(self.last, other.last)
 
 
 def below(histogram: Mapping[int, int], percent: int) -> int:

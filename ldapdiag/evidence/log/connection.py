@@ -218,6 +218,18 @@ class Connection:
             since = self.opened
         return since if quiet else None
 
+    def last_use(self, until: int | None) -> int:
+        """Return when it was last used: by its last result, or with operations outstanding until its end.
+
+        `until`: when a restart of the server, or the end of the log, ended it. A close alone is no use: an idle timeout
+        closes connections of clients that are gone.
+        """
+        if (idle_since := self.idle_at_end) is not None:
+            return idle_since
+        if self.closed is not None:
+            return self.closed
+        return self.first if until is None or not self.pending else until
+
     def end_bind(self, op: int, err: int, reported: bytes | None, requested: bytes | None) -> None:
         """Set the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
 

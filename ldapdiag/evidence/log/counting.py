@@ -285,6 +285,7 @@ def end_connection(
     account = connection.unbound if connection.account is None else connection.account
     segment.accounts.count(known(account))
     row.operations += connection.operations
+    row.used(connection.first if connection.opened is None else connection.opened, connection.last_use(at))
     segment.continued += connection.continued
     if connection.first_request is not None:
         segment.holes += max(0, connection.last_op - connection.first_request.op + 1 - connection.requests)

@@ -136,7 +136,6 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
     _take_close(left, right, seam)
     left.operations += right.operations
     left.requests += right.requests
-    left.first = min(left.first, right.first)
 
 
 def _take_close(left: Connection, right: Connection, seam: _Seam) -> None:

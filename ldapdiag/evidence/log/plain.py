@@ -131,7 +131,7 @@ def _shape(key: Any, operations: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401
 
 def _client(*fields: Any) -> ClientRow:  # noqa: ANN401  plain data
     row = ClientRow()
-    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection = fields
+    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection, (row.first, row.last) = fields
     row.lifetimes.update(lifetimes)
     row.per_connection.update(per_connection)
     return row

@@ -143,16 +143,19 @@ def _connections(work: Workload) -> dict[str, Any]:
             }
             for one in work.closes
         ],
-        "clients": [_client(one) for one in work.clients],
+        "clients": [_client(one, segment.resolution) for one in work.clients],
         "idle_times": [_idle_group(*of, row) for of, row in work.idle_rows.items()],
     }
 
 
-def _client(client: ClientActivity) -> dict[str, Any]:
+def _client(client: ClientActivity, resolution: int) -> dict[str, Any]:
+    first, last = client.used or (None, None)
     return {
         "client": client.address,
         "opened": client.opened,
         "operations": client.operations,
+        "first_use": _moment(first, resolution),
+        "last_use": _moment(last, resolution),
         "closed_without_operation": dict(client.without_operations),
         "rests": _idle_times(client.idle_times),
         "rests_before_close": {code: _idle_times(times) for code, times in client.idle_before_close.items()},
