@@ -27,16 +27,6 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-def severity_of_share(share: float, seconds: float) -> Severity:
-    """Return the severity of searches that take this share of all search time, and this many seconds.
-
-    high: half of it and a minute or more; medium: a tenth of it and 10 s or more; low: otherwise.
-    """
-    if share >= 0.5 and seconds >= 60:
-        return Severity.HIGH
-    return Severity.MEDIUM if share >= 0.1 and seconds >= 10 else Severity.LOW
-
-
 LONG, HOPELESS, ENOUGH = 0.96, 30.0, 0.1
 """Seconds. LONG is 1 s, less the 4 % within which quantiles are right."""
 FEWEST = 10

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sick_site
 from ldapdiag.check import Check, MainNumber, Worse, check
 from ldapdiag.check_setting import Exempt, Threshold
+from ldapdiag.cost_thresholds import CostLimits, severity_of_cost
+from ldapdiag.diagnosis import diagnose
 from ldapdiag.errors import UsageError
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts, comparable_name
-from ldapdiag.finding import Clear, Verdict
+from ldapdiag.finding import Clear, Severity, Verdict
+from ldapdiag_checks import missing_index
 
 
 @check(number=MainNumber("count", Worse.LESS))
@@ -117,3 +122,25 @@ class TestExemptAccounts:
 
     def test_are_left_out_of_counts(self) -> None:
         assert ExemptAccounts(("cn=a",)).without({"CN=A": 3, "cn=b": 1}) == {"cn=b": 1}
+
+
+@pytest.mark.parametrize(
+    ("share", "seconds", "severity"),
+    [
+        (0.5, 60, "high"),
+        (0.5, 59, "medium"),
+        (0.49, 60, "medium"),
+        (0.1, 10, "medium"),
+        (0.1, 9, "low"),
+        (0.09, 99, "low"),
+    ],
+)
+def test_searches_are_as_severe_as_their_cost(share, seconds, severity) -> None:
+    assert str(severity_of_cost(share, seconds, CostLimits(50, 60, 10, 10))) == severity
+
+
+def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> None:
+    lax = missing_index.judge.configured({"high_seconds": 100_000, "medium_seconds": 100_000})
+    before, after = (diagnose(sick_site.bundle(), [one]) for one in (missing_index.judge, lax))
+    assert Severity.HIGH in {one.severity for one in before.findings}
+    assert after.findings == tuple(replace(one, severity=Severity.LOW) for one in before.findings)

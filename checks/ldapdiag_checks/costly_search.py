@@ -15,10 +15,18 @@ from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentence
 from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
 HOPELESS = 30 * SECOND
@@ -34,7 +42,16 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
+def judge(
+    server: Instance,
+    traffic: Traffic,
+    plan: IndexPlan | None = None,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """Slow searches that take a large share of the server's time.
 
     ## What it looks at
@@ -52,6 +69,8 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     searches without a result (3 or more, and a tenth of their kind), whose time is not in the log.
 
     ## Severity
+    By default:
+
     - high: half of all search time and a minute or more; or one that took 30 s.
     - medium: a tenth of it and 10 s or more.
     - low: otherwise.
@@ -70,6 +89,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     ## When it is harmless
     Exports and audits at night, when no user waits.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     workload = traffic.workload
     searches, total = workload.searches, workload.search_etime
     if not any(search.answered for search in searches):
@@ -79,7 +99,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
         return
     costly = costly_searches(workload)
     for search, worst in costly[:MOST]:
-        yield _finding(server, traffic, search, worst, plan)
+        yield _finding(server, traffic, search, worst, plan, limits)
     yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
 
 
@@ -141,9 +161,9 @@ def _whose(search: SearchGroup) -> tuple[str, str | None]:
     return search.shape, None if search.bases > 1 else f"{search.base} {search.scope}"
 
 
-def severity_of(search: SearchGroup, worst: SlowestOperation) -> Severity:
+def severity_of(search: SearchGroup, worst: SlowestOperation, limits: CostLimits) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_share(search.share, search.etime / SECOND)
+    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(search.share, search.etime / SECOND, limits)
 
 
 def attributes_of(shape: str) -> list[str]:
@@ -153,14 +173,19 @@ def attributes_of(shape: str) -> list[str]:
 
 
 def _finding(
-    server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestOperation, plan: IndexPlan | None
+    server: Instance,
+    traffic: Traffic,
+    search: SearchGroup,
+    worst: SlowestOperation,
+    plan: IndexPlan | None,
+    limits: CostLimits,
 ) -> Finding:
     place = search.place
     where = f"several bases ({search.scope})" if search.bases > 1 else place
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
         subject=f"{search.shape} below {where} at {server.name}",
-        severity=severity_of(search, worst),
+        severity=severity_of(search, worst, limits),
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",

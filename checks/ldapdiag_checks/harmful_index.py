@@ -10,10 +10,18 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.united_ranges import slow_ranges
 from ldapdiag.check import check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
@@ -48,7 +56,15 @@ class Harm:
 
 
 @check
-def judge(indexing: ServerIndexes, coverage: IndexCoverage | None = None) -> Iterator[Verdict]:
+def judge(
+    indexing: ServerIndexes,
+    coverage: IndexCoverage | None = None,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """An index that makes changes or searches very slow, or answers wrong.
 
     ## What it looks at
@@ -58,6 +74,8 @@ def judge(indexing: ServerIndexes, coverage: IndexCoverage | None = None) -> Ite
     it, where the version has it.
 
     ## Severity
+    By default:
+
     - high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service
       defines). It contains none of them, or not all, so searches miss entries; dsctl healthcheck calls it
       DSVIRTLE0001.
@@ -82,6 +100,7 @@ def judge(indexing: ServerIndexes, coverage: IndexCoverage | None = None) -> Ite
     Substrings of members, where groups are small. Referential integrity of 389-ds uses them when an entry with
     subordinates is renamed: without the index that one change examines every entry.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     configuration, found, seen = indexing.configuration, 0, 0
     for backend in configuration.backends:
         for definition in backend.definitions:
@@ -90,7 +109,7 @@ def judge(indexing: ServerIndexes, coverage: IndexCoverage | None = None) -> Ite
             if harm is not None:
                 found += 1
                 yield _finding(indexing, backend, definition, harm)
-    for finding in _of_ranges(coverage, indexing) if coverage is not None else ():
+    for finding in _of_ranges(coverage, indexing, limits) if coverage is not None else ():
         found += 1
         yield finding
     if not seen:
@@ -209,7 +228,7 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
     )
 
 
-def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes) -> Iterator[Finding]:
+def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes, limits: CostLimits) -> Iterator[Finding]:
     """Yield the indexes that make searches for a range slower than scans."""
     for slow in slow_ranges(coverage.searches):
         seconds, share = slow.beyond / SECOND, slow.beyond / coverage.etime if coverage.etime else 0.0
@@ -217,7 +236,7 @@ def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes) -> Iterator[Fin
         reason = "the lists of all values in a range are united, which takes longer than a scan"
         yield Finding(
             subject=f"ranges of {slow.attribute} of {slow.backend} at {indexing.server}",
-            severity=severity_of_share(share, seconds),
+            severity=severity_of_cost(share, seconds, limits),
             confidence=Confidence.LIKELY,
             title=f"{indexing.server} has an index on {slow.attribute} that makes "
             f"{counted(slow.count, 'search', 'searches')} for a range slower, by {in_seconds(seconds)} in total",

@@ -11,8 +11,16 @@ from ldapdiag.analysis.indexes.server_starts import shown
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
 from ldapdiag.wording import counted
@@ -20,7 +28,16 @@ from ldapdiag.wording import seconds as in_seconds
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic | None) -> Iterator[Verdict]:
+def judge(
+    coverage: IndexCoverage,
+    builds: BuildHistory | None,
+    traffic: Traffic | None,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """An index that is configured but not used because it is not built.
 
     ## What it looks at
@@ -35,6 +52,8 @@ def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic
     An index that was added or built after the log began is not judged: searches before that prove nothing.
 
     ## Severity
+    By default:
+
     - high, medium, low: as missing-index, if the searches take enough time.
     - low: otherwise.
 
@@ -47,11 +66,12 @@ def judge(coverage: IndexCoverage, builds: BuildHistory | None, traffic: Traffic
     ## When it is harmless
     While it is being built.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
         history = _history(one, coverage, builds)
         since = _later_event(history, traffic) if history and traffic else ""
-        yield _not_judged(one, since) if since else _finding(one, coverage, history)
+        yield _not_judged(one, since) if since else _finding(one, coverage, history, limits)
     if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
         how = IndexConfiguration.how
@@ -97,7 +117,7 @@ def _confidence(one: UnhelpedScans, history: IndexHistory | None) -> Confidence:
     return Confidence.LIKELY if len(answered) > 1 else Confidence.POSSIBLE
 
 
-def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory | None) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory | None, limits: CostLimits) -> Finding:
     reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
     remedies = (
@@ -116,7 +136,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory 
     )
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
+        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one, history),
         title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
         detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {in_seconds(one.seconds)} in total "

@@ -11,9 +11,17 @@ from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
@@ -25,7 +33,15 @@ MOST = 10
 
 
 @check(number=MainNumber("saves_seconds"))
-def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(
+    plan: IndexPlan,
+    coverage: IndexCoverage,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """An attribute without the index that expensive searches need.
 
     ## What it looks at
@@ -49,6 +65,8 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     - likely: otherwise.
 
     ## Severity
+    By default:
+
     - high: it saves half of all search time and a minute or more.
     - medium: a tenth of it and 10 s or more.
     - low: otherwise.
@@ -63,10 +81,11 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     An export once a night may scan. Each index makes every change of its attribute a little slower.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     if coverage.indexes is None and plan.indexes:
         yield _possible(plan)
     for row in plan.indexes if coverage.indexes is not None else ():
-        yield _finding(row, plan, coverage)
+        yield _finding(row, plan, coverage, limits)
     cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
         searches = counted(sum(row.count for row in cut), "unindexed search")
@@ -100,7 +119,7 @@ def _possible(plan: IndexPlan) -> Verdict:
     )
 
 
-def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Finding:
+def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     first = row.resolved[0].group
     seconds, after = row.saved / SECOND, row.after
     share = row.saved / coverage.etime if coverage.etime else 0.0
@@ -108,7 +127,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
-        severity=severity_of_share(share, seconds),
+        severity=severity_of_cost(share, seconds, limits),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
         f"which would save {in_seconds(seconds)} ({share:.0%} of the search time)",

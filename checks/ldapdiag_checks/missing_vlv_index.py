@@ -13,10 +13,18 @@ from ldapdiag.analysis.indexes.list_views import (
 )
 from ldapdiag.analysis.indexes.refused_views import RefusedView
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
 from ldapdiag.wording import counted, rounded
@@ -43,7 +51,14 @@ HOW = {
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(views: ListViews) -> Iterator[Verdict]:
+def judge(
+    views: ListViews,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """Virtual list views that sort every entry in memory for each page.
 
     ## What it looks at
@@ -60,6 +75,8 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     their accounts may not read its entry.
 
     ## Severity
+    By default:
+
     - high: half of all search time and a minute or more; or searches that are refused.
     - medium: a tenth of it and 10 s or more.
     - low: otherwise.
@@ -83,6 +100,7 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     ## When it is harmless
     A list that an administrator opens once a day.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     if views.family not in {Family.DS389, Family.DSEE}:
         yield from _of_other_products(views)
         return
@@ -90,7 +108,7 @@ def judge(views: ListViews) -> Iterator[Verdict]:
     for refused in views.refused:
         yield _refused(refused, views)
     for view in found:
-        yield _judged(view, views)
+        yield _judged(view, views, limits)
     if not found and not views.refused:
         by_index = sum(view.by_index for view in views.views)
         answered = f"; VLV indexes answered {counted(by_index, 'search', 'searches')}" if by_index else ""
@@ -120,7 +138,7 @@ def _subject(view: ListView, views: ListViews) -> str:
     return f"{group.shape} below {group.base} ({group.scope}) sorted by {view.keys} at {views.server}"
 
 
-def _judged(view: ListView, views: ListViews) -> Verdict:
+def _judged(view: ListView, views: ListViews, limits: CostLimits) -> Verdict:
     if view.state in REASONS:
         took = f"{counted(view.count, 'virtual list view')}, {in_seconds(view.etime / SECOND)} in total: "
         missing = (IndexConfiguration.kind,) if view.state is ViewState.UNCONFIGURED else ()
@@ -131,17 +149,17 @@ def _judged(view: ListView, views: ListViews) -> Verdict:
         return Clear(
             subject=_subject(view, views), reason="a VLV index fits, and was used, or added after the log began"
         )
-    return _finding(view, views)
+    return _finding(view, views, limits)
 
 
-def _finding(view: ListView, views: ListViews) -> Finding:
+def _finding(view: ListView, views: ListViews, limits: CostLimits) -> Finding:
     share, seconds = view.etime / views.etime if views.etime else 0.0, view.etime / SECOND
     known = views.indexes is not None and views.indexes.configuration.whole
     missing = view.state is ViewState.NO_INDEX
     lacks = "no VLV index answers" if missing else "the VLV index is not used for"
     return Finding(
         subject=_subject(view, views),
-        severity=severity_of_share(share, seconds),
+        severity=severity_of_cost(share, seconds, limits),
         confidence=Confidence.CERTAIN if known and missing else Confidence.LIKELY,
         title=f"{lacks} {view.filter} below {view.group.base} sorted by {view.keys}: "
         f"{counted(view.count, 'virtual list view')}, {in_seconds(seconds)} in total ({share:.0%} of the search time)",

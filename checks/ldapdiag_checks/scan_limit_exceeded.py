@@ -8,9 +8,17 @@ from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, AccountLimit, 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import raise_scan_limit
@@ -20,7 +28,14 @@ from ldapdiag.wording import counted
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(
+    coverage: IndexCoverage,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """Searches that no index helps because too many entries match.
 
     ## What it looks at
@@ -36,6 +51,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     - likely: otherwise; limits of accounts are not in the log.
 
     ## Severity
+    By default:
+
     - high, medium, low: as missing-index, if they take enough time.
     - medium: refused by the limit of an account.
     - info: otherwise.
@@ -52,28 +69,29 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
-        yield _finding(one, coverage)
+        yield _finding(one, coverage, limits)
     if coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: its limits are unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
-    limits = find_account_limits(coverage)
-    for limit in limits:
+    refusals = find_account_limits(coverage)
+    for limit in refusals:
         yield _of_account(limit, coverage)
-    if coverage.indexes is not None and not found and not limits:
+    if coverage.indexes is not None and not found and not refusals:
         yield clear_unless(
             coverage.unlisted, subject=coverage.server, reason="no unindexed search is due to the limit of an ID list"
         )
 
 
-def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     late = "The existing index may have been added after this log was written."
     unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN if one.obstacle.cause is Cause.LIMIT else Confidence.LIKELY,
         title=f"{one.shape} examines every entry, and an index on {one.attribute} does not help: {one.obstacle.reason}",
         detail=f"{one.summary}\nAdding an index on this attribute would not help.{unless}",

@@ -7,14 +7,29 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless, severity_of_share
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import ask_for_more_characters
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(
+    coverage: IndexCoverage,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """Searches for fewer characters than the keys of a substring index have.
 
     ## What it looks at
@@ -23,6 +38,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     end, 3 in between; slapd: 2 at either end, 4 in between, unless configured otherwise.
 
     ## Severity
+    By default:
+
     - high, medium, low: as missing-index, if they take enough time.
     - info: otherwise.
 
@@ -36,9 +53,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.TOO_SHORT})
     for one in found:
-        yield _finding(one, coverage)
+        yield _finding(one, coverage, limits)
     if coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the length of its keys is unknown"
         how = IndexConfiguration.how
@@ -51,10 +69,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         )
 
 
-def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,

@@ -7,14 +7,29 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
-from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless, severity_of_share
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
+from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(
+    coverage: IndexCoverage,
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
     """A filter that no index can answer.
 
     ## What it looks at
@@ -29,6 +44,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     - likely: no index is known, but the product's code was not tested, or not for this matching rule.
 
     ## Severity
+    By default:
+
     - high, medium, low: as missing-index, if they take enough time.
     - info: otherwise.
 
@@ -42,9 +59,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     An export of every entry, at night.
     """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
     found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE})
     for one in found:
-        yield _finding(one, coverage)
+        yield _finding(one, coverage, limits)
     if not found:
         yield clear_unless(
             coverage.unlisted,
@@ -53,12 +71,12 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
         )
 
 
-def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     client = one.requesters[0].client if one.requesters else one.server
     doubt = _doubt(one, coverage)
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.LIKELY if doubt else Confidence.CERTAIN,
         title=f"no index answers {one.shape}: {one.obstacle.reason}",
         detail="\n".join(filter(None, (one.summary, doubt))),
