@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ Source = tuple[str, str]
 
 MORE = "more_findings"
 """The key of a finding that stands for those which a report does not list."""
+LARGEST = 1e18
+"""Numbers below are compared; not those that only a file has which no report wrote, as of 400 digits."""
 NEVER_MISSED = frozenset({"ldap-probe", "capture-times", "index-task", "history"})
 """Kinds of facts that no finding needs again: a probe that failed is evidence, one that succeeded leaves none; an entry
 below cn=tasks vanishes when the task is done."""
@@ -46,8 +47,9 @@ class ReportedFinding:
     def number(self, key: str) -> float | None:
         """Return a number that was observed; None if it was not, or is no number."""
         value = self.observed.get(key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-        return value if is_number else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        return value if abs(value) < LARGEST else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,6 +125,13 @@ class TestWorse:
         assert changes(report(now), report(before)).findings["toy|a"].change is FindingChange.BETTER
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 10**400, -(10**400), True, None, "9"])
+def test_what_is_no_number_of_a_report_is_not_compared(number: object) -> None:
+    before, now = replace(found(), observed={"count": number}), found(count=1)
+    for result in (changes(report(before), report(now)), changes(report(now), report(before))):
+        assert result.findings["toy|a"].change is FindingChange.SAME
+
+
 def test_a_host_with_another_folder_name_is_the_same_by_its_address() -> None:
     host = ReportedHost(name="ds1", addresses=frozenset({"10.0.0.1"}), is_server=True)
     before = report(found("ds1"), hosts=[host])
