@@ -33,19 +33,20 @@ FEWEST = 10
 
 
 def severity_of_times(
-    *, half: float, tenth: float, hundredth: float, worst: float, total: float, count: int
+    *, half: float, tenth: float, hundredth: float, worst: float, total: float, count: int, least: tuple[float, ...]
 ) -> Severity | None:
     """Return the severity of operations that wait, by their times in seconds; None for quick ones.
 
-    high: half took 1 s or more, and a minute in total; medium: 1 in 10 did, and 10 s in total, or one took 30 s;
-    low: 1 in 100 did, or 10 or more took 100 ms on average, and 5 s in total.
+    `least` are the totals for high, medium and low. high: half took 1 s or more; medium: 1 in 10 did, or one took 30 s;
+    low: 1 in 100 did, or 10 or more took 100 ms on average.
     """
-    if half >= LONG and total >= 60:
+    high, medium, low = least
+    if half >= LONG and total >= high:
         return Severity.HIGH
-    if worst >= HOPELESS or (tenth >= LONG and total >= 10):
+    if worst >= HOPELESS or (tenth >= LONG and total >= medium):
         return Severity.MEDIUM
     long = hundredth >= LONG or (count >= FEWEST and total >= ENOUGH * count)
-    return Severity.LOW if long and total >= 5 else None
+    return Severity.LOW if long and total >= low else None
 
 
 class Confidence(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.operations import OperationGroup
@@ -11,6 +12,7 @@ from ldapdiag.analysis.log.slow_causes import bind_causes
 from ldapdiag.analysis.log.slow_operations import observed_of, sentences, time_of, times_in_seconds, unlisted_time
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
@@ -21,7 +23,14 @@ LEAST = 5 * SECOND
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
+def judge(
+    server: Instance,
+    traffic: Traffic,
+    *,
+    high_seconds: Annotated[float, Threshold("s", "what is high takes so long in all, or longer")] = 60.0,
+    medium_seconds: Annotated[float, Threshold("s", "what is medium takes so long in all, or longer")] = 10.0,
+    low_seconds: Annotated[float, Threshold("s", "what is low takes so long in all, or longer")] = 5.0,
+) -> Iterator[Verdict]:
     """BINDs that take long.
 
     ## What it looks at
@@ -34,6 +43,8 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     the same, as those of a password hash are.
 
     ## Severity
+    By default:
+
     - high: half of them took 1 s or more, and all together a minute or more.
     - medium: 1 in 10 took 1 s or more, and all together 10 s or more; or one took 30 s.
     - low: 1 in 100 took 1 s or more, or 10 or more took 100 ms on average; and all together 5 s or more.
@@ -50,6 +61,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     ## When it is harmless
     Slow hashes are intended: they slow down who guesses passwords. 100 ms for a person who logs in is no harm.
     """
+    least = (high_seconds, medium_seconds, low_seconds)
     groups = [one for one in traffic.workload.targets if one.operation == "bind"]
     if not any(one.answered for one in groups):
         reason = "no BIND has a result in the access log"
@@ -58,13 +70,15 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
         return
     found = 0
     for group in groups:
-        severity = severity_of_times(**times_in_seconds(group))
+        severity = severity_of_times(**times_in_seconds(group), least=least)
         if severity is not None and group.slowest and not group.unidentified:
             found += 1
             yield _finding(server, traffic, group, severity, group.slowest)
-    others = [one for one in groups if one.unidentified or severity_of_times(**times_in_seconds(one)) is None]
+    others = [
+        one for one in groups if one.unidentified or severity_of_times(**times_in_seconds(one), least=least) is None
+    ]
     subject = f"other BINDs of {server.name}" if found else server.name
-    nameless = [one for one in others if severity_of_times(**times_in_seconds(one)) is not None]
+    nameless = [one for one in others if severity_of_times(**times_in_seconds(one), least=least) is not None]
     if unlisted := unlisted_time(nameless, traffic.segment.targets.omitted, LEAST):
         how = "the log before this one, or the log of a shorter period"
         yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)

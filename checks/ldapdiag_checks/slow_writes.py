@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
@@ -21,6 +22,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.commit_sentences import disk_cause
 from ldapdiag.analysis.storage.commit_waits import CommitWaits
 from ldapdiag.check import MainNumber, check
+from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
@@ -34,7 +36,14 @@ MOST = 10
 
 @check(number=MainNumber("etime_seconds"))
 def judge(
-    server: Instance, traffic: Traffic, indexing: ServerIndexes | None = None, waits: CommitWaits | None = None
+    server: Instance,
+    traffic: Traffic,
+    indexing: ServerIndexes | None = None,
+    waits: CommitWaits | None = None,
+    *,
+    high_seconds: Annotated[float, Threshold("s", "what is high takes so long in all, or longer")] = 60.0,
+    medium_seconds: Annotated[float, Threshold("s", "what is medium takes so long in all, or longer")] = 10.0,
+    low_seconds: Annotated[float, Threshold("s", "what is low takes so long in all, or longer")] = 5.0,
 ) -> Iterator[Verdict]:
     """Additions, modifications, deletions and renames that take long.
 
@@ -50,6 +59,8 @@ def judge(
     commit-bound-writes finds that writes wait for it.
 
     ## Severity
+    By default:
+
     - high: half of them took 1 s or more, and all together a minute or more.
     - medium: 1 in 10 took 1 s or more, and all together 10 s or more; or one took 30 s.
     - low: 1 in 100 took 1 s or more, or 10 or more took 100 ms on average; and all together 5 s or more.
@@ -70,6 +81,7 @@ def judge(
     ## When it is harmless
     Single changes of large groups, and imports at night, when no user waits.
     """
+    least = (high_seconds, medium_seconds, low_seconds)
     groups = [one for one in traffic.workload.targets if one.operation in WRITES]
     if not any(one.answered for one in groups):
         reason = "no write has a result in the access log"
@@ -79,24 +91,32 @@ def judge(
     slow = [
         (severity, one, one.slowest)
         for one in groups
-        if not one.unidentified and one.slowest and (severity := severity_of_times(**times_in_seconds(one))) is not None
+        if not one.unidentified
+        and one.slowest
+        and (severity := severity_of_times(**times_in_seconds(one), least=least)) is not None
     ]
     slow.sort(key=lambda each: (-each[0], -each[1].etime, each[1].operation, each[1].target))
     for severity, group, worst in slow[:MOST]:
         yield _finding(server, traffic, group, severity, worst, indexing, waits)
     reported = {id(group) for _, group, _ in slow}
     others = [one for one in groups if id(one) not in reported]
-    yield from _of_other_writes(server, traffic, others, len(slow))
+    nameless = [
+        one
+        for one in others
+        if one.unidentified and severity_of_times(**times_in_seconds(one), least=least) is not None
+    ]
+    yield from _of_other_writes(server, traffic, others, nameless, len(slow))
 
 
-def _of_other_writes(server: Instance, traffic: Traffic, others: list[OperationGroup], found: int) -> Iterator[Verdict]:
-    """Yield the verdict on all writes without a finding, where there are any; `found`: the number of kinds with one."""
+def _of_other_writes(
+    server: Instance, traffic: Traffic, others: list[OperationGroup], nameless: list[OperationGroup], found: int
+) -> Iterator[Verdict]:
+    """Yield the verdict on writes without a finding; `found`: kinds with one; `nameless`: slow, of unknown targets."""
     subject = f"other writes of {server.name}" if found else server.name
     if found > MOST:
         reason = f"{counted(found - MOST, 'more kind')} of write {are(found - MOST)} slow and not reported one by one"
         yield NotJudged(subject=subject, reason=reason, how="ldapdiag log --format json")
         return
-    nameless = [one for one in others if one.unidentified and severity_of_times(**times_in_seconds(one)) is not None]
     if unlisted := unlisted_time(nameless, traffic.segment.targets.omitted, LEAST):
         how = "the log before this one, or the log of a shorter period"
         yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)
