@@ -3,8 +3,8 @@
     PYTHONPATH=tests python bench/one_stream.py
 
 Tasks of one stream are scanned in parallel and merged one after the other. So their merging bounds how fast the stream
-can be read, by any number of workers: the case of one stream with 90 % of all bytes. A task is 512 MiB of a stream of
-2 GiB or more; a merge costs the same for a smaller one, so that pieces of this log stand for tasks.
+can be read, by any number of workers: the case of one stream with 90 % of all bytes. A task is 1 GiB of a stream of
+4 GiB or more; a merge costs the same for a smaller one, so that pieces of this log stand for tasks.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def figures(folder: Path) -> Iterator[Figure | str]:
     gc.enable()
     pieces, size = path.stat().st_size / PIECE, path.stat().st_size
     task_scan, task_rest = scan / size * MOST_BYTES, (carry + fold) / pieces
-    for times in (1, 2):
-        what = f"carrying and merging / all work, {times * MOST_BYTES >> 20:,} MiB a task"
+    for times in (0.5, 1):
+        what = f"carrying and merging / all work, {times * MOST_BYTES / (1 << 20):,.0f} MiB a task"
         yield Figure(what=what, ours=task_rest, theirs=times * task_scan + task_rest, goal=GOAL)
     yield (
         f"each task: {1000 * task_scan:.0f} ms scanning, {1000 * carry / pieces:.1f} ms carrying, "

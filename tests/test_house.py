@@ -28,6 +28,7 @@ README = (HOUSE / "README.md").read_text()
 SVG = "{http://www.w3.org/2000/svg}"
 
 LONGEST_MODULE = 400
+TEXTS = {".json", ".md", ".py", ".rs", ".sh", ".toml", ".yml"}
 EMPTY_NAMES = {"utils", "helpers", "manager"}
 SUPPRESSION = re.compile(r"#\s*noqa(?P<rules>:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?(?P<reason>.*)")
 REASON = re.compile(r"\w+ \w+")
@@ -39,6 +40,15 @@ def test_every_module_fits_in_one_sitting() -> None:
 
 def test_every_module_has_a_name_that_says_something() -> None:
     assert [str(path) for path in SOURCES if not EMPTY_NAMES.isdisjoint(path.stem.split("_"))] == []
+
+
+def test_no_file_has_the_marks_of_a_conflict() -> None:
+    marks = tuple(sign * 7 + b" " for sign in (b"<", b">"))
+    folders = [path for path in HOUSE.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    files = [*HOUSE.iterdir(), *(path for folder in folders for path in folder.rglob("*"))]
+    texts = [path for path in files if path.suffix in TEXTS and path.is_file()]
+    assert len(texts) > len(SOURCES)
+    assert [path for path in texts if any(line.startswith(marks) for line in path.read_bytes().splitlines())] == []
 
 
 def test_no_rule_is_suppressed_without_a_reason() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import cluster_tasks
 from command import LDAPDIAG, LOGIN, Ran, ldapdiag
+from conftest import CAPTURES
 from fleet_logs import LoggedServer
 from lab.dask_cluster import ANOTHER_GRAMMAR, DaskCluster, dask_cluster
 from lab.object_store import s3_server
@@ -101,6 +102,14 @@ def test_processes_of_this_machine(fleet: Path, read_here: dict[str, Any]) -> No
     ran = on_cluster("local:2", fleet)
     assert (ran.code, ran.complaints) == (0, [])
     same(ran.report, read_here)
+
+
+def test_every_capture(laboratory: object) -> None:
+    ran = on_cluster("local:2", CAPTURES)
+    here = ldapdiag("log", CAPTURES, "--format", "json", "--quiet", timeout=PATIENCE)
+    assert ran.code == here.code
+    same(ran.report, here.report)
+    assert len(ran.report["streams"]) > 10
 
 
 def started(cluster: DaskCluster, *arguments: Any) -> subprocess.Popen[bytes]:

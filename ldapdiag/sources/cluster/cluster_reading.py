@@ -133,6 +133,8 @@ class _Stream:
     scans: list[_Scan] = field(default_factory=list)
     """Those of no fold yet."""
     failed: TaskError | None = None
+    is_submitted: bool = False
+    """True if its last task was submitted."""
 
     def fold(self, executor: Executor, scans: list[_Scan]) -> _Fold:
         """Submit the fold of scans that follow all others."""
@@ -158,6 +160,7 @@ class _Stream:
         left = [*(one for folded in self.folds for one in folded.scans), *self.scans]
         self.folds.clear()
         whole = list(takewhile(lambda one: one.task.succeeded, left))
+        is_whole = self.is_submitted and len(whole) == len(left)
         if whole:
             self.folds.append(self.fold(executor, whole))
         task = self.folds[-1].task if self.folds else self.state
@@ -166,7 +169,9 @@ class _Stream:
         except TaskError as error:
             self.failed = error
             folded = FoldedStream.unpacked(self.state.result()) if self.state else None
-        return self._result(folded)
+        reading = self._result(folded)
+        reading.is_whole = is_whole and self.failed is None
+        return reading
 
     def _result(self, folded: FoldedStream | None) -> ReadStream:
         planned = [(number, 0, one) for number, one in self.plan.remarks]
@@ -198,7 +203,7 @@ class _Run:
         self._stop = stop
         self._scans: dict[int, tuple[_Stream, _Scan]] = {}
         """Scans under way, by the identity of their tasks."""
-        self._folds: dict[int, Task[bytes]] = {}
+        self._folds: dict[int, tuple[_Stream, Task[bytes]]] = {}
         self._tasks = self._task_bytes = self._workers = 0
 
     def done(self, here: Sequence[Stream] = ()) -> ClusterWork:
@@ -225,7 +230,7 @@ class _Run:
             for task in self._executor.finished():
                 self._take(task)
             self._meter.work(self.done())
-        for task in (*(one.task for _, one in self._scans.values()), *self._folds.values()):
+        for task in (*(one.task for _, one in self._scans.values()), *(task for _, task in self._folds.values())):
             task.cancel()
 
     def _submitted(self) -> Iterator[bool]:
@@ -242,22 +247,21 @@ class _Run:
                     break
             if stream.scans:
                 self._fold(stream)
+            stream.is_submitted = True
 
     def _fold(self, stream: _Stream) -> None:
         one = stream.fold(self._executor, stream.scans)
         stream.folds.append(one)
         stream.scans = []
-        self._folds[id(one.task)] = one.task
+        self._folds[id(one.task)] = stream, one.task
 
     def _take(self, task: Task[object]) -> None:
         """Take a task that has ended."""
-        self._folds.pop(id(task), None)
-        stream, one = self._scans.pop(id(task), (None, None))
         self._tasks += 1
-        if stream is None or one is None:
-            for other in self.streams:
-                other.settle()
+        if (fold := self._folds.pop(id(task), None)) is not None:
+            fold[0].settle()
             return
+        stream, one = self._scans.pop(id(task))
         self._meter.advance(one.planned.cost)
         self._task_bytes = max(self._task_bytes, one.planned.cost)
         if not one.task.succeeded and stream.failed is None:

@@ -21,7 +21,7 @@ from ldapdiag.sources.cluster.executor import TaskError
 from ldapdiag.sources.cluster.installation import difference, installation
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native
-from ldapdiag.sources.logs.access_log import chunks_in
+from ldapdiag.sources.logs.access_log import chunks_in, no_cycles
 from ldapdiag.sources.logs.batch_scan import BatchScan
 from ldapdiag.sources.logs.batches import Batch, Counted
 from ldapdiag.sources.logs.chunks import USUAL, ByteRange, KeptOpen
@@ -115,6 +115,11 @@ def scan(task: ScanTask) -> bytes:
         raise AnotherInstallationError(task.label, found)
     if task.scanner is Scanner.NATIVE and (trouble := native.installed()).module is None:
         raise AnotherInstallationError(task.label, trouble.trouble or "no native scanner")
+    with no_cycles():
+        return _result(task).packed()
+
+
+def _result(task: ScanTask) -> ScanResult:
     result = ScanResult()
     try:
         chunks = _carried(task, result) if task.whole else _ranges(task, result)
@@ -125,7 +130,7 @@ def scan(task: ScanTask) -> bytes:
                 result.parts.append((replace(one, parts=()), list(one.parts)))
     except ChunkError as error:
         result.crash = str(error)
-    return result.packed()
+    return result
 
 
 def _ranges(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:

@@ -80,6 +80,8 @@ class ReadStream:
     """The files that end early or became shorter; `notes` has a sentence for each of them."""
     shown: tuple[ShownOperation, ...] = ()
     """The slowest operations with their lines, where a selection asks for them."""
+    is_whole: bool = False
+    """True if reading was stopped, but not before the end of this stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

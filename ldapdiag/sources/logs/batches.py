@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEAST_BYTES = 32 << 20
 """Least size of a batch."""
-MOST_BYTES = 512 << 20
+MOST_BYTES = 1 << 30
 """Largest size of a batch. After Ctrl-C only the results of the first unfinished batch are used."""
 BATCHES = 4
 """Batches of a stream of medium size: enough for a few threads, few because one thread merges them."""

@@ -72,7 +72,7 @@ class DiscoveredLogs:
         for reading in (self._on_cluster if self.executor else self._here)(streams, progress, stop):
             stream = reading.stream
             yield from (*reading.gaps, *reading.truncated)
-            if stop.is_set():
+            if stop.is_set() and not reading.is_whole:
                 yield _interrupted(stream)
             by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append(reading)
         for (folder, family, _), logs in by_server.items():
@@ -95,9 +95,35 @@ class DiscoveredLogs:
 
         if self.executor is None or not streams:
             return
-        progress(f"{counted(len(streams), 'access log')} on the cluster")
-        readings, self.cluster = read_streams(streams, self.executor, None, self.period, stop, None)
+        shown = _Shown(progress, f"{counted(len(streams), 'access log')} on the cluster")
+        readings, self.cluster = read_streams(streams, self.executor, shown, self.period, stop, None)
         yield from readings
+
+
+class _Shown:
+    """Shows in a line what a cluster has read."""
+
+    def __init__(self, progress: Callable[[str], object], what: str) -> None:
+        self._progress = progress
+        self._what = what
+        self._total = 0
+        self._read = 0
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Show how much there is to read."""
+        self._total = total_bytes or 0
+        self._progress(self._what)
+
+    def advance(self, size: int) -> None:
+        """Count more bytes as read; `work` shows them."""
+        self._read += size
+
+    def work(self, work: ClusterWork) -> None:
+        """Show what was read, by how many tasks and workers."""
+        done = f"{self._read / 1e6:,.0f} of {self._total / 1e6:,.0f} MB"
+        retried = f" · {work.retried} retried" if work.retried else ""
+        tasks = f"{counted(work.tasks, 'task')} · {counted(work.workers, 'worker')}{retried}"
+        self._progress(f"{self._what} · {done} · {tasks}")
 
 
 def _server_of(stream: Stream) -> str:

@@ -16,6 +16,7 @@ import log_lines
 from conftest import CAPTURES, CORPUS
 from in_process import InProcess
 from ldapdiag.cli.log_report import combined
+from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log import as_json
 from ldapdiag.sources.cluster import cluster_reading
@@ -110,6 +111,17 @@ def test_what_only_this_machine_can_open_is_read_here(tmp_path: Path) -> None:
     assert len(reading.cluster.read_here) == 1
 
 
+@pytest.mark.parametrize(
+    ("since", "until"), [("-20s", None), (None, "-40s"), ("08:00:10", "08:00:40"), ("09:00", None), (None, "07:00")]
+)
+def test_a_period_gives_the_same_bytes(cut: Path, since: str | None, until: str | None) -> None:
+    reading = same(cut, period=asked_period(since, until))
+    lines = sum(one.segment.lines for one in reading.streams)
+    assert lines < 2 * TEXT.count(b"\n")
+    if "09:00" not in (since or "") and until != "07:00":
+        assert lines > 0
+
+
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Return a log of many tasks beside one of another server."""
@@ -177,6 +189,10 @@ def test_after_ctrl_c_what_is_whole_is_counted(cut: Path) -> None:
     assert len(reading.streams) == 2
     assert 0 < sum(one.segment.lines for one in reading.streams) < 2 * TEXT.count(b"\n")
     assert all(not one.gaps for one in reading.streams)
+    whole = {one.stream.name: one.is_whole for one in reading.streams}
+    counts = [TEXT.count(b"\n"), OTHER.count(b"\n")]
+    assert [one.segment.lines == count for one, count in zip(reading.streams, counts, strict=True)] == [*whole.values()]
+    assert not all(whole.values())
 
 
 def test_the_window_keeps_few_tasks_under_way(cut: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import tarfile
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ import pytest
 
 from command import diagnose
 from conftest import CAPTURES
+from in_process import InProcess
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.log.dialect import Scanner
@@ -25,7 +27,7 @@ from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.spool import Spool
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.logs import batches, chunks, records
-from ldapdiag.sources.progress import NO_PROGRESS
+from ldapdiag.sources.progress import NO_PROGRESS, NoProgress
 from ldapdiag.sources.recognition import log_discovery
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from log_lines import at, header, period, run
@@ -243,6 +245,18 @@ def test_interrupted_it_says_so(rotated: Path) -> None:
     stop.set()
     bundle = gather([str(rotated)], stop=stop)
     assert [gap.reason for gap in bundle.gaps] == ["reading was interrupted; the records read until then are counted"]
+
+
+def test_a_cluster_shows_bytes_and_tasks(rotated: Path) -> None:
+    shown: list[str] = []
+
+    class Shown(NoProgress):
+        def __call__(self, path: str) -> None:
+            shown.append(path)
+
+    assert len(logs(gather([str(rotated)], executor=InProcess(), progress=Shown()))) == 1
+    work = r"1 access log on the cluster · [\d,]+ of [\d,]+ MB · \d+ tasks? · 2 workers"
+    assert re.fullmatch(work, next(text for text in reversed(shown) if "cluster" in text))
 
 
 def test_a_crash_costs_the_logs_only(rotated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
