@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.fleet.balance import Balance, balance_of
 from ldapdiag.analysis.fleet.differing_searches import DifferingSearch, differing_searches
 from ldapdiag.analysis.fleet.faithful_clients import FaithfulClient, faithful_clients
+from ldapdiag.analysis.fleet.moved_clients import MovedClients, moved_clients
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.replicas import Fleet, Replica
@@ -40,6 +41,11 @@ class Comparison:
     def faithful(self) -> tuple[FaithfulClient, ...]:
         """Return the clients that use one server only."""
         return faithful_clients(self.fleet)
+
+    @cached_property
+    def moved(self) -> tuple[MovedClients, ...] | None:
+        """Return the clients that moved from one server to another; None: not judged."""
+        return moved_clients(self.fleet)
 
     @cached_property
     def versions(self) -> dict[str, tuple[str, ...]]:

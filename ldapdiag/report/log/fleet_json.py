@@ -27,6 +27,19 @@ def fleet_as_data(fleet: Comparison | None) -> dict[str, Any] | None:
             {"client": one.client, "server": one.server, "connections": one.connections, "share": round(one.share, 6)}
             for one in fleet.faithful
         ],
+        "moved_clients": None
+        if fleet.moved is None
+        else [
+            {
+                "clients": list(one.clients),
+                "from": one.source,
+                "to": one.target,
+                "begin": moment(one.begin, MILLISECOND),
+                "end": moment(one.end, MILLISECOND),
+                "silent": one.silent,
+            }
+            for one in fleet.moved
+        ],
         "servers_by_version": {version: list(names) for version, names in fleet.versions.items()},
     }
 

@@ -89,6 +89,19 @@ def client_sentences(fleet: Comparison) -> Iterator[str]:
     yield f"{counted(len(fleet.faithful), 'client')} use one server only: {', '.join(first)}"
 
 
+def move_sentences(fleet: Comparison) -> Iterator[str]:
+    """Yield which clients moved from one server to another, and when; or why that is not judged."""
+    if fleet.moved is None and fleet.fleet.common is not None:
+        yield "moves of clients are not judged: a log has more clients than its table keeps"
+    for one in fleet.moved or ():
+        who = one.clients[0] if len(one.clients) == 1 else counted(len(one.clients), "client")
+        day, time = day_and_time(one.begin)
+        within = f" (within {duration(one.end - one.begin)})" if len(one.clients) > 1 else ""
+        silence = f", when {one.source} has no record" if one.silent else ""
+        names = "" if len(one.clients) == 1 else f": {_few(one.clients)}"
+        yield f"{who} moved from {one.source} to {one.target} at {day} {time} UTC{within}{silence}{names}"
+
+
 def _few(names: Sequence[str]) -> str:
     more = [f"and {number(len(names) - FEW)} more"] if len(names) > FEW else []
     return ", ".join([*names[:FEW], *more])

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.fleet_sentences import balance_sentences, client_sentences, differences, silence_sentences
+from ldapdiag.report.log.fleet_sentences import (
+    balance_sentences,
+    client_sentences,
+    differences,
+    move_sentences,
+    silence_sentences,
+)
 from ldapdiag.report.log.quantities import duration, percent
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import counted, number
@@ -48,6 +54,7 @@ def print_fleet(page: Page, fleet: Comparison) -> None:
         ("differs", differences(fleet)),
         ("balance", balance_sentences(fleet)),
         ("silent", silence_sentences(fleet)),
+        ("moved", move_sentences(fleet)),
         ("clients", client_sentences(fleet)),
     ):
         _print_some(page, label, list(sentences))
