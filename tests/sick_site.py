@@ -14,6 +14,7 @@ import storage_facts as disk
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.log.operation_kinds import MODIFY
@@ -169,6 +170,23 @@ def busy_storage(host: str) -> list[Any]:
     return [log.fact(host), *moved]
 
 
+def pool() -> list[Any]:
+    """Return the logs and the versions of a pool, of which one server has most of the connections."""
+    told: list[Any] = []
+    for number, (count, version) in enumerate(((120, (2, 5, 13)), (120, (2, 5, 13)), (120, (2, 5, 13)), (900, (2, 4)))):
+        log, name = Log(), f"pool{number}"
+        for client in ("10.77.7.1", "10.77.7.2"):
+            log.now = 0
+            log.visits(count // 2, client, every=7200 / count)
+        identity = replace(facts.OPENLDAP, version=version)
+        told += [
+            facts.table([facts.listening(), facts.row(f"10.77.8.{number}:389", "10.77.7.1:60000")], name),
+            log.fact(name, Family.OPENLDAP),
+            Configuration(origin=facts.origin(name, "cn-config.ldif"), identity=identity, threads=16),
+        ]
+    return told
+
+
 def bundle() -> Bundle:
     """Return everything that was read at the site."""
     sending = {"last_received": HOUR, "timer": Timer.RETRANSMIT, "retransmits": 5}
@@ -197,6 +215,7 @@ def bundle() -> Bundle:
         access_log(),
         *indexes("ldap", INDEXES),
         *storage(),
+        *pool(),
         facts.table([facts.listening(), facts.row("10.77.1.3:389", f"{facts.OTHER}:60000")], "ldap2"),
         *busy_storage("ldap2"),
         LdapProbe(

@@ -26,6 +26,7 @@ from ldapdiag_checks import (
     storage_checks,
     stranded_connections,
     unclean_closes,
+    uneven_load,
     unreleased_connections,
     worker_saturation,
 )
@@ -51,6 +52,7 @@ CATALOGUE = (
     slow_binds.judge,
     *index_checks.CATALOGUE,
     *storage_checks.CATALOGUE,
+    uneven_load.judge,
     connection_churn.judge,
     ephemeral_port_exhaustion.judge,
     unclean_closes.judge,

@@ -7,6 +7,7 @@ from ldapdiag_checks import (
     missing_index,
     missing_server_index,
     missing_vlv_index,
+    replica_differs,
     scan_limit_exceeded,
     substring_too_short,
     unindexable_filter,
@@ -27,5 +28,6 @@ CATALOGUE = (
     unknown_attribute.judge,
     unused_index.judge,
     index_drift.judge,
+    replica_differs.judge,
     harmful_index.judge,
 )

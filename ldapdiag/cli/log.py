@@ -41,7 +41,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.sort import OF_TOTALS, Sort
-from ldapdiag.report.tables.names import LogTable
+from ldapdiag.report.tables.names import OF_SERVERS, LogTable
 from ldapdiag.sources.objects.addresses import object_address
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         file = named_logs(file, config, Notices(quiet=quiet))
         written = destinations(form, output)
         check_table(table, written)
+        _check_compared(table, by)
         if follow:
             check_followed(written)
         if follow and any(object_address(one) for one in file):
@@ -211,6 +212,12 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         print_error(error)
         raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+
+
+def _check_compared(table: LogTable | None, by: By) -> None:
+    """Raise UsageError for a table of servers that are not compared: it would be empty."""
+    if table in OF_SERVERS and by is not By.SERVER:
+        raise UsageError(f"--table {table} compares servers: add --by server")
 
 
 def _print_not_found(found: ReadLog, written: Sequence[Destination]) -> None:

@@ -1,17 +1,27 @@
-"""Balance: the share of each server in connections, operations and time, against an even one."""
+"""Balance: the share of each server in connections, operations and time, against an even one.
+
+Clients that use several servers show that these are a pool; a server whose clients use no other may have a role of its
+own: one of another site, or for one application.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.fleet.replicas import IDLE
+from ldapdiag.analysis.log.spellings import OTHER_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ldapdiag.analysis.fleet.replicas import Fleet, Replica
 
 UNEVEN = 2.0
 """A replica has an uneven load from so many times the even share on."""
+SPREAD = 0.9
+"""A client with at most this share of its connections at one server uses several."""
 FEWEST = 100
 """Connections of all servers, below which their shares are chance."""
 
@@ -25,6 +35,8 @@ class LoadShare:
     operations: float
     etime: float
     is_idle: bool
+    spread: float
+    """Of this server's connections, the part of clients that use other servers, too."""
 
     @property
     def most(self) -> float:
@@ -42,9 +54,14 @@ class Balance:
     """The share that each server with load would have."""
 
     @property
+    def working(self) -> tuple[LoadShare, ...]:
+        """Return the servers with load."""
+        return tuple(one for one in self.shares if not one.is_idle)
+
+    @property
     def overloaded(self) -> tuple[LoadShare, ...]:
         """Return the servers with at least UNEVEN times the even share, the largest first."""
-        uneven = [one for one in self.shares if not one.is_idle and one.most >= UNEVEN * self.even]
+        uneven = [one for one in self.working if one.most >= UNEVEN * self.even]
         return tuple(sorted(uneven, key=lambda one: -one.most))
 
     @property
@@ -64,8 +81,34 @@ def balance_of(fleet: Fleet) -> Balance | None:
     least = IDLE / len(replicas)
     idle = [max(connections, operations) < least for connections, operations, _ in parts]
     working = len(replicas) - sum(idle)
+    spread = _spread(fleet)
     shares = tuple(
-        LoadShare(replica=one, connections=part[0], operations=part[1], etime=part[2], is_idle=is_idle)
+        LoadShare(
+            replica=one,
+            connections=part[0],
+            operations=part[1],
+            etime=part[2],
+            is_idle=is_idle,
+            spread=spread[one.name],
+        )
         for one, part, is_idle in zip(replicas, parts, idle, strict=True)
     )
     return Balance(shares, 1 / working if working else 1.0)
+
+
+def _spread(fleet: Fleet) -> Mapping[str, float]:
+    """Return, by server, the part of its connections that clients opened which use several servers."""
+    totals, largest = Counter[str](), Counter[str]()
+    opened = {
+        one.name: {client.address: client.opened for client in one.workload.clients if client.address != OTHER_NAME}
+        for one in fleet.replicas
+    }
+    for counts in opened.values():
+        for client, count in counts.items():
+            totals[client] += count
+            largest[client] = max(largest[client], count)
+    several = {client for client, total in totals.items() if largest[client] <= SPREAD * total}
+    return {
+        name: sum(count for client, count in counts.items() if client in several) / max(1, sum(counts.values()))
+        for name, counts in opened.items()
+    }

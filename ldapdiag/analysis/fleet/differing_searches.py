@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.family import Family
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.analysis.fleet.replicas import Fleet
     from ldapdiag.analysis.log.searches import SearchGroup
 
-Key = tuple[str, str, str]
-"""Shape, base and scope in lower case."""
+Key = tuple[Family | None, str, str, str]
+"""Product, shape, base and scope, in lower case: only some products note what is unindexed."""
 
 ENOUGH = 100
 """Results of a server, below which nothing is said of it."""
@@ -21,6 +23,8 @@ SLOWER = 4.0
 """Times the median of the other servers' medians."""
 NOTICEABLE = 1_000_000
 """Nanoseconds that a search must take longer."""
+NOT_HERE = (10, 32)
+"""referral and noSuchObject (RFC 4511, appendix A): the server does not have the entries."""
 MOSTLY, HARDLY = 0.5, 0.01
 """Shares of the results that are noted as unindexed: a server lacks the index, or has it."""
 
@@ -38,6 +42,11 @@ class DifferingSearch:
     """It is unindexed here and indexed there; False: it is only slower."""
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Return shape, base and scope."""
+        return self.group.shape, self.group.base, self.group.scope
+
+    @property
     def lost(self) -> int:
         """Return the time that it took longer than the others, in total."""
         return max(0, self.group.answered * (self.group.etimes.p50 - self.their_median))
@@ -45,14 +54,24 @@ class DifferingSearch:
 
 def differing_searches(fleet: Fleet) -> tuple[DifferingSearch, ...]:
     """Return the searches that differ, those that lack an index first, then by the time lost."""
+    found = [one for groups in compared_searches(fleet).values() for one in _differing(groups)]
+    return tuple(sorted(found, key=lambda one: (not one.lacks_index, -one.lost, one.server, one.key)))
+
+
+def compared_searches(fleet: Fleet) -> dict[Key, dict[str, SearchGroup]]:
+    """Return the searches that several servers of one product answered often enough, by server."""
     by_key: dict[Key, dict[str, SearchGroup]] = {}
     for replica in fleet.replicas:
         for group in replica.workload.searches:
-            if group.answered >= ENOUGH and not group.unidentified:
-                key = (group.shape.lower(), group.base.lower(), group.scope)
+            if group.answered >= ENOUGH and not group.unidentified and not is_elsewhere(group):
+                key = (replica.workload.family, group.shape.lower(), group.base.lower(), group.scope)
                 by_key.setdefault(key, {})[replica.name] = group
-    found = [one for groups in by_key.values() if len(groups) > 1 for one in _differing(groups)]
-    return tuple(sorted(found, key=lambda one: (not one.lacks_index, -one.lost, one.server, one.group.shape)))
+    return {key: groups for key, groups in by_key.items() if len(groups) > 1}
+
+
+def is_elsewhere(group: SearchGroup) -> bool:
+    """Return whether the server mostly answered that it does not have the entries."""
+    return sum(group.errors.get(code, 0) for code in NOT_HERE) > group.answered / 2
 
 
 def _differing(groups: dict[str, SearchGroup]) -> Iterator[DifferingSearch]:

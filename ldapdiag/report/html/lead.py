@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.headline import CLEAR
+from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.storage.words import size
 from ldapdiag.report.verdicts import is_accepted, nothing_found
@@ -101,7 +102,9 @@ def counts(document: Mapping[str, Any]) -> Iterator[Count]:
     severities = ["accepted" if is_accepted(one) else one["severity"] for one in document["findings"]]
     for severity in (*SEVERITIES, "accepted"):
         if many := severities.count(severity):
-            yield Count(text=f"{number(many)} {severity}", anchor=f"finding-{severities.index(severity) + 1}")
+            first = severities.index(severity)
+            anchor = f"finding-{first + 1}" if first < IN_FULL else "findings"
+            yield Count(text=f"{number(many)} {severity}", anchor=anchor)
     if not severities:
         yield Count(text="0 findings", anchor="findings")
     outcomes = Counter(one["outcome"] for one in document["verdicts"])

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
-from ldapdiag.report.html.log_tables import evidence_tables, operation_tables, problem_tables, search_tables
+from ldapdiag.report.html.log_tables import (
+    evidence_tables,
+    fleet_tables,
+    operation_tables,
+    problem_tables,
+    search_tables,
+)
 from ldapdiag.report.html.values import duration, shown_time
 from ldapdiag.report.log.limits import limits
 from ldapdiag.wording import counted, number
@@ -22,6 +28,7 @@ REMARKS = 40
 def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the template of access logs prints."""
     sections = (
+        ("servers", "Servers side by side", fleet_tables(document)),
         ("searches", "Searches", search_tables(document)),
         ("operations", "Other operations", operation_tables(document)),
         ("problems", "Failures and connections", problem_tables(document)),

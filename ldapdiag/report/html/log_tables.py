@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
+from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.limits import left_out
 from ldapdiag.wording import number
 
@@ -16,6 +17,13 @@ SHAPES = 50
 ROWS = 20
 
 QUANTILES = [("Half took", True), ("95 % took", True), ("99 % took", True)]
+
+
+def fleet_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
+    """Yield the servers side by side, if they were compared, and the searches that differ."""
+    if (fleet := document["fleet"]) is not None:
+        yield table("Servers, those that differ first", SERVERS, server_rows(fleet), most=SHAPES, what="servers are")
+        yield table("Searches that one server answers in another way", SEARCHES, search_rows(fleet), most=SHAPES)
 
 
 def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.limits import left_out, limits
 from ldapdiag.report.log.quantities import percent
 from ldapdiag.report.markdown.fitting import fitted
@@ -53,6 +54,10 @@ def _head(document: Plain) -> Iterator[str]:
 
 
 def _tables(document: Plain) -> Iterator[str]:
+    if (fleet := document["fleet"]) is not None:
+        yield from _part("Servers", [name.lower() for name, _ in SERVERS], server_rows(fleet))
+        differing = [name.lower() for name, _ in SEARCHES]
+        yield from _part("Searches that one server answers in another way", differing, search_rows(fleet))
     yield from _part(
         "Searches",
         ["filter", "base", "scope", "count", "time", "share", "p95", "worst", "notes", "accounts"],

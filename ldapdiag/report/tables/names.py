@@ -53,3 +53,9 @@ class LogTable(StrEnum):
     CLOSES = "closes"
     FAILED_BINDS = "failed-binds"
     TIMELINE = "timeline"
+    SERVERS = "servers"
+    DIFFERING_SEARCHES = "differing-searches"
+
+
+OF_SERVERS = frozenset({LogTable.SERVERS, LogTable.DIFFERING_SEARCHES})
+"""Tables of `log --by server` alone."""

@@ -56,4 +56,13 @@ TABLES = {
     LogTable.CLOSES: TableColumns(rows_at("connections.closes"), "code meaning nature count by_client"),
     LogTable.FAILED_BINDS: TableColumns(rows_at("failed_binds"), "dn client err count"),
     LogTable.TIMELINE: TableColumns(_intervals, f"from {INTERVALS}"),
+    LogTable.SERVERS: TableColumns(
+        rows_at("fleet.servers"),
+        "name connections connection_share operations operation_share search_seconds time_share unindexed_share "
+        "error_share peak idle silences",
+    ),
+    LogTable.DIFFERING_SEARCHES: TableColumns(
+        rows_at("fleet.differing_searches"),
+        "server shape base scope answered unindexed lacks_index median_seconds others others_median_seconds",
+    ),
 }

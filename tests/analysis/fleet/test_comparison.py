@@ -81,7 +81,7 @@ def test_few_results_say_nothing(tmp_path: Path) -> None:
     assert fleet_of(tmp_path, *OTHERS, lacking)["differing_searches"] == []
 
 
-@pytest.mark.parametrize("count", [40, 200])
+@pytest.mark.parametrize("count", [40, 200, pytest.param(1000, marks=pytest.mark.long)])
 def test_many_servers_take_at_most_forty_lines(tmp_path: Path, count: int) -> None:
     lacking = {7, 20, 21, 22, 23, 24, 30}
     for number in range(count):
@@ -89,6 +89,43 @@ def test_many_servers_take_at_most_forty_lines(tmp_path: Path, count: int) -> No
     lines = ldapdiag("log", "--by", "server", tmp_path).text.splitlines()
     assert len(lines) <= 40
     assert any("ds0007" in line for line in lines)
+
+
+def test_every_format_names_both(tmp_path: Path) -> None:
+    """HTML, Markdown and CSV have what the text has: the replica without an index, and the one with the connections."""
+    for one in OTHERS:
+        LoggedServer(name=one.name, connections=600, lacks_index=one.name == "ds03").write(tmp_path)
+    LoggedServer(name="ds10", connections=3753, clients=("10.0.0.161", "10.0.0.29")).write(tmp_path)
+    show = ("log", "--by", "server", tmp_path, "--format")
+    rows = [line for line in ldapdiag(*show, "markdown").text.splitlines() if line.startswith("| ds")]
+    assert rows[0].startswith("| ds10 | 3,753 | 41 % ")
+    assert "uneven" in rows[0]
+    assert rows[1].startswith("| ds03 ")
+    assert "lacks an index" in rows[1]
+    page = ldapdiag(*show, "html").text
+    assert page.index("Servers side by side") < page.index("lacks an index") < page.index("Filter shapes")
+    assert len(ldapdiag(*show, "csv", "--table", "servers").text.splitlines()) == 11
+    (_, differs) = ldapdiag(*show, "csv", "--table", "differing-searches").text.splitlines()
+    assert differs.startswith("ds03,(employeeNumber=?),")
+
+
+def test_two_products_are_not_compared(tmp_path: Path) -> None:
+    """Slapd notes nothing: its searches are no proof of an index that 389-ds lacks."""
+    LoggedServer(name="ds1", connections=300, lacks_index=True).write(tmp_path)
+    (tmp_path / "slapd1").mkdir()
+    lines = []
+    for number in range(300):
+        at = f"2026-09-21T{number // 75:02}:{number % 60:02}:00.000000+00:00 slapd1 slapd[1]: conn={number}"
+        lines += [
+            f"{at} fd=12 ACCEPT from IP=10.0.0.1:{40000 + number} (IP=0.0.0.0:389)",
+            f'{at} op=1 SRCH base="dc=example,dc=com" scope=2 deref=0 filter="(employeeNumber={number})"',
+            f"{at} op=1 SEARCH RESULT tag=101 err=0 qtime=0.000010 etime=0.000500 nentries=1 text=",
+            f"{at} fd=12 closed",
+        ]
+    (tmp_path / "slapd1" / "slapd.log").write_text("\n".join(lines) + "\n")
+    report = ldapdiag("log", "--by", "server", tmp_path, "--format", "json").report
+    assert {one["family"] for one in report["streams"]} == {"389ds", "openldap"}
+    assert report["fleet"]["differing_searches"] == []
 
 
 @given(st.permutations(range(4)), st.integers(0, 3))

@@ -12,7 +12,7 @@ import pytest
 import storage_documents
 from command import INCIDENT, ldapdiag
 from ldapdiag.report import as_csv
-from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable, StorageTable
+from ldapdiag.report.tables.names import OF_SERVERS, DiagnosisTable, IndexTable, LogTable, StorageTable
 from ldapdiag.report.tables.of_diagnosis import INDEX_TABLES, STORAGE_TABLES, TABLES
 from ldapdiag.report.tables.of_log import TABLES as LOG_TABLES
 
@@ -92,7 +92,7 @@ def test_of_a_log_has_the_rows_of_its_json() -> None:
         "failed-binds": len(log["failed_binds"]),
         "timeline": len(log["timeline"]["operations"]),
     }
-    assert {name: len(rows("log", ACCESS_LOG, "--table", name)) for name in LogTable} == sizes
+    assert {name: len(rows("log", ACCESS_LOG, "--table", name)) for name in set(LogTable) - OF_SERVERS} == sizes
     (bind,) = rows("log", ACCESS_LOG, "--table", "targets")
     assert (bind["operation"], int(bind["count"])) == ("bind", log["targets"][0]["count"])
     assert bind["worst_dn"] == log["targets"][0]["worst"]["dn"]

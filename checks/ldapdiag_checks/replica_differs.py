@@ -1,0 +1,254 @@
+"""replica-differs: a server that answers searches in another way than the others with the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ldapdiag.analysis.fleet.comparison import Comparison
+from ldapdiag.analysis.fleet.differing_searches import DifferingSearch, compared_searches
+from ldapdiag.analysis.fleet.differing_settings import Difference, compared_settings
+from ldapdiag.analysis.fleet.lacking_indexes import LackingIndex, LackingServer, lacking_indexes
+from ldapdiag.analysis.fleet.lacking_remedies import remedies_of
+from ldapdiag.analysis.fleet.lacking_sentences import FEW, lacking_sentences, milliseconds, shares_clients, some
+from ldapdiag.analysis.fleet.replica_groups import ReplicaGroup
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.check import MainNumber, check
+from ldapdiag.cost_thresholds import (
+    CostLimits,
+    HighPercent,
+    HighSeconds,
+    MediumPercent,
+    MediumSeconds,
+    severity_of_cost,
+)
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import counted, number
+
+TIMES = ("median_seconds", "others_median_seconds", "lost_seconds")
+OF_SEARCHES = ("shape", "base", "scope", "answered", "unindexed", *TIMES)
+"""The keys of `observed` that settings do not have."""
+
+
+@check(number=MainNumber("differing_servers"))
+def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
+    groups: tuple[ReplicaGroup, ...],
+    coverages: tuple[IndexCoverage, ...],
+    plans: tuple[IndexPlan, ...],
+    indexings: tuple[ServerIndexes, ...],
+    *,
+    high_percent: HighPercent = 50.0,
+    high_seconds: HighSeconds = 60.0,
+    medium_percent: MediumPercent = 10.0,
+    medium_seconds: MediumSeconds = 10.0,
+) -> Iterator[Verdict]:
+    """A server that answers searches in another way than the others with the same data.
+
+    ## What it looks at
+    Servers of one product with the same suffix, by their index configurations, or with searches below the same base
+    in their access logs. Searches of the same filter shape, base and scope with 100 results or more on each server:
+
+    - unindexed on one server (half of the results are noted so) and indexed on another (at most 1 in 100). Where the
+      product notes nothing (OpenLDAP), the simulation of its configured indexes decides, if the searches also take
+      longer;
+    - four times the others' median, and 1 ms more, on one of three servers or more.
+
+    The index that a server lacks is the one of its plan, as missing-index has it. Then the settings that decide speed
+    and limits (idle timeout, threads, descriptors, limits of indexes), and the versions. index-drift compares the
+    configured indexes themselves.
+
+    - certain: the index configuration of the server is in the evidence, and its simulation lacks the index; settings
+      and versions.
+    - likely: the log alone shows it. Other clients may ask for other values, of which more entries match.
+    - possible: the searches take longer on a server with twice the even share of the load, or they are asked by
+      other clients there.
+
+    ## Severity
+    - high: an index is lacking, and by default half of the server's search time and a minute or more are
+      lost.
+    - medium: by default a tenth of it and 10 s or more.
+    - low: otherwise; searches that only take longer; settings.
+    - info: versions.
+
+    ## Why it matters
+    The same request is fast or slow by chance: it depends on the server that a balancer chooses. Index configuration
+    and settings are not replicated.
+
+    ## What to do
+    Add the index on that server and build it there. Make settings equal, one server at a time.
+
+    ## When it is harmless
+    Servers for different purposes may have different indexes and settings. During an upgrade versions differ.
+    """
+    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    if not groups:
+        yield NotJudged(
+            subject=None,
+            reason="no two servers of one product with the same data are in the evidence",
+            missing=(AccessLog.kind,),
+            how=ReplicaGroup.how,
+        )
+    by_coverage, by_plan = {one.server: one for one in coverages}, {one.server: one for one in plans}
+    configurations = {one.server: one.configuration for one in indexings}
+    for group in groups:
+        yield from _searches(group, by_coverage, by_plan, limits)
+        yield from _settings(group, configurations)
+
+
+def _searches(
+    group: ReplicaGroup,
+    coverages: Mapping[str, IndexCoverage],
+    plans: Mapping[str, IndexPlan],
+    limits: CostLimits,
+) -> Iterator[Verdict]:
+    comparison = group.comparison
+    compared = compared_searches(group.fleet)
+    if not compared:
+        reason = "no kind of search has 100 results or more in the access logs of two of these servers"
+        yield NotJudged(subject=_subject(group), reason=reason, missing=(AccessLog.kind,), how=AccessLog.how)
+        return
+    lacking = lacking_indexes(comparison, coverages, plans)
+    explained = {(one.search.server, one.search.key) for each in lacking for one in each.servers}
+    yield from (_lacking(one, group, limits) for one in lacking)
+    slower: dict[str, list[DifferingSearch]] = {}
+    for search in comparison.searches:
+        if not search.lacks_index and (search.server, search.key) not in explained:
+            slower.setdefault(search.server, []).append(search)
+    for server, searches in slower.items():
+        kinds = sum(server in answered for answered in compared.values())
+        yield _slower(server, searches, kinds, comparison, group)
+    if not lacking and not slower:
+        every = counted(len(compared), "kind")
+        yield Clear(subject=_subject(group), reason=f"{every} of search: all servers that were asked answer alike")
+
+
+def _subject(group: ReplicaGroup) -> str:
+    return f"{group.suffix} at {some(list(group.names))}"
+
+
+def _lacking(index: LackingIndex, group: ReplicaGroup, limits: CostLimits) -> Finding:
+    search, first = index.search, index.servers[0]
+    names = sorted(one.search.server for one in index.servers)
+    etime = next(one.workload.search_etime for one in group.fleet.replicas if one.name == search.server)
+    lost = search.lost / SECOND
+    where = f"{names[0]} lacks" if len(names) == 1 else f"{counted(len(names), 'server')} lack"
+    title = f"{where} the index {index.what}" if index.what else f"{some(names)}: {search.group.shape} is unindexed"
+    there = f"{counted(len(search.others), 'server')} answer{'s' * (len(search.others) == 1)} the same searches"
+    here = milliseconds(search.group.etimes.p50)
+    return Finding(
+        subject=f"{index.what or search.group.shape} below {search.group.place} at {', '.join(names[:FEW])}",
+        key=f"{group.family}|{group.suffix}|{search.group.base.lower()}|{index.what or search.group.shape}",
+        severity=severity_of_cost(search.lost / etime if etime else 0.0, lost, limits),
+        confidence=_confidence(first, group),
+        title=f"{title}: {there} with an index, median {here} against {milliseconds(search.their_median)}",
+        detail="\n".join(lacking_sentences(index, group)),
+        observed={
+            **_observed(search, names),
+            "attributes": [one.attribute for one in index.changes],
+            "types": [one.rule or one.type for one in index.changes],
+        },
+        server=names[0] if len(names) == 1 else None,
+        hosts=tuple(sorted({one.host for one in group.servers if one.name in names})),
+        remedies=tuple(remedy for one in index.servers[:FEW] for remedy in remedies_of(one, group)),
+        origins=group.origins,
+    )
+
+
+def _confidence(one: LackingServer, group: ReplicaGroup) -> Confidence:
+    if one.is_configured and one.changes:
+        return Confidence.CERTAIN
+    return Confidence.LIKELY if shares_clients(one.search, group) else Confidence.POSSIBLE
+
+
+def _slower(
+    server: str, searches: list[DifferingSearch], kinds: int, comparison: Comparison, group: ReplicaGroup
+) -> Finding:
+    first = searches[0]
+    loaded = comparison.balance is not None and server in {one.replica.name for one in comparison.balance.overloaded}
+    waits = first.group.waits.p50 if first.group.waits else 0
+    waiting = waits * 2 >= first.group.etimes.p50 - first.their_median
+    sentences = [
+        f"{one.group.shape} below {one.group.place}: median {milliseconds(one.group.etimes.p50)} here and "
+        f"{milliseconds(one.their_median)} on {counted(len(one.others), 'other server')}."
+        for one in searches[:FEW]
+    ]
+    if waiting:
+        sentences.append("Half of the difference or more is the wait for a worker thread: it follows from the load.")
+    elif loaded:
+        sentences.append("The server has twice the even share of the load or more: the difference may follow from it.")
+    else:
+        sentences.append("Its share of the load does not explain it: compare disk, memory and cache sizes.")
+    return Finding(
+        subject=f"slower searches at {server}",
+        key=f"{group.family}|{group.suffix}|slower|{server}",
+        severity=Severity.LOW,
+        confidence=Confidence.POSSIBLE if loaded or waiting else Confidence.LIKELY,
+        title=f"{server} takes longer than the other servers for {number(len(searches))} of {counted(kinds, 'kind')} "
+        f"of search: median {milliseconds(first.group.etimes.p50)} against {milliseconds(first.their_median)}",
+        detail="\n".join(sentences),
+        observed={**_observed(first, [server]), "attributes": [], "types": []},
+        server=server,
+        hosts=tuple(one.host for one in group.servers if one.name == server),
+        origins=group.origins,
+    )
+
+
+def _observed(search: DifferingSearch, names: list[str]) -> dict[str, object]:
+    return {
+        "setting": None,
+        "values": {},
+        "servers": names,
+        "differing_servers": len(names),
+        "shape": search.group.shape,
+        "base": search.group.base,
+        "scope": search.group.scope,
+        "answered": search.group.answered,
+        "unindexed": search.group.unindexed,
+        "median_seconds": round(search.group.etimes.p50 / SECOND, 9),
+        "others_median_seconds": round(search.their_median / SECOND, 9),
+        "lost_seconds": round(search.lost / SECOND, 9),
+    }
+
+
+def _settings(group: ReplicaGroup, indexes: Mapping[str, IndexConfiguration]) -> Iterator[Verdict]:
+    versions = {one.name: str(one.identity) for one in group.servers if one.identity and one.identity.version}
+    compared = compared_settings(group.servers, indexes, versions)
+    for one in compared.settings:
+        yield _differing(one, f"the setting {one.name}", Severity.LOW, group)
+    if compared.versions:
+        yield _differing(compared.versions, "the version", Severity.INFO, group)
+    subject = f"settings of {_subject(group)}"
+    if not compared.compared:
+        reason = "no setting is known of two of these servers"
+        yield NotJudged(subject=subject, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
+    elif not compared.settings:
+        yield Clear(subject=subject, reason=f"{counted(compared.compared, 'setting')} compared, and all are equal")
+
+
+def _differing(one: Difference, what: str, severity: Severity, group: ReplicaGroup) -> Finding:
+    values = [f"{value}: {some(names)}" for value, names in one.by_value.items()]
+    return Finding(
+        subject=f"{one.name} at {some(list(one.servers))}",
+        key=f"{group.family}|{group.suffix}|{one.name}",
+        severity=severity,
+        confidence=Confidence.CERTAIN,
+        title=f"{what} differs: {'; '.join(values[:FEW])}",
+        detail=f"Known of {counted(len(one.values), 'server')} with data below {group.suffix}.",
+        observed={
+            **dict.fromkeys(OF_SEARCHES),
+            "attributes": [],
+            "types": [],
+            "setting": one.name,
+            "values": dict(sorted(one.values.items())),
+            "servers": list(one.servers),
+            "differing_servers": len(one.servers),
+        },
+        server=one.servers[0] if len(one.servers) == 1 else None,
+        hosts=tuple(sorted({each.host for each in group.servers if each.name in one.servers})),
+        origins=tuple(sorted({path for each in group.servers for path in each.origins})),
+    )
