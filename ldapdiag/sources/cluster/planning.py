@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,7 @@ class Plan:
                 if chunk.byte_range is not None and file.input.file_range is not None:
                     path = _absolute(file.input.file_range.location)
                     if path not in self._files:
-                        self._files[path] = _remote(file.input)
+                        self._files |= _remote(file.input)
                     yield replace(chunk, byte_range=replace(chunk.byte_range, location=path, inode=(0, 0)))
                 else:
                     yield chunk
@@ -107,11 +108,14 @@ class Plan:
 
     def _of_group(self, files: Sequence[LogFile]) -> ScanTask:
         inputs = [file.input for file in files]
-        local = [one for one in inputs if (found := base(one)) is not None and found.is_local]
+        remote: dict[str, RemoteFile] = {}
+        for one in inputs:
+            with suppress(OSError):  # it becomes a gap when it is read
+                remote |= _remote(one)
         first, last = inputs[0].label, inputs[-1].label
         return self._task(
             label=f"{first}, from its beginning to the end{_of(first, last)}",
-            files={one.path: one for one in map(_remote, local)},
+            files=remote,
             whole=tuple(replace(file, input=_remotely_opened(file.input)) for file in files),
             cost=sum(one.size_bytes or 0 for one in inputs),
         )
@@ -146,12 +150,12 @@ def _absolute(path: str) -> str:
     return str(Path(path).absolute())
 
 
-def _remote(one: Input) -> RemoteFile:
-    """Return a local file as it is now. OSError propagates to the caller."""
+def _remote(one: Input) -> dict[str, RemoteFile]:
+    """Return the file of an input by its path, as it is open here; none for an object. OSError propagates."""
     found = base(one)
-    path = _absolute(found.location if found else "")
-    status = Path(path).stat()
-    return RemoteFile(path, status.st_size, status.st_mtime_ns)
+    file = found.local_file() if found else None
+    path = _absolute(found.location) if found else ""
+    return {} if file is None else {path: RemoteFile.of(path, file)}
 
 
 def _remotely_opened(one: Input) -> Input:

@@ -6,6 +6,7 @@ that tasks depend on the logs alone. It has paths and addresses, never a descrip
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import zlib
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 ONE_MTIME_NS = 2_000_000_000
 """Coarsest resolution of a file's time (FAT), which one side may see and the other not."""
+HEAD_BYTES = 1024
+"""A file that has grown has the same first bytes; one that has replaced it has not: they contain times."""
 
 
 class AnotherInstallationError(TaskError):
@@ -50,13 +53,26 @@ class RemoteFile:
     path: str
     bytes: int
     mtime_ns: int
+    head: str
+    """Digest of its first HEAD_BYTES."""
+
+    @staticmethod
+    def of(path: str, file: OpenFile) -> RemoteFile:
+        """Return a file that is open here; another one may be at its path by now. OSError propagates to the caller."""
+        status = file.status
+        return RemoteFile(path, status.st_size, status.st_mtime_ns, _digest(file, status.st_size))
 
     def opened(self) -> OpenFile | None:
         """Return the file; None if another one is there. It may have grown. OSError propagates to the caller."""
         file = OpenFile(self.path)
         status = file.status
         same = status.st_size == self.bytes and abs(status.st_mtime_ns - self.mtime_ns) <= ONE_MTIME_NS
-        return file if same or (status.st_size > self.bytes and status.st_mtime_ns >= self.mtime_ns) else None
+        grown = status.st_size > self.bytes and status.st_mtime_ns >= self.mtime_ns
+        return file if (same or grown) and _digest(file, self.bytes) == self.head else None
+
+
+def _digest(file: OpenFile, size: int) -> str:
+    return hashlib.sha256(file.read_at(0, min(size, HEAD_BYTES))).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,7 +156,10 @@ def _of_any_time(
     found = file.input.file_range
     if has_byte_ranges(file) and found is not None and (local := found.local_file()) is not None:
         kept_open.keep(local)
+        start, end = found.bounds()
         yield from _byte_ranges(found, local, chunk, note, sizes.byte_range)
+        if found.length is None and end < start + (file.input.size_bytes or 0):
+            raise EndedEarlyError("became shorter before it was read (copytruncate)")
         return
     with file.input.open() as opened:
         yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)

@@ -26,6 +26,7 @@ from ldapdiag.sources.logs import access_log, batches, chunks
 from log.scanners import need_native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ldapdiag.sources.logs.access_log import LogReading
@@ -157,6 +158,86 @@ def test_the_first_task_that_kills_its_workers_leaves_nothing_to_count(cut: Path
 def test_a_worker_that_joins_with_another_grammar_ends_the_run(cut: Path) -> None:
     with pytest.raises(ClusterError, match="a worker that joined later"):
         cluster_reading.read([str(cut)], InProcess(dies_of="ds2", error=AnotherInstallationError))
+
+
+def after_discovery(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Change files when they have been found and before they are read."""
+    found = access_log.streams_of
+
+    def streams_of(files: Any) -> Any:
+        streams = found(files)
+        change()
+        return streams
+
+    monkeypatch.setattr(cluster_reading, "streams_of", streams_of)
+
+
+@pytest.mark.parametrize("form", ["text", "gz"])
+@pytest.mark.parametrize("text", [b"", TEXT[:5000], OTHER + OTHER], ids=["gone", "smaller", "larger"])
+def test_a_file_that_is_replaced_after_discovery_is_a_gap(
+    cut: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, form: str
+) -> None:
+    before, now = (gzip.compress(TEXT), gzip.compress(text)) if form == "gz" else (TEXT, text)
+    log = cut / "ds1" / "access"
+    log.write_bytes(before)
+
+    def rotate() -> None:
+        log.rename(cut / "ds1-access.1")
+        if text:
+            log.write_bytes(now)
+
+    after_discovery(monkeypatch, rotate)
+    one, other = cluster_reading.read([str(cut)], InProcess()).streams
+    (gap,) = one.gaps
+    assert "was replaced by another file" in gap.reason or "o such file" in gap.reason
+    assert one.segment.lines == 0
+    assert (other.segment.lines, other.gaps) == (OTHER.count(b"\n"), [])
+
+
+def test_a_file_that_grows_meanwhile_is_read_up_to_the_size_that_it_had(
+    cut: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = InProcess.submit
+
+    def growing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+        with (cut / "ds1" / "access").open("ab") as file:
+            file.write(OTHER)
+        return submit(self, function, *arguments, label=label)
+
+    monkeypatch.setattr(InProcess, "submit", growing)
+    one, _ = cluster_reading.read([str(cut)], InProcess()).streams
+    assert (one.segment.lines, one.gaps) == (TEXT.count(b"\n"), [])
+
+
+def test_a_larger_file_that_replaces_one_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = InProcess.submit
+
+    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+        if "ds1/access, from byte 0 " in label:
+            (cut / "ds1" / "access").write_bytes(OTHER + OTHER)
+        return submit(self, function, *arguments, label=label)
+
+    monkeypatch.setattr(InProcess, "submit", replacing)
+    one, _ = cluster_reading.read([str(cut)], InProcess()).streams
+    (gap,) = one.gaps
+    assert "was replaced by another file while it was read, at byte 0" in gap.reason
+    assert one.segment.lines == 0
+
+
+@pytest.mark.parametrize("size", [0, 5000])
+def test_a_file_that_became_shorter_after_discovery_is_remarked_in_both_ways(
+    cut: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    log = cut / "ds1" / "access"
+    after_discovery(monkeypatch, lambda: os.truncate(log, size))
+    on_cluster = cluster_reading.read([str(cut)], InProcess()).streams[0]
+    log.write_bytes(TEXT)
+    monkeypatch.setattr(access_log, "streams_of", cluster_reading.streams_of)
+    here = access_log.read([str(cut)]).streams[0]
+    assert on_cluster.segment.lines == here.segment.lines == TEXT[:size].count(b"\n") + bool(size)
+    assert on_cluster.notes == here.notes
+    assert "became shorter before it was read" in here.notes[0]
+    assert len(on_cluster.truncated) == len(here.truncated) == 1
 
 
 def test_a_file_that_is_replaced_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
