@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.evidence.log.merge import start
 from ldapdiag.sources.cluster.cluster_meter import NoClusterMeter
+from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import ClusterError, TaskError
 from ldapdiag.sources.cluster.folding import FoldedStream, fold
 from ldapdiag.sources.cluster.installation import SAME
@@ -35,7 +36,7 @@ from ldapdiag.sources.logs.access_log import (
 from ldapdiag.sources.logs.access_log import (
     read_streams as read_here,
 )
-from ldapdiag.sources.logs.log_files import LogFile, find_logs
+from ldapdiag.sources.logs.log_files import LogFile
 from ldapdiag.sources.logs.merging import Remarks
 from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.logs.streams import streams_of
@@ -68,7 +69,7 @@ def read(
 ) -> LogReading:
     """Read the access logs that the operator named, as access_log.read does. Raise ClusterError."""
     stop = stop or Event()
-    found = list(find_logs(named, zone))
+    found = discovered(named, executor, zone, stop)
     streams = streams_of(logs_among(found))
     within = None if period is None else period_within(period, streams, stop)
     done, work = read_streams(streams, executor, meter, within, stop, scanner)

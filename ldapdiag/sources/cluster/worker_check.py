@@ -75,14 +75,20 @@ class WorkerAnswer:
     sights: tuple[Sight, ...]
 
 
-def check_workers(executor: Executor, scanner: Scanner, locations: Iterable[str]) -> None:
-    """Ask each worker; `locations` are paths and URLs. Raise WorkersDifferError, or ExecutorLostError."""
+def check_installations(executor: Executor) -> None:
+    """Ask each worker for its versions. Raise WorkersDifferError, or ExecutorLostError."""
     here = installation()
     workers_by_problem: dict[str, list[str]] = defaultdict(list)
     for worker, there in executor.ask_each(installation).items():
         if found := difference(here, there):
             workers_by_problem[f"{found}; {SAME}"].append(worker)
     _refuse(workers_by_problem)
+
+
+def check_workers(executor: Executor, scanner: Scanner, locations: Iterable[str]) -> None:
+    """Ask each worker; `locations` are paths and URLs. Raise WorkersDifferError, or ExecutorLostError."""
+    check_installations(executor)
+    workers_by_problem: dict[str, list[str]] = defaultdict(list)
     own = {location: sight(location) for location in one_of_each_folder(locations)}
     own = {location: one for location, one in own.items() if not one.problem}  # else it becomes a gap
     asked = tuple((location, one.head_bytes) for location, one in own.items())

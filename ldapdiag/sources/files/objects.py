@@ -37,6 +37,15 @@ def inputs_of(address: ObjectAddress) -> Iterator[Found]:
             yield _result(waiting.popleft())
 
 
+def listed_of(address: ObjectAddress) -> Iterator[Found]:
+    """Yield the objects as inputs without their heads, in the order of their keys."""
+    try:
+        for one in objects_of(address):
+            yield _input(one, is_named=one.listed.key == address.key) if isinstance(one, ObjectFile) else one
+    except OSError as error:
+        yield unreadable(address.url_of(address.key), error)
+
+
 def _result(one: Future[Found] | Found) -> Found:
     return one.result() if isinstance(one, Future) else one
 

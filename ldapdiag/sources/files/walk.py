@@ -31,14 +31,22 @@ STANDARD_INPUT = "-"
 
 def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
     """Yield the inputs with their heads: the named file, or those of the named folder and its sub-folders."""
-    for found in _found(named, files or OpenFiles()):
-        if isinstance(found, Input):
-            try:
-                yield found.with_head()
-            except OSError as error:
-                yield unreadable(found.label, error)
-        else:
-            yield found
+    if (address := object_address(named)) is not None:
+        from ldapdiag.sources.files.objects import inputs_of  # noqa: PLC0415  import late: most inputs are files
+
+        yield from inputs_of(address)
+        return
+    yield from map(with_head, listed(named, files or OpenFiles()))
+
+
+def with_head(found: Found) -> Found:
+    """Return an input with its head, or the gap of one that cannot be read."""
+    if not isinstance(found, Input):
+        return found
+    try:
+        return found.with_head()
+    except OSError as error:
+        return unreadable(found.label, error)
 
 
 def expanded(named: str) -> list[str]:
@@ -51,15 +59,16 @@ def expanded(named: str) -> list[str]:
     return sorted(glob(named)) or [named]  # noqa: PTH207  Path.glob takes no absolute pattern
 
 
-def _found(named: str, files: OpenFiles) -> Iterator[Found]:
+def listed(named: str, files: OpenFiles) -> Iterator[Found]:
+    """Yield the inputs as walk does, without their heads: no file is opened."""
     if named == STANDARD_INPUT:
         where = "standard input"
         yield _stream(_standard_input, _Names(where, where, where), _status_of_standard_input())
         return
     if (address := object_address(named)) is not None:
-        from ldapdiag.sources.files.objects import inputs_of  # noqa: PLC0415  import late: most inputs are files
+        from ldapdiag.sources.files.objects import listed_of  # noqa: PLC0415  import late, as above
 
-        yield from inputs_of(address)
+        yield from listed_of(address)
         return
     path = Path(named)
     try:

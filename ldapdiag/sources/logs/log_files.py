@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.date_order import Stamp
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.envelope import Writer
+    from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.files.open_files import FileRange
 
 NotALog = Gap | PassedOver
@@ -135,13 +136,17 @@ def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogF
     """
     for name in named:
         for one in log_inputs(name):
-            if not isinstance(one, Input):
-                yield one
-                continue
-            try:
-                yield log_file(one, zone)
-            except OSError as error:
-                yield unreadable(one.label, error)
+            yield log_or_reason(one, zone)
+
+
+def log_or_reason(one: Found, zone: tzinfo | None) -> LogFile | NotALog:
+    """Return an input as a log file, or the reason why it is not one."""
+    if not isinstance(one, Input):
+        return one
+    try:
+        return log_file(one, zone)
+    except OSError as error:
+        return unreadable(one.label, error)
 
 
 def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None = None) -> LogFile | NotALog:

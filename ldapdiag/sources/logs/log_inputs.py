@@ -40,13 +40,18 @@ def log_inputs(named: str) -> Iterator[Found]:
     """Yield the inputs that may be logs among what the operator named, and the reasons for all others."""
     for name in expanded(named):
         for found in walk(name):
-            if not isinstance(found, Input):
-                yield found
-                continue
-            try:
-                yield from unwrapped(found, _members)
-            except OSError as error:
-                yield unreadable(found.label, error)
+            yield from inputs_in(found)
+
+
+def inputs_in(found: Found) -> Iterator[Found]:
+    """Yield the inputs that may be logs in a file: itself without compression and envelopes, or members of a tar."""
+    if not isinstance(found, Input):
+        yield found
+        return
+    try:
+        yield from unwrapped(found, _members)
+    except OSError as error:
+        yield unreadable(found.label, error)
 
 
 def _members(archive: Input) -> Iterator[Found]:
