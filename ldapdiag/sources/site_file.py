@@ -61,7 +61,7 @@ def find(named: Path | None, evidence: Iterable[str], today: date) -> SiteFile:
     passed: list[str] = []
     for path in places():
         looked.append(path)
-        found = _opened_unless_foreign(path, judged) if path.exists() else ""
+        found = _opened_unless_foreign(path, judged) if _may_exist(path) else ""
         if isinstance(found, OpenedFile):
             here = (f"site configuration: {path}",) if path.parent == working_folder() else ()
             configuration = configuration_of(found, today)
@@ -99,6 +99,14 @@ def _named(path: Path, judged: tuple[str, ...]) -> OpenedFile:
         return open_file(path)
     except OSError as error:
         raise UsageError(f"cannot read the site configuration {path}: {_reason(error)}") from error
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether there is such a file, also where its folder is closed to this user (HOME of another account)."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
 
 
 def _opened_unless_foreign(path: Path, judged: tuple[str, ...]) -> OpenedFile | str:

@@ -230,3 +230,19 @@ ca_file = "~/ca.pem"
 def test_an_invalid_target_names_its_key(work: Path) -> None:
     named = write(work / "a.toml", VALID + '[targets.a]\nevidence = ["ldap://"]')
     assert problem(named).startswith(f"{named}: targets.a.evidence: ldap://: invalid host;")
+
+
+def test_the_closed_home_of_another_account_is_passed_over(work: Path) -> None:
+    """As after setpriv or sudo -u, which keep HOME."""
+    (work.parent / "users" / "ldapdiag" / "ldapdiag.toml").write_text(VALID)
+    (work.parent / "users").chmod(0)
+    before = os.geteuid()
+    try:
+        if before == 0:
+            os.seteuid(65534)
+        found = find(None, (), TODAY)
+    finally:
+        os.seteuid(before)
+        (work.parent / "users").chmod(0o700)
+    assert found.configuration is None
+    assert any("users" in one and one.endswith("permission denied") for one in found.notices)

@@ -24,9 +24,8 @@ def differences(fleet: Comparison) -> Iterator[str]:
         where = f"on {counted(len(one.others), 'other')}" if len(one.others) > 1 else f"on {one.others[0]}"
         if one.lacks_index:
             yield (
-                f"{what} is unindexed here ({number(one.group.unindexed)} of {number(one.group.answered)}) and indexed "
-                f"{where}: median {here} against {there}; an index is missing: ldapdiag indexes with the "
-                f"configuration of {one.server}"
+                f"{what} is unindexed here ({number(one.group.unindexed)} of {number(one.group.answered)}), indexed "
+                f"{where}: {here} against {there}; see ldapdiag indexes"
             )
         else:
             yield f"{what} takes {here} (median), {where} {there}"
