@@ -156,6 +156,10 @@ def _of_any_time(
     found = file.input.file_range
     if has_byte_ranges(file) and found is not None and (local := found.local_file()) is not None:
         kept_open.keep(local)
+        status, known = local.status, file.input.identity
+        # More files than are kept open. The inode is 0 in a listing of a folder on Windows.
+        if known and known[1] and known != (status.st_dev, status.st_ino):
+            raise EndedEarlyError("was replaced by another file before it was read (rotation)")
         start, end = found.bounds()
         yield from _byte_ranges(found, local, chunk, note, sizes.byte_range)
         if found.length is None and end < start + (file.input.size_bytes or 0):

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import tarfile
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from ldapdiag.report.log import as_json
 from ldapdiag.sources.cluster import cluster_reading
 from ldapdiag.sources.cluster.executor import ClusterError, WorkersDiedError
 from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError
+from ldapdiag.sources.files import open_files
 from ldapdiag.sources.logs import access_log, batches, chunks
 from log.scanners import need_native
 
@@ -238,6 +240,37 @@ def test_a_file_that_became_shorter_after_discovery_is_remarked_in_both_ways(
     assert on_cluster.notes == here.notes
     assert "became shorter before it was read" in here.notes[0]
     assert len(on_cluster.truncated) == len(here.truncated) == 1
+
+
+def test_a_file_that_was_renamed_after_discovery_is_never_read_as_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = TEXT.splitlines(keepends=True)
+    size = len(lines) // 69
+    log = tmp_path / "ds1"
+
+    def write() -> None:
+        shutil.rmtree(log, ignore_errors=True)
+        log.mkdir()
+        for number, first in enumerate(range(0, len(lines), size)):
+            (log / f"access.{number + 10}").write_bytes(b"".join(lines[first : first + size]))
+
+    def rotate() -> None:
+        for path in sorted(log.iterdir()):
+            path.rename(log / f"access.{int(path.suffix[1:]) - 1:02}")
+
+    after_discovery(monkeypatch, rotate)
+    write()
+    assert len(list(log.iterdir())) > open_files.MOST_OPEN
+    on_cluster = cluster_reading.read([str(tmp_path)], InProcess()).streams[0]
+    write()
+    monkeypatch.setattr(access_log, "streams_of", cluster_reading.streams_of)
+    here = access_log.read([str(tmp_path)]).streams[0]
+    lost = [one for one in (*here.truncated, *here.gaps) if "was replaced by another" in one.reason]
+    missing = [one for one in here.gaps if "o such file" in one.reason]
+    assert lost
+    assert here.segment.lines <= len(lines) - size * len([*lost, *missing]) + size
+    assert on_cluster.segment.lines <= here.segment.lines
 
 
 def test_a_file_that_is_replaced_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
