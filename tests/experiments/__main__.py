@@ -8,7 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 
-from experiments import brackets, client_pools, drawn_examples, drawn_filters, fuzzing, hostile_logs, index_incident
+from experiments import (
+    brackets,
+    client_pools,
+    drawn_examples,
+    drawn_filters,
+    fleet_on_cluster,
+    fuzzing,
+    hostile_logs,
+    index_incident,
+)
 from experiments.notebook import AS_EXPECTED, go_on
 
 EXPERIMENTS = {
@@ -21,6 +30,7 @@ EXPERIMENTS = {
         index_incident.EXPERIMENT,
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
+        fleet_on_cluster.EXPERIMENT,
     )
 }
 

@@ -11,7 +11,16 @@ import pytest
 
 from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, go_on
 
-NAMES = ("hostile-logs", "drawn-examples", "drawn-filters", "fuzzing", "index-incident", "client-pools", "brackets")
+NAMES = (
+    "hostile-logs",
+    "drawn-examples",
+    "drawn-filters",
+    "fuzzing",
+    "index-incident",
+    "client-pools",
+    "brackets",
+    "fleet-on-cluster",
+)
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 
 
