@@ -54,7 +54,7 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
         findings=changed,
         gone=gone,
         not_seen=not_seen,
-        notes=(*hosts.notes, *_notes(before, now), *_lacking(before, now, hosts)),
+        notes=(*hosts.notes, *_notes(before, now), *_shorter_logs(before, now, hosts), *_lacking(before, now, hosts)),
     )
 
 
@@ -184,3 +184,16 @@ def _lacking(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]
     if lacking:
         more = f" and {len(lacking) - LACKING:,} more" if len(lacking) > LACKING else ""
         yield f"in the baseline, and not in this evidence: {', '.join(lacking[:LACKING])}{more}"
+
+
+def _shorter_logs(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]:
+    """Yield the access logs that cover much less than in the baseline: a finding may be better for that alone."""
+    lacking = {
+        server: now.logs[server].lacks(extent)
+        for name, extent in before.logs.items()
+        if (server := hosts.of(name)) in now.logs
+    }
+    shorter = [f"the access log of {server} {lacks}" for server, lacks in sorted(lacking.items()) if lacks]
+    yield from shorter[:LACKING]
+    if len(shorter) > LACKING:
+        yield f"{len(shorter) - LACKING:,} more access logs are much shorter than in the baseline"

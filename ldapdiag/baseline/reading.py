@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ldapdiag.baseline.log_extent import log_extents
 from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
@@ -48,6 +49,7 @@ def report_of(document: object) -> Reported:
         sources=frozenset(_source(one) for one in evidence),
         settings=_settings(tool),
         disabled=dict(_disabled(document)),
+        logs=log_extents(document.get("series")),
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.baseline.log_extent import LARGEST
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from ldapdiag.baseline.log_extent import LogExtent
     from ldapdiag.evidence.report_kind import ReportKind
     from ldapdiag.finding import Severity
 
@@ -17,8 +20,6 @@ Source = tuple[str, str]
 
 MORE = "more_findings"
 """The key of a finding that stands for those which a report does not list."""
-LARGEST = 1e18
-"""Numbers below are compared; not those that only a file has which no report wrote, as of 400 digits."""
 NEVER_MISSED = frozenset({"ldap-probe", "capture-times", "index-task", "history"})
 """Kinds of facts that no finding needs again: a probe that failed is evidence, one that succeeded leaves none; an entry
 below cn=tasks vanishes when the task is done."""
@@ -94,3 +95,5 @@ class Reported:
     """By check: the settings that differ from the defaults."""
     disabled: Mapping[str, str] = field(default_factory=dict)
     """By check: the reason why it did not run."""
+    logs: Mapping[str, LogExtent] = field(default_factory=dict)
+    """By server: what its access log covers."""

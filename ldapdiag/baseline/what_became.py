@@ -2,7 +2,7 @@
 
 Gone is a claim: the same check judged the same subject clear, by sources of the kinds that showed the finding. Whatever
 may hide the finding makes it not seen: a source or a host that was not read, a check that did not run, crashed, lacks
-evidence, was judged with other settings, or has more findings than a report lists.
+evidence, has a much shorter access log, was judged with other settings, or has more findings than a report lists.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from ldapdiag.baseline.log_extent import ACCESS_LOG
 from ldapdiag.baseline.reported import NEVER_MISSED
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class WhatBecame:
         self._cut = {one.check for one in now.findings if one.is_remainder}
         self._listed = Counter((one.check, one.server) for one in now.findings)
         self._names = {one.name for one in now.hosts}
+        self._logs = {hosts.of(name): extent for name, extent in before.logs.items()}
         self._doubts = {hosts.of(name): why for name, why in hosts.doubts.items()}
 
     def of(self, finding: ReportedFinding) -> tuple[bool, str]:
@@ -65,6 +67,7 @@ class WhatBecame:
         if now.shortfall:
             yield f"this report lacks most of its evidence: {now.shortfall}"
         yield from self._not_read(finding)
+        yield from self._shorter_logs(finding)
         if self._before.settings.get(check) != now.settings.get(check):
             yield f"{check} has other settings than in the baseline"
 
@@ -78,6 +81,14 @@ class WhatBecame:
         for kind, about in sorted(finding.sources - self._now.sources):
             if kind not in NEVER_MISSED:
                 yield f"no {kind} of {about or 'any host'} in this evidence"
+
+    def _shorter_logs(self, finding: ReportedFinding) -> Iterator[str]:
+        """Yield the access logs of a finding that are much shorter than in the baseline."""
+        for server in sorted(about for kind, about in finding.sources if kind == ACCESS_LOG and about in self._logs):
+            now = self._now.logs.get(server)
+            lacks = now.lacks(self._logs[server]) if now else "shows no operations at known times"
+            if lacks:
+                yield f"the access log of {server} {lacks}"
 
     def _by_server(self, finding: ReportedFinding) -> tuple[bool, str]:
         """Return what became of a finding of which the present report does not name the subject."""

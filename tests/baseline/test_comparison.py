@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.baseline.changes import Changes, FindingChange
 from ldapdiag.baseline.comparison import compare
+from ldapdiag.baseline.log_extent import LogExtent, log_extents
 from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict
 from ldapdiag.check import MainNumber, Worse
 from ldapdiag.evidence.report_kind import ReportKind
@@ -185,3 +186,45 @@ def test_what_is_new_in_one_direction_is_gone_or_not_seen_in_the_other(before: R
     there, back = changes(before, now), changes(now, before)
     new = {key for key, one in there.findings.items() if one.change is FindingChange.NEW}
     assert new == {one.finding.id for one in (*back.gone, *back.not_seen)}
+
+
+class TestLogsThatCoverLess:
+    """What is rare is not found in a log of ten minutes, although its check judges the server."""
+
+    HOUR = LogExtent(seconds=3_600, operations=9_000)
+
+    @pytest.mark.parametrize(
+        ("log", "reason"),
+        [
+            (LogExtent(seconds=600, operations=4_000), "covers 10 min, and in the baseline 60 min"),
+            (LogExtent(seconds=3_600, operations=800), "has 800 operations, and in the baseline 9,000"),
+            (None, "shows no operations at known times"),
+            (LogExtent(seconds=600, operations=9_000), ""),
+            (LogExtent(seconds=1_900, operations=1_000), ""),
+            (LogExtent(seconds=9_000, operations=9_000), ""),
+        ],
+    )
+    @pytest.mark.parametrize("clear", [("a",), ("b",)])
+    def test_a_finding_of_a_log_is_gone_only_if_the_log_covers_as_much(self, log, reason, clear) -> None:
+        sources = frozenset({("access-log", "ds1")})
+        of_log = replace(found(), sources=sources)
+        before = report(of_log, sources=sources, logs={"ds1": self.HOUR})
+        now = report(clear=clear, sources=sources, logs={"ds1": log} if log else {})
+        became = changes(before, now)
+        assert [reason in one.reason for one in became.not_seen] == [True] * bool(reason)
+        assert len(became.gone) == (not reason)
+        assert any(reason in note for note in became.notes) is bool(reason and log)
+
+    def test_a_finding_of_other_sources_needs_no_log(self) -> None:
+        before = report(found(), logs={"ds1": self.HOUR})
+        assert changes(before, report(clear=("a",), logs={"ds1": LogExtent(seconds=1, operations=1)})).gone
+
+    @pytest.mark.parametrize("values", [None, "12", [-1], [True, None], [1e400], [10**400]])
+    def test_series_of_a_report_that_are_none_are_left_out(self, values) -> None:
+        one = {"name": "operations", "server": "ds1", "step_seconds": 60, "values": values}
+        assert log_extents([one, 7, None]) == {}
+        assert log_extents(values) == {}
+
+    def test_the_series_of_operations_is_what_a_log_covers(self) -> None:
+        one = {"name": "operations", "server": "ds1", "step_seconds": 60, "values": [8_000, 0, 1_000] + [0] * 57}
+        assert log_extents([one, one | {"name": "connections", "values": [1]}]) == {"ds1": self.HOUR}
