@@ -28,6 +28,7 @@ INDEX_CHECKS = {
     "harmful-index",
     "index-drift",
     "index-not-built",
+    "replica-differs",
     "missing-index",
     "missing-server-index",
     "missing-vlv-index",
@@ -79,7 +80,7 @@ class TestText:
     def test_shows_the_cost_the_indexes_to_add_and_for_whom(self, access, dse):
         lines = indexes(access, dse).text.splitlines()
         assert lines[:4] == [
-            "verdicts    1 high · 9 clear · 2 not judged",
+            "verdicts    1 high · 9 clear · 3 not judged",
             "",
             "slapd-ds1 · 1 min 34 s of log · 41 searches",
             "63.0 s of search time, 63.0 s (99 %) of it without an index",
@@ -112,7 +113,7 @@ class TestText:
         ran = indexes(access, dse)
         assert ran.code == 0
         assert ran.text.splitlines()[2:7] == [
-            "clear       Nothing wrong found by 10 checks; 2 checks could not judge",
+            "clear       Nothing wrong found by 10 checks; 3 checks could not judge",
             "",
             "slapd-ds1 · 19.3 s of log · 40 searches · 8.00 ms of search time, none of it without an index",
             "",
