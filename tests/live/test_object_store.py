@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -11,11 +12,19 @@ import pytest
 from backports import zstd
 
 from command import INCIDENT, Ran, ldapdiag
+from in_process import InProcess
 from lab.object_store import Faults, S3Server, faulty_proxy, s3_server
+from ldapdiag.cli.log_report import combined
+from ldapdiag.report.log import as_json
+from ldapdiag.sources.cluster import cluster_reading
+from ldapdiag.sources.logs import access_log, batches
+from ldapdiag.sources.objects.object_file import ObjectFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from ldapdiag.sources.logs.access_log import LogReading
 
 LINES = 60_000
 STAMP = "[20/Nov/2026:{:02}:{:02}:{:02}.{:09} +0000]"
@@ -150,3 +159,75 @@ def test_an_object_that_is_replaced_while_it_is_read_is_a_gap(server: S3Server) 
     assert "s3://logs/replaced/access: " in complaint(ran)
     assert "was replaced while it was read" in complaint(ran)
     assert ran.report["lines"] < content.count(b"\n")
+
+
+PART_BYTES = 2_000_000
+CUT = log_of(0, LINES)
+
+
+@pytest.fixture
+def in_parts(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the address of an object that is cut into several tasks."""
+    monkeypatch.setattr(batches, "MOST_BYTES", PART_BYTES)
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    server.put("parts/access", CUT)
+    return "s3://logs/parts/access"
+
+
+def in_json(reading: LogReading) -> str:
+    return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
+
+
+def test_the_tasks_of_one_object_have_the_bytes_of_threads_and_of_a_file(in_parts: str, tmp_path: Path) -> None:
+    executor = InProcess()
+    on_cluster = in_json(cluster_reading.read([in_parts], executor))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/access").write_bytes(CUT)
+    assert len({label for label in executor.labels if "from byte" in label}) == -(-len(CUT) // PART_BYTES)
+    assert on_cluster == in_json(access_log.read([in_parts]))
+    of_file = in_json(access_log.read([str(tmp_path / "parts/access")]))
+    assert on_cluster.replace("s3://logs", "X") == of_file.replace(str(tmp_path), "X")
+    assert not any(b"testsecret" in one for one in executor.pickles)
+
+
+class Replacing(InProcess):
+    """Calls something before a task whose label has this text."""
+
+    def __init__(self, server: S3Server, before: str) -> None:
+        super().__init__()
+        self.server, self.before = server, before
+
+    def submit(self, function, /, *arguments, label):  # type: ignore[no-untyped-def]
+        if self.before in label:
+            self.server.put("parts/access", CUT.replace(b"uid", b"sn"))
+        return super().submit(function, *arguments, label=label)
+
+
+@pytest.mark.parametrize("whole", [0, 1, 3])
+def test_an_object_that_is_replaced_between_its_tasks_is_one_gap(server: S3Server, in_parts: str, whole: int) -> None:
+    untouched = InProcess()
+    cluster_reading.read([in_parts], untouched)
+    scans = [label for label in untouched.labels if "from byte" in label]
+    (stream,) = cluster_reading.read([in_parts], Replacing(server, scans[whole])).streams
+    (gap,) = stream.gaps
+    assert (gap.target, gap.reason) == (in_parts, "cannot read it: was replaced while it was read")
+    ends = int(scans[whole].split("from byte ")[1].split()[0].replace(",", ""))
+    assert stream.segment.lines == CUT[:ends].count(b"\n")
+
+
+def test_records_after_a_part_that_cannot_be_read_do_not_count(in_parts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream_of = ObjectFile.stream
+
+    def failing(file: ObjectFile, start: int, length: int | None):  # type: ignore[no-untyped-def]
+        if PART_BYTES < start < 2 * PART_BYTES:
+            raise OSError(5, "the store answered 500")
+        return stream_of(file, start, length)
+
+    monkeypatch.setattr(ObjectFile, "stream", failing)
+    read = [cluster_reading.read([in_parts], InProcess()), access_log.read([in_parts])]
+    assert in_json(read[0]) == in_json(read[1])
+    for reading in read:
+        (stream,) = reading.streams
+        assert len(stream.gaps) == 1
+        assert stream.segment.lines == CUT[: 2 * PART_BYTES].count(b"\n")

@@ -44,8 +44,12 @@ class FoldedStream:
         number, self.taken = self.taken, self.taken + 1
         if self.merging.ended or self.crash:
             return
+        lost = {gap.target for _, remarks in self.remarks for gap in remarks.gaps}
+        result.remarks.gaps = [gap for gap in result.remarks.gaps if gap.target not in lost]
         self.remarks.append((number, result.remarks))
         for scanned in result.scanned():
+            if scanned.chunk.label in lost:
+                continue  # another part of an object: its records do not adjoin those before the gap
             if self._ends_with(scanned):
                 return
         self.crash = result.crash

@@ -112,9 +112,12 @@ class Plan:
         for one in inputs:
             with suppress(OSError):  # it becomes a gap when it is read
                 remote |= _remote(one)
-        first, last = inputs[0].label, inputs[-1].label
+        first, last, at = inputs[0].label, inputs[-1].label, files[0].part_at
+        extent = f"from its beginning to the end{_of(first, last)}"
+        if at is not None:
+            extent = f"from byte {at:,} to byte {at + (inputs[0].size_bytes or 0):,}"
         return self._task(
-            label=f"{first}, from its beginning to the end{_of(first, last)}",
+            label=f"{first}, {extent}",
             files=remote,
             whole=tuple(replace(file, input=_remotely_opened(file.input)) for file in files),
             cost=sum(one.size_bytes or 0 for one in inputs),

@@ -1,7 +1,8 @@
 """Scan tasks: parts of a log that a worker reads, as plain values; and what the worker does with them.
 
-A task is one batch of byte ranges, or the files of one group that are read from their beginning (batches.groups), so
-that tasks depend on the logs alone. It has paths and addresses, never a descriptor or a secret.
+A task is one batch of byte ranges, or the files of one group that are read from their beginning (batches.groups; parts
+of large objects are such files), so that tasks depend on the logs alone. It has paths and addresses, never a descriptor
+or a secret.
 """
 
 from __future__ import annotations

@@ -247,12 +247,16 @@ def chunks_in(
     files: Iterable[LogFile], kept_open: KeptOpen, period: Period | None, sizes: Sizes, remarks: Remarks
 ) -> Generator[Chunk]:
     """Yield the chunks of files in order, up to the first file that begins after the period."""
+    lost = ""
     for file, group in groups(files):
+        if file.part_at and file.input.label == lost:
+            continue  # records after a gap do not adjoin those before it
         if period is not None and period.until is not None and file.first_time > period.until:
             return
         try:
             yield from chunks_of(file, kept_open, remarks.notes.append, sizes, group)
         except OSError as error:
+            lost = file.input.label
             remarks.gaps.append(unreadable(file.input.label, error))
         except EndedEarlyError as error:
             label = file.input.label

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.chunks import Sizes, has_byte_ranges
+from ldapdiag.sources.logs.chunks import Sizes, has_byte_ranges, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,17 +62,19 @@ def sizes(most: int) -> Sizes:
 
 
 def groups(files: Iterable[LogFile]) -> Iterator[tuple[LogFile, int]]:
-    """Yield the files with the number of their group: all files without byte ranges that one worker decompresses.
+    """Yield the files with the number of their group: all files without byte ranges that one worker reads.
 
-    No batch of decompressed data contains more than one group. A group is as large as a batch, by the sizes of the
-    files, so that it is known before any file is read.
+    No batch of carried data contains more than one group. A group is as large as a batch, by the sizes of the files, so
+    that it is known before any file is read; each part of a large object is one.
     """
     number, left = 0, 0
-    for file in files:
+    for file in (part for whole in files for part in parts_of(whole, MOST_BYTES)):
         size = file.input.size_bytes
         expected = MOST_BYTES if size is None else size * (SHRINKS if file.input.compressed else 1)
         if has_byte_ranges(file):
             left = 0
+        elif file.part_at is not None:
+            number, left = number + 1, 0
         elif expected > left:
             number, left = number + 1, MOST_BYTES - expected
         else:

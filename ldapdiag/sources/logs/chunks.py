@@ -125,6 +125,46 @@ def has_byte_ranges(file: LogFile) -> bool:
     return file.dialect.anywhere and file.input.file_range is not None and file.input.file_range.is_local
 
 
+def parts_of(file: LogFile, most: int) -> Iterator[LogFile]:
+    """Yield a file; a plain object of more than `most` bytes in parts, so that several workers can read it.
+
+    A part ends at the last record boundary before `most` bytes, and later where none is near. If a boundary cannot be
+    read, the rest is one part, which becomes a gap when it is read.
+    """
+    found, start = file.input.file_range, 0
+    if found is not None and file.dialect.anywhere and not found.is_local and file.part_at is None:
+        begin, end = found.bounds()
+        to = begin + most
+        while to < end:
+            try:
+                boundary = _boundary_before(file, found, begin + start, to)
+            except OSError:
+                break
+            if boundary:
+                yield _part(file, found, start, boundary - begin)
+                start = boundary - begin
+            to = (boundary or to) + most
+        if start:
+            yield _part(file, found, start, end - begin)
+            return
+    yield file
+
+
+def _part(file: LogFile, found: FileRange, start: int, end: int) -> LogFile:
+    part = file.input.ranged(replace(found, start=found.start + start, length=end - start))
+    return replace(file, input=replace(part, size_bytes=end - start), part_at=start)
+
+
+def _boundary_before(file: LogFile, found: FileRange, start: int, to: int) -> int:
+    """Return the end of the last whole record in a range; 0 if none ends near its end. OSError propagates."""
+    for size in (WINDOW, CHUNK_BYTES):
+        low = max(start, to - size)
+        window = found.read_at(low, to - low)
+        if boundary := file.dialect.cut(window, len(window)):
+            return low + boundary
+    return 0
+
+
 def chunks_of(
     file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL, group: int = 0
 ) -> Iterator[Chunk]:
@@ -150,8 +190,10 @@ def _in_turns(chunk: Chunk, file: LogFile) -> Iterator[Chunk]:
 def _of_any_time(
     file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes, group: int
 ) -> Iterator[Chunk]:
-    chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0, group=group)
-    if file.note:
+    chunk = Chunk(
+        dialect=file.dialect, hints=file.hints, label=file.input.label, at=file.part_at or 0, cost=0, group=group
+    )
+    if file.note and not file.part_at:
         note(file.note)
     found = file.input.file_range
     if has_byte_ranges(file) and found is not None and (local := found.local_file()) is not None:
@@ -241,11 +283,11 @@ def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int
     while read := opened.read(max(size - splitter.waiting, size // 2)):
         data = splitter.whole(read)
         if data and splitter.too_long:
-            note(too_long(chunk.label, splitter.at))
-        yield replace(chunk, at=splitter.at, cost=opened.cost - cost, data=data)
+            note(too_long(chunk.label, chunk.at + splitter.at))
+        yield replace(chunk, at=chunk.at + splitter.at, cost=opened.cost - cost, data=data)
         cost = opened.cost
     if data := splitter.remainder():
-        yield replace(chunk, at=splitter.at, cost=opened.cost - cost, data=data)
+        yield replace(chunk, at=chunk.at + splitter.at, cost=opened.cost - cost, data=data)
 
 
 def shrunk(label: str, at: int) -> str:

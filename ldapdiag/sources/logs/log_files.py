@@ -67,6 +67,8 @@ class LogFile:
     """(offset, fold): from which record on an hour that the clock shows twice is the second one (1) or the first."""
     note: str = ""
     """A sentence on the part of its beginning that is not read; empty if all of it is read."""
+    part_at: int | None = None
+    """Offset in its object, if it is a part of one (chunks.parts_of)."""
 
     @property
     def path(self) -> str:

@@ -42,7 +42,7 @@ def report(reading: LogReading) -> str:
     return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
 
 
-def same(*named: Path, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> LogReading:
+def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> LogReading:
     """Read logs in both ways, and compare all that the report has."""
     paths = [str(one) for one in named]
     on_cluster = cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)
@@ -336,3 +336,25 @@ def test_no_environment_is_in_a_task(cut: Path, monkeypatch: pytest.MonkeyPatch)
     assert executor.pickles
     assert not any(b"this-is-a-secret" in one for one in executor.pickles)
     assert not any(f"/proc/{os.getpid()}".encode() in one for one in executor.pickles)
+
+
+@pytest.mark.parametrize("scanner", Scanner)
+def test_a_plain_object_is_cut_into_tasks(tmp_path: Path, sizes: None, scanner: Scanner) -> None:
+    if scanner is Scanner.NATIVE:
+        need_native()
+    path, executor = tmp_path / "access", InProcess()
+    path.write_bytes(TEXT)
+    (stream,) = same(f"file://{path}", executor=executor, scanner=scanner).streams
+    (of_file,) = access_log.read([str(path)], scanner=scanner).streams
+    assert stream.segment.lines == of_file.segment.lines == TEXT.count(b"\n")
+    scans = {label for label in executor.labels if "access, from" in label}
+    assert len(scans) == max(1, -(-len(TEXT) // batches.MOST_BYTES))
+
+
+def test_a_record_longer_than_a_task_is_in_one_part_of_its_object(tmp_path: Path, sizes: None) -> None:
+    half = TEXT.rfind(b"\n", 0, len(TEXT) // 2) + 1
+    path = tmp_path / "access"
+    path.write_bytes(TEXT[:half] + TEXT[half:].replace(b"(uid=", b"(uid=" + b"x" * 100_000, 1))
+    (stream,) = same(f"file://{path}").streams
+    assert stream.segment.lines == TEXT.count(b"\n")
+    assert stream.gaps == []
