@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from configparser import ConfigParser
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import yaml
 
 from command import INCIDENT, LOGIN, NO_SITE, PATIENCE
 from ldapdiag.sources.site_file import find
+from systemd_units import complaints, sections
 
 NIGHTLY = INCIDENT.parent / "nightly"
 SERVICE, TIMER = "ldapdiag-nightly.service", "ldapdiag-nightly.timer"
@@ -140,28 +140,18 @@ def units(laboratory: object, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def complaints(units: Path) -> list[str]:
-    """Return what systemd has to say about the units in a folder; other units of this machine do not matter."""
-    command = ["systemd-analyze", "verify", "--man=no", units / SERVICE, units / TIMER]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    lines = (ran.stdout + ran.stderr).splitlines()
-    return [line for line in lines if "ldapdiag-nightly" in line or ran.returncode]
-
-
 def test_systemd_accepts_the_units(units: Path) -> None:
-    assert complaints(units) == []
+    assert complaints(units / SERVICE, units / TIMER) == []
 
 
 def test_systemd_would_refuse_a_wrong_unit(units: Path) -> None:
     with (units / SERVICE).open("a") as unit:
         unit.write("ProtectSystems=strict\n")
-    assert complaints(units) != []
+    assert complaints(units / SERVICE, units / TIMER) != []
 
 
 def test_the_command_of_the_service_is_the_script(site: Path, program: Path) -> None:
-    unit = ConfigParser(interpolation=None, strict=False)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names of systemd have capitals
-    unit.read(NIGHTLY / SERVICE)
+    unit = sections(NIGHTLY / SERVICE)
     script, folder, target = unit["Service"]["ExecStart"].split()
     assert Path(script).name == "nightly.sh"
     assert folder == unit["Service"]["WorkingDirectory"] == "%S/ldapdiag/nightly"

@@ -5,25 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
 from command import INCIDENT, ldapdiag
 from ldapdiag.sources.history.recorded_runs import read
+from systemd_units import complaints, sections
 
 EXAMPLES = INCIDENT.parent
 SERVICE, TIMER = "ldapdiag-record.service", "ldapdiag-record.timer"
 PROGRAM = "/usr/local/bin/ldapdiag"
-
-
-def service() -> ConfigParser:
-    """Return the sections of the service."""
-    unit = ConfigParser(interpolation=None, strict=False)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]  # names of systemd have capitals
-    unit.read(EXAMPLES / SERVICE)
-    return unit
 
 
 @pytest.fixture
@@ -36,16 +28,8 @@ def units(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def complaints(units: Path) -> list[str]:
-    """Return what systemd has to say about the units in a folder; other units of this machine do not matter."""
-    command = ["systemd-analyze", "verify", "--man=no", units / SERVICE, units / TIMER]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    lines = (ran.stdout + ran.stderr).splitlines()
-    return [line for line in lines if "ldapdiag-record" in line or ran.returncode]
-
-
 def test_systemd_accepts_the_units(units: Path) -> None:
-    assert complaints(units) == []
+    assert complaints(units / SERVICE, units / TIMER) == []
 
 
 def test_systemd_would_refuse_a_wrong_one(units: Path) -> None:
@@ -53,7 +37,7 @@ def test_systemd_would_refuse_a_wrong_one(units: Path) -> None:
         unit.write("ProtectSystems=strict\n")
     with (units / TIMER).open("a") as unit:
         unit.write("[Timer]\nOnCalendar=sometimes\n")
-    assert len(complaints(units)) >= 2
+    assert len(complaints(units / SERVICE, units / TIMER)) >= 2
 
 
 def test_the_calendar_of_the_timer_is_every_15_minutes() -> None:
@@ -67,7 +51,7 @@ def test_the_calendar_of_the_timer_is_every_15_minutes() -> None:
 
 def test_the_command_of_the_service_records_a_run(tmp_path: Path) -> None:
     (tmp_path / "ldapdiag").mkdir()
-    program, *arguments = service()["Service"]["ExecStart"].replace("%S", str(tmp_path)).split()
+    program, *arguments = sections(EXAMPLES / SERVICE)["Service"]["ExecStart"].replace("%S", str(tmp_path)).split()
     assert program == PROGRAM
     ran = ldapdiag(*[str(INCIDENT) if one == "local:" else one for one in arguments])
     assert (ran.code, ran.err) == (0, b"")
@@ -75,7 +59,7 @@ def test_the_command_of_the_service_records_a_run(tmp_path: Path) -> None:
 
 
 def test_the_service_is_no_root_and_writes_its_state_only() -> None:
-    unit = service()["Service"]
+    unit = sections(EXAMPLES / SERVICE)["Service"]
     assert (unit["DynamicUser"], unit["ProtectSystem"], unit["NoNewPrivileges"]) == ("yes", "strict", "yes")
     assert f"%S/{unit['StateDirectory']}/" in unit["ExecStart"]
     assert unit["AmbientCapabilities"] == unit["CapabilityBoundingSet"]
