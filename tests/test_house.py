@@ -27,7 +27,7 @@ README = (HOUSE / "README.md").read_text()
 
 SVG = "{http://www.w3.org/2000/svg}"
 
-LONGEST_MODULE = 400
+LONGEST_MODULE = 500
 TEXTS = {".json", ".md", ".py", ".rs", ".sh", ".toml", ".yml"}
 EMPTY_NAMES = {"utils", "helpers", "manager"}
 SUPPRESSION = re.compile(r"#\s*noqa(?P<rules>:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?(?P<reason>.*)")
