@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 INCIDENT = Path(__file__).parent.parent / "examples" / "incident"
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
+INTERVALS = 240
+"""The most values of a series or timeline."""
+
 OURS = frozenset(
     {"schema", "severity", "outcome", "confidence", "kind", "needs", "where", "taken_at", "last_received_at"}
     | {"from", "to", "name", "unit", "first_time", "last_time"}
@@ -57,6 +60,34 @@ def log() -> dict[str, Any]:
     talk.bind(2, b"uid=x", err=49)
     document: dict[str, Any] = json.loads(json.dumps(log_as_json.document(read_log(talk.segment()))))
     return document
+
+
+def long_log() -> dict[str, Any]:
+    """Return the report of a log with the most intervals, whose values have as many digits as there can be."""
+    document = log()
+    values = [1000 / 7 * (1 + place % 17) for place in range(INTERVALS)]
+    timeline = document["timeline"] | {"search_seconds": values, "operations": values, "open": values}
+    return document | {"timeline": timeline}
+
+
+def long_diagnosis() -> dict[str, Any]:
+    """Return a report with series of the most intervals, with a limit and a forecast, and 5,000 rows of evidence."""
+    document = sick()
+    forecast = {"rate_per_hour": 100 / 7, "hours_left": 7.0, "hours_left_earliest": 3.0, "hours_left_latest": 9.0}
+    series = {
+        "server": "ldap",
+        "source": "its access log",
+        "name": "connections",
+        "unit": "connections",
+        "step_seconds": 60,
+        "from": "2026-11-20T08:00:00Z",
+        "values": [None if place == 100 else 1000 / 7 + place for place in range(INTERVALS)],
+        "limit": 500,
+        "forecast": forecast,
+    }
+    (source, *_) = document["evidence"]
+    evidence = [source | {"origin": f"host{number}/ss.txt"} for number in range(5000)]
+    return document | {"series": [series], "evidence": evidence}
 
 
 def changed(value: Any, change: Callable[[str], str], key: str = "") -> Any:

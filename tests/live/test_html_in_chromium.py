@@ -46,13 +46,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the files of four reports, and of one whose markup was tampered with."""
+    """Return the files of six reports, and of one whose markup was tampered with."""
     folder = tmp_path_factory.mktemp("pages")
     sources = {
         "incident": documents.incident(),
         "sick": documents.sick(),
         "storage": storage_documents.probed(),
         "log": documents.log(),
+        "long log": documents.long_log(),
+        "long diagnosis": documents.long_diagnosis(),
     }
     texts = {name: render(document) for name, document in sources.items()}
     texts["tampered"] = texts["incident"].replace("<h1>", f'{IMPOSED}<h1 style="display:none">')
@@ -73,7 +75,7 @@ def opened(browser: Browser, path: Path, width: int = 1280, **traits: Any) -> It
     context.close()
 
 
-@pytest.mark.parametrize("name", ["incident", "sick", "storage", "log"])
+@pytest.mark.parametrize("name", ["incident", "sick", "storage", "log", "long log", "long diagnosis"])
 def test_nothing_is_requested_and_nothing_is_wider_than_the_window(browser: Browser, pages: Any, name: str) -> None:
     with opened(browser, pages[name]) as (page, requests):
         for width in WIDTHS:
@@ -82,6 +84,21 @@ def test_nothing_is_requested_and_nothing_is_wider_than_the_window(browser: Brow
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[-1]
         assert requests == [pages[name].as_uri()]
+
+
+@pytest.mark.parametrize("name", ["long log", "long diagnosis"])
+def test_lines_of_the_most_intervals_are_drawn(browser: Browser, pages: Any, name: str) -> None:
+    with opened(browser, pages[name]) as (page, _):
+        lengths = page.evaluate(
+            "[...document.querySelectorAll('polyline, polygon')].map(one => [one.getTotalLength(), one.points.length])"
+        )
+        assert len(lengths) >= 5
+        assert all(length > 0 and points >= 2 for length, points in lengths)
+        assert max(points for _, points in lengths) >= documents.INTERVALS / 2
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
+        page.reload()
+        assert [one for one in messages if "attribute" in one] == [], "a mark that the browser does not understand"
 
 
 def test_what_gets_into_the_markup_is_refused_by_the_policy(browser: Browser, pages: Any) -> None:

@@ -18,6 +18,8 @@ from ldapdiag.report.html.values import percent, points, tick
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.report.html.figures import Figure
 
 STYLE = "style.css"
@@ -72,7 +74,7 @@ def _environment() -> Environment:
         "counted": _counted,
         "number": wording.number,
         "percent": percent,
-        "points": points,
+        "points": _points,
         "tick": tick,
         "shown": shown_value,
         "segments": segments,
@@ -99,6 +101,11 @@ def _neutral(value: Any) -> Any:  # noqa: ANN401  what a template prints
 def _command(text: str) -> Markup:
     """Return commands and lists of ports, escaped as any value, but not cut."""
     return escape(neutral(text, lines=True, longest=LONGEST_COMMAND))
+
+
+def _points(places: Iterable[tuple[float, float]]) -> Markup:
+    """Return coordinates, which are not cut as text is: of a list that ends in half a point a browser draws nothing."""
+    return escape(points(places))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,46 @@ def test_each_figure_has_its_numbers_in_words_and_in_a_table(document: Any) -> N
             if svg.get("viewBox") is None
         )
         assert len(list(figure.iter("tr"))) > 1
+
+
+NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+GRAMMAR = {
+    **dict.fromkeys(("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "dx", "width", "height"), rf"{NUMBER}%?"),
+    **dict.fromkeys(("font-size", "stroke-width", "fill-opacity"), NUMBER),
+    **dict.fromkeys(("fill", "stroke"), r"#[0-9a-f]{6}|none|url\(#hatch\)"),
+    "points": rf"{NUMBER},{NUMBER}(?: {NUMBER},{NUMBER})*",
+    "viewBox": rf"{NUMBER}(?: {NUMBER}){{3}}",
+    "stroke-dasharray": rf"{NUMBER} {NUMBER}",
+    "text-anchor": "start|middle|end",
+    "class": r"[a-z-]+(?: [a-z-]+)*",
+    "aria-hidden": "true",
+    "focusable": "false",
+    "overflow": "visible",
+    "preserveAspectRatio": "none",
+    "vector-effect": "non-scaling-stroke",
+}
+"""What a browser accepts in each attribute of a mark; it draws nothing of a mark with another value."""
+
+
+@pytest.mark.parametrize(
+    ("document", "lines"),
+    [(documents.long_log, 3), (documents.long_diagnosis, 3), (documents.incident, 0), (documents.sick, 0)],
+)
+def test_a_browser_understands_every_attribute_of_every_chart(document: Any, lines: int) -> None:
+    tree = html5lib.parse(render(document()), namespaceHTMLElements=False)
+    marks = [one for figure in tree.iter("figure") for one in figure.iter() if one.tag.startswith("{")]
+    assert len(marks) > 50
+    wrong = {
+        f"{one.tag}: {name}={value[-60:]}"
+        for one in marks
+        for name, value in one.attrib.items()
+        if not re.fullmatch(GRAMMAR[name], value)
+    }
+    assert wrong == set()
+    assert sum(one.tag.endswith("polyline") for one in marks) >= lines
+    if lines:
+        known = sum(len((one.get("points") or "").split()) for one in marks if one.get("class") == "line")
+        assert known in {3 * documents.INTERVALS, documents.INTERVALS - 1}, "each value that is known is drawn"
 
 
 def test_a_picture_of_the_incident_shows_that_one_end_lacks_most() -> None:
