@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 NUMBER = r"(?:0|[1-9][0-9]*)"
 ATTRIBUTE_TYPE = rf"(?:[A-Za-z][A-Za-z0-9-]*|{NUMBER}(?:\.{NUMBER})+)"
@@ -68,6 +72,22 @@ class Remedy:
     verify: str
     family: Family | None = None
     needs: Needs = Needs.NONE
+    is_alternative: bool = False
+    """It does what the remedy before it does, in another way: one of them is enough."""
+
+
+def alternative(remedy: Remedy) -> Remedy:
+    """Return a remedy as another way of the one before it."""
+    return replace(remedy, is_alternative=True)
+
+
+def step_labels(alternatives: Iterable[bool]) -> Iterator[str]:
+    """Yield the labels of remedies: the number of a step, or `or` for an alternative of the step before it."""
+    number = 0
+    for is_alternative in alternatives:
+        is_step = not is_alternative or not number
+        number += is_step
+        yield str(number) if is_step else "or"
 
 
 def is_attribute_type(text: str) -> bool:

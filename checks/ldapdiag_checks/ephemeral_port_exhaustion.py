@@ -16,7 +16,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.remedy import Remedy, Where
+from ldapdiag.remedy import Remedy, Where, alternative
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.servers.port_remedies import add_source_addresses, reuse_time_wait, widen_port_range
 from ldapdiag.wording import counted
@@ -192,8 +192,10 @@ def _remedies(use: PortUse) -> Iterator[Remedy]:
     if use.end != End.CLIENT:
         yield add_source_addresses(use.source if use.end == End.SERVER else use.host, use.server, where=Where.BOX)
         return
+    more = add_source_addresses(use.host, use.server, where=Where.CLIENT)
     if use.ports.is_known and (wider := widen_port_range(use.host, use.ports.first, use.ports.last)) is not None:
         yield wider
-    yield add_source_addresses(use.host, use.server, where=Where.CLIENT)
+        more = alternative(more)
+    yield more
     if use.time_wait >= use.used / 2 and use.ports.is_known:
-        yield reuse_time_wait(use.host, use.ports.reuse)
+        yield alternative(reuse_time_wait(use.host, use.ports.reuse))

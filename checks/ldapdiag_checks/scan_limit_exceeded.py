@@ -19,7 +19,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
-from ldapdiag.remedy import Remedy
+from ldapdiag.remedy import Remedy, alternative
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import raise_scan_limit
 from ldapdiag.servers.look_through_limits import raise_look_through_limit
@@ -100,7 +100,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
         hosts=(one.host,),
         remedies=(
             narrow_search(one.requesters[0].client if one.requesters else one.server, one.obstacle.text),
-            *_limits(one, coverage),
+            *map(alternative, _limits(one, coverage)),
         ),
         origins=coverage.origins,
     )

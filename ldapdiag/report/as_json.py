@@ -205,4 +205,5 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "risk": remedy.risk,
         "undo": remedy.undo,
         "verify": remedy.verify,
+        "alternative": remedy.is_alternative,
     }

@@ -18,4 +18,4 @@ def print_client_settings(remedies: Iterable[Remedy], stream: TextIO) -> None:
     """Print the remedies, numbered."""
     page = page_for(stream)
     for number, remedy in enumerate(remedies, 1):
-        print_remedy(page, number, remedy, verbose=True)
+        print_remedy(page, str(number), remedy, verbose=True)

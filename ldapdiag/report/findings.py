@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Finding, Severity
-from ldapdiag.remedy import Needs
+from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.finding_chart import finding_chart
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.remedy import Remedy
     from ldapdiag.report.headline import FirstStep
@@ -87,11 +87,11 @@ def print_finding(  # noqa: PLR0913  what is printed with it
         print_step(page, in_head, verbose=verbose)
     for row in () if early else rows:
         page.row(row)
-    for number, remedy in enumerate(finding.remedies, 1):
+    for label, remedy in labelled(finding.remedies):
         if step is None or remedy is not step.remedy:
-            print_remedy(page, number, remedy, verbose=verbose, brief=brief)
+            print_remedy(page, label, remedy, verbose=verbose, brief=brief)
         elif not head:
-            page.numbered(number, [remedy.title, "see above"], "bold")
+            page.numbered(label, [remedy.title, "see above"], "bold")
     page.blank()
 
 
@@ -135,10 +135,15 @@ def rows_of_step(page: Page, step: FirstStep) -> int:
     return sum(map(page.lines_of, texts))
 
 
-def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool, brief: bool = False) -> None:
+def labelled(remedies: Sequence[Remedy]) -> Iterator[tuple[str, Remedy]]:
+    """Yield remedies with the number of their step; an alternative has `or` instead."""
+    return zip(step_labels(one.is_alternative for one in remedies), remedies, strict=True)
+
+
+def print_remedy(page: Page, label: str, remedy: Remedy, *, verbose: bool, brief: bool = False) -> None:
     """Print a remedy; the first one of a finding with its commands, the others with -v."""
-    page.numbered(number, [remedy.title, place_of(remedy)], "bold")
-    if (number == 1 and not brief) or verbose:
+    page.numbered(label, [remedy.title, place_of(remedy)], "bold")
+    if (label == "1" and not brief) or verbose:
         print_body(page, remedy, verbose=verbose, deeper=3)
 
 

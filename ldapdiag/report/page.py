@@ -109,14 +109,14 @@ class Page:
         return sum(self._rows(neutral(line, longest=1 << 20)) for line in text.splitlines())
 
     def numbered(
-        self, number: int, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
+        self, number: int | str, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
     ) -> None:
-        """Print parts behind the margin with their number in front; no part is broken that fits on a line.
+        """Print parts behind the margin with their number, or a word, in front; no part is broken that fits on a line.
 
         Of parts that share no line with another, `most` lines are printed of each.
         """
         lines = iter(self.numbered_lines(parts, style, digits=digits, most=most))
-        self._print(Text(f"{number:>{digits}}  ", style=style).append_text(next(lines)), MARGIN)
+        self._print(Text(f"{number:>{digits}}".ljust(digits + 2), style=style).append_text(next(lines)), MARGIN)
         for one in lines:
             self._print(one, MARGIN + digits + 2)
 

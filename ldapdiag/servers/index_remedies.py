@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Remedy, RemedyKind
+from ldapdiag.remedy import Remedy, RemedyKind, alternative
 from ldapdiag.servers.ldap_tools import preceded
 from ldapdiag.servers.products import product_of
 
@@ -38,7 +38,8 @@ def add_indexes(
     ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)
     if ldif is None:
         return (remedy,)
-    return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=RemedyKind.LDIF, text=ldif)
+    title = f"{remedy.title} by LDIF for ldapmodify"
+    return remedy, alternative(replace(remedy, title=title, kind=RemedyKind.LDIF, text=ldif))
 
 
 def indexes_set(

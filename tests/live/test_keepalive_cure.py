@@ -75,8 +75,8 @@ def test_the_kernels_keepalive_at_either_end_keeps_a_resting_pool_alive(
     wait_for(lambda: not before.ghost_ends & server.held(), "the idle timeout does not close the dead")
     apply(topology, drain)
 
-    (at_client,) = printed(before, "or cure: ")
-    (at_server,) = printed(before, "cure: ")
+    at_server, at_client = printed(before, "cure: ")
+    assert (at_server["alternative"], at_client["alternative"]) == (False, True)
     assert (at_client["target"], at_server["target"]) == ("app1", "ldap")
     assert "net.ipv4.tcp_keepalive_time = 5" in apply(topology, at_client)
     first = start(topology.app1, "held", count=COUNT, keepalive="kernel", patience=5)

@@ -130,7 +130,7 @@ class TestGhostsBehindAFirewall:
         found = finding(diagnosis, "idle-timeout")
         assert found.severity is Severity.HIGH
         steps = [remedy.title.partition(":")[0] for remedy in found.remedies]
-        assert steps == ["drain", "drain", "cure", "or cure", "at clients", "at clients", "tidy"]
+        assert steps == ["drain", "drain", "cure", "cure", "at clients", "at clients", "tidy"]
         drain, close, cure, at_client, _, _, tidy = found.remedies
         assert "nsslapd-idletimeout: 300" in drain.text
         assert "nsslapd-idletimeout: 0" in drain.undo

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.remedy import alternative
 from ldapdiag.servers.client_advice import close_at_end_of_file
 from ldapdiag.servers.haproxy import limit_half_closed, limit_idle_time, probe_clients
 
@@ -20,8 +21,8 @@ def held_remedies(legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> It
     for client in sorted({one.host or one.address for one in legs.unclosed}):
         yield close_at_end_of_file(client, server)
     if legs.unclosed:
-        yield limit_half_closed(legs.proxy)
+        yield alternative(limit_half_closed(legs.proxy))
     if legs.orphaned.count:
         yield probe_clients(legs.proxy)
         if advice is not None:
-            yield limit_idle_time(legs.proxy, advice.recommended_seconds)
+            yield alternative(limit_idle_time(legs.proxy, advice.recommended_seconds))

@@ -21,7 +21,7 @@ from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.remedy import Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.client_settings.choosing import client_settings, software_of
 from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 from ldapdiag.servers.host_remedies import (
@@ -117,7 +117,8 @@ def _cure(
     else:
         remedy = kernel_keepalive(server.host, seconds, current, where=Where.SERVER)
     yield _step("cure", _priced(remedy, probe_price(seconds, server.established)))
-    yield from _cure_at_clients(server, seconds, pairing, kernels)
+    for remedy in _cure_at_clients(server, seconds, pairing, kernels):
+        yield alternative(remedy)  # probes from either end are enough
 
 
 def _cure_at_clients(
@@ -127,7 +128,7 @@ def _cure_at_clients(
         kernel = merge_settings(facts_of(kernels, client))
         current = kernel.number(KEEPALIVE_TIME) if kernel else None
         if current is None or current > seconds:
-            yield _step("or cure", set_client_keepalive(client, seconds, current))
+            yield _step("cure", set_client_keepalive(client, seconds, current))
 
 
 def _clients_with_ghosts(server: Instance, pairing: Pairing | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.sentences import client_names
+from ldapdiag.remedy import alternative
 from ldapdiag.servers.host_remedies import (
     close_at_client,
     close_ghosts,
@@ -35,7 +36,10 @@ def severed_remedies(direction: Direction, server: str, proof: Proof, advice: Id
         # Behind a NAT the server's end of each is not known.
         known = direction.missing is None
         at_server = close_ghosts(server, endpoint[1], direction.client, severed.ports) if known else None
-        yield from (remedy for remedy in (at_client, at_server) if remedy is not None)
+        if at_client is not None:
+            yield alternative(at_client)
+        if at_server is not None:
+            yield at_server
     if severed.expired_seconds is None:
         yield find_lost_state(severed.middlebox)
     elif advice is not None and advice.keepalive_seconds is not None:

@@ -48,7 +48,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "period": period(read),
         "lead": lead.lead(document),
         "actions": actions,
-        "first_anchor": actions[0].anchor if actions else "",
+        "first_anchor": actions[0][0].anchor if actions else "",
         "counts": list(lead.counts(document)),
         "numbers": lead.key_numbers(document),
         "listing": shown,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.headline import CLEAR
@@ -44,6 +45,7 @@ class Action:
     target: str
     needs: str
     anchor: str
+    is_alternative: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +83,27 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
     return Lead(badge=badge, style="plain", title=title, sentences=sentences, is_finding=False)
 
 
-def actions(shown: ListedFindings) -> Sequence[Action]:
-    """Return what to do, in the order of the findings."""
+def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
+    """Return the steps to do, in the order of the findings, each with its alternatives behind it."""
+    steps: list[list[Action]] = []
     found = (
         Action(
             title=one.remedy["title"],
             target=one.remedy["target"],
             needs="" if one.remedy["needs"] == "none" else one.remedy["needs"],
             anchor=one.anchor,
+            is_alternative=one.label == "or",
         )
         for finding in shown.full
         if not is_accepted(finding.finding)
         for one in finding.remedies
     )
-    return [one for one, _ in zip(found, range(ACTIONS), strict=False)]
+    for one in islice(found, ACTIONS):
+        if one.is_alternative:
+            steps[-1].append(one)
+        else:
+            steps.append([one])
+    return steps
 
 
 def counts(document: Mapping[str, Any]) -> Iterator[Count]:

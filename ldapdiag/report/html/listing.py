@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.remedy import step_labels
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 IN_FULL = 50
 ROWS_OF_CHECK = 200
@@ -36,6 +38,8 @@ class ShownRemedy:
     """A remedy with the anchor that the head of the page links to."""
 
     anchor: str
+    label: str
+    """The number of its step among those of the finding; `or`: an alternative of the step before it."""
     remedy: Mapping[str, Any]
     is_long: bool
     """Its commands are too long for a page."""
@@ -75,16 +79,19 @@ def listing(findings: Sequence[Mapping[str, Any]]) -> ListedFindings:
             ShownFinding(
                 number=number,
                 finding=finding,
-                remedies=[_remedy(number, place, remedy) for place, remedy in enumerate(shown, 1)],
+                remedies=list(_remedies(number, shown)),
                 more_remedies=len(finding["remedies"]) - len(shown),
             )
         )
     return ListedFindings(full=full, rows=list(_rows(findings[IN_FULL:])))
 
 
-def _remedy(number: int, place: int, remedy: Mapping[str, Any]) -> ShownRemedy:
-    size = sum(len(remedy[key]) for key in ("text", "undo", "verify"))
-    return ShownRemedy(anchor=f"remedy-{number}-{place}", remedy=remedy, is_long=size > LONGEST_TEXT)
+def _remedies(number: int, remedies: Sequence[Mapping[str, Any]]) -> Iterator[ShownRemedy]:
+    labels = step_labels(one["alternative"] for one in remedies)
+    for place, (label, remedy) in enumerate(zip(labels, remedies, strict=True), 1):
+        size = sum(len(remedy[key]) for key in ("text", "undo", "verify"))
+        is_long = size > LONGEST_TEXT
+        yield ShownRemedy(anchor=f"remedy-{number}-{place}", label=label, remedy=remedy, is_long=is_long)
 
 
 def _rows(findings: Iterable[Mapping[str, Any]]) -> Iterable[FindingRows]:

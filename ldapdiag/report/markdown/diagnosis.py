@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.remedy import step_labels
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes_words import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
@@ -135,8 +136,9 @@ def _finding(finding: Plain) -> Iterator[str]:
     if finding["change"]:
         yield f"**{prose(change_word(finding))}**"
     yield f"Check {prose(finding['check'])}, {finding['confidence']}; from {prose(', '.join(finding['origins']))}"
-    for place, remedy in enumerate(finding["remedies"], 1):
-        yield from _remedy(place, remedy)
+    labels = step_labels(one["alternative"] for one in finding["remedies"])
+    for label, remedy in zip(labels, finding["remedies"], strict=True):
+        yield from _remedy(f"{label}:" if label == "or" else f"{label}.", remedy)
 
 
 def _chart(finding: Plain) -> Iterator[str]:
@@ -154,10 +156,10 @@ def _chart(finding: Plain) -> Iterator[str]:
     yield from candidates(observed, verbose=False)
 
 
-def _remedy(place: int, remedy: Plain) -> Iterator[str]:
+def _remedy(label: str, remedy: Plain) -> Iterator[str]:
     """Yield a remedy: what it changes, its risk, and only then its commands; verification and undo come last."""
     needs = "" if remedy["needs"] == "none" else f", needs a {remedy['needs']}"
-    yield f"#### {place}. {prose(remedy['title'])} (at {prose(remedy['target'])}{needs})"
+    yield f"#### {label} {prose(remedy['title'])} (at {prose(remedy['target'])}{needs})"
     if remedy["kind"] == "advice":
         yield prose(remedy["text"], SENTENCE)
         return

@@ -26,7 +26,16 @@ from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import CommonParts
-from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_explanation, print_finding, print_remedy, step_parts
+from ldapdiag.report.findings import (
+    FIRST,
+    STYLES,
+    TITLE,
+    labelled,
+    print_explanation,
+    print_finding,
+    print_remedy,
+    step_parts,
+)
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.hints import hint_for
@@ -193,8 +202,8 @@ class StorageScreen:
         if first is None or first.finding is None or not first.finding.remedies:
             return
         self.page.labelled("what to do", f"about {first.check}", "bold", "bold")
-        for place, remedy in enumerate(first.finding.remedies, 1):
-            print_remedy(self.page, place, remedy, verbose=self.verbose)
+        for label, remedy in labelled(first.finding.remedies):
+            print_remedy(self.page, label, remedy, verbose=self.verbose)
         self.page.blank()
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:

@@ -13,7 +13,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.remedy import Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.faster_disk import faster_disk
 from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap.remedies import modify
@@ -46,7 +46,7 @@ def shorten_commits(
     )
     moved = faster_disk(server, "the database", how, Family.OPENLDAP)
     if settings is None:
-        return (moved, _by_hand(server))
+        return (moved, alternative(_by_hand(server)))
     flushed_twice = [
         one
         for one in settings.backends
@@ -55,8 +55,8 @@ def shorten_commits(
         and settings.value("olcDbNoSync", one).upper() != "TRUE"
     ]
     if settings.file or not settings.complete:
-        return (moved, _by_hand(server)) if flushed_twice or not settings.backends else (moved,)
-    return (moved, *(_once(server, one) for one in flushed_twice))
+        return (moved, alternative(_by_hand(server))) if flushed_twice or not settings.backends else (moved,)
+    return (moved, *(alternative(_once(server, one)) for one in flushed_twice))
 
 
 def _once(server: ServerAddress, backend: str) -> Remedy:

@@ -62,7 +62,9 @@ def test_counts_lead_to_the_first_finding_of_each_severity() -> None:
 def test_actions_are_the_remedies_in_the_order_of_the_findings() -> None:
     report = documents.incident()
     titles = [remedy["title"] for finding in report["findings"] for remedy in finding["remedies"]]
-    assert [one.title for one in actions(listing(report["findings"]))] == titles[:7]
+    steps = actions(listing(report["findings"]))
+    assert [one.title for step in steps for one in step] == titles[:7]
+    assert [[one.is_alternative for one in step] for step in steps if len(step) > 1] == [[False, True]]
 
 
 def test_numbers_to_quote_are_those_of_the_report() -> None:
