@@ -24,6 +24,19 @@ def seconds(value: float) -> str:
     return f"{value:,.0f} s" if value >= 999.5 else f"{value:.3g} s"
 
 
+def between(lower: float | None, upper: float | None) -> str:
+    """Return a number of seconds between two bounds: `30 s`, `300 to 350 s`, `at most 350 s`, `more than 300 s`."""
+    if lower is None:
+        return "an unknown time" if upper is None else f"at most {_bound(upper)} s"
+    if upper is None:
+        return f"more than {_bound(lower)} s"
+    return f"{_bound(upper)} s" if lower == upper else f"{_bound(lower)} to {_bound(upper)} s"
+
+
+def _bound(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
 def rounded(value: float) -> str:
     """Return a number with two digits, or all before the decimal point: `0.45`, `3.1`, `12,345`."""
     return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.2g}"

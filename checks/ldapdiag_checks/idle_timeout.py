@@ -158,8 +158,9 @@ def observed(
         "recommended_seconds": advice.recommended_seconds,
         "tidy_seconds": advice.tidy_seconds,
         "tidy_unsafe": advice.tidy_unsafe,
-        "box_lower_seconds": bounds.lower_seconds if bounds else None,
-        "box_upper_seconds": tightest.upper_seconds if tightest else None,
+        "box_action": tightest.action if tightest else None,
+        "box_lower_seconds": tightest.bracket[0] if tightest else bounds.lower_seconds if bounds else None,
+        "box_upper_seconds": tightest.bracket[1] if tightest else None,
         "suspects": list(tightest.suspects) if tightest else [],
         "paths": [path.observed for path in bounds.paths] if bounds else [],
         "not_used": [{"box": one.middlebox, "seconds": one.lower_seconds} for one in bounds.elsewhere]

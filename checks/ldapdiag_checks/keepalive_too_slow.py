@@ -68,7 +68,7 @@ def judge(
     path = _slowest_for(lifetime.keepalive_seconds, bounds)
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
-        aside = f"; {proxy.middlebox} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
+        aside = f"; {proxy.middlebox} {proxy.action} {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.server,
             reason=f"the timeout of a middlebox on the path is unknown{aside}{unused_clauses(bounds)}",
@@ -124,17 +124,14 @@ def _finding(
     lifetime: GhostLifetime, path: PathBounds, clients: Sequence[ClientKeepalive], origins: tuple[str, ...]
 ) -> Finding:
     seconds, upper = lifetime.keepalive_seconds, path.upper_seconds or 0.0
-    unseen = path.middlebox is not None and not path.drop_seen
-    drops = f"the middlebox {'is set to drop' if unseen else 'drops'}"
-    most = "at most " if path.loose else ""
     sources = f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}."
     first = "is never sent (keepalive is off)" if seconds is None else f"is sent after {seconds} s"
     return Finding(
         subject=lifetime.server,
         severity=severity_of(seconds, path),
         confidence=Confidence.CERTAIN if path.middlebox and path.drop_seen else Confidence.LIKELY,
-        title=f"{lifetime.server}'s first keepalive probe {first} but {drops} its state after {most}{upper:g} s",
-        detail="\n".join((sources, *clients_sentence(clients), *([UNSEEN] if unseen else []), *path.remarks)),
+        title=f"{lifetime.server}'s first keepalive probe {first} but the middlebox {path.action} {path.range_text}",
+        detail="\n".join((sources, *clients_sentence(clients), *([UNSEEN] if path.is_set_only else []), *path.remarks)),
         observed={
             "host": lifetime.host,
             "end": "server",

@@ -108,11 +108,12 @@ def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
         upper_seconds=60,
         source="haproxy",
         middlebox="lb",
+        shortest_setting=60,
         closes_both_ends=True,
     )
     (verdict,) = judge(facts.lifetime(), IdleBounds(server="ldap", paths=(path,)), facts.server())
     assert isinstance(verdict, NotJudged)
-    assert "lb closes both ends after 60 s" in verdict.reason
+    assert "lb is set to close both ends after 60 s" in verdict.reason
 
 
 def test_an_unknown_keepalive_is_not_judged() -> None:

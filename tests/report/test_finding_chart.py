@@ -15,7 +15,7 @@ AGES = {"edges_seconds": [0, 5, 10, 15], "live": [2, 0, 0], "ghosts": [0, 3, 5],
 OBSERVED = ENDS | {
     "server_count": 10,
     "client_count": 2,
-    "idle_ages": AGES | {"lower_seconds": None, "upper_seconds": 5},
+    "idle_ages": AGES | {"box_action": "drops its state after", "lower_seconds": None, "upper_seconds": 5},
 }
 
 

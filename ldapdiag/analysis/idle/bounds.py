@@ -27,6 +27,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.wording import between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -79,12 +80,41 @@ class PathBounds:
         return self.explains_ghosts and (self.drop_seen or (self.upper_seconds or 0) < SELDOM)
 
     @property
+    def is_set_only(self) -> bool:
+        """Return whether this is a setting after whose time no connection was seen to be dropped."""
+        return self.middlebox is not None and not self.drop_seen
+
+    @property
+    def bracket(self) -> tuple[float | None, float | None]:
+        """Return the bounds to report: of a setting its own, and of one that explains no ghost no upper bound."""
+        if not self.explains_ghosts:
+            return self.lower_seconds, None
+        return (
+            (self.shortest_setting, self.upper_seconds)
+            if self.is_set_only
+            else (
+                self.lower_seconds,
+                self.upper_seconds,
+            )
+        )
+
+    @property
+    def action(self) -> str:
+        """Return what the middlebox does, before `range_text`: a setting is not an observation."""
+        if self.bracket[1] is None:
+            return "keeps its state for"
+        if self.closes_both_ends:
+            return "is set to close both ends after" if self.is_set_only else "closes both ends after"
+        return "is set to drop its state after" if self.is_set_only else "drops its state after"
+
+    @property
     def observed(self) -> dict[str, Any]:
         """Return what a finding observes of one path, by the keys of docs/contract.md."""
+        lower, upper = self.bracket
         return {
             "client_network": self.client_network,
-            "lower_seconds": self.lower_seconds,
-            "upper_seconds": self.upper_seconds,
+            "lower_seconds": lower,
+            "upper_seconds": upper,
             "source": self.source,
             "suspects": list(self.suspects),
             "box": self.middlebox,
@@ -96,12 +126,8 @@ class PathBounds:
     @property
     def range_text(self) -> str:
         """Return the bounds for a sentence, as in '300 to 350 s'."""
-        lower, upper = self.lower_seconds, self.upper_seconds
-        if lower is None:
-            return "an unknown time" if upper is None else f"at most {upper:g} s"
-        if upper is None:
-            return f"more than {lower:g} s"
-        return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
+        lower = self.shortest_setting if self.is_set_only else self.lower_seconds
+        return between(lower, self.upper_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +158,8 @@ class IdleBounds:
 
     @property
     def tightest(self) -> PathBounds | None:
-        """Return the path with the shortest upper bound."""
-        return _shortest(self.paths)
+        """Return the path with the shortest upper bound, without settings that explain none of their ghosts."""
+        return _shortest(path for path in self.paths if path.explains_ghosts)
 
     @property
     def soonest_silent_drop(self) -> PathBounds | None:

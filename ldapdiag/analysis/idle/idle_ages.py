@@ -46,13 +46,15 @@ class IdleAges:
     @property
     def observed(self) -> dict[str, Any]:
         """Return the values by the keys of docs/contract.md."""
+        lower, upper = self.bounds.bracket if self.bounds else (None, None)
         return {
             "edges_seconds": list(self.edges),
             "live": list(self.live),
             "ghosts": list(self.ghosts),
             "longest_live_seconds": self.longest_live,
-            "lower_seconds": self.bounds.lower_seconds if self.bounds else None,
-            "upper_seconds": self.bounds.upper_seconds if self.bounds else None,
+            "lower_seconds": lower,
+            "upper_seconds": upper,
+            "box_action": self.bounds.action if self.bounds else None,
         }
 
 
@@ -64,7 +66,7 @@ def idle_ages(directions: Iterable[Direction], bounds: PathBounds | None) -> Idl
     if not live and not ghosts:
         return None
     oldest = max(max(live, default=0.0), max(ghosts, default=0.0))
-    edges = bin_edges(oldest, bounds.upper_seconds if bounds else None)
+    edges = bin_edges(oldest, bounds.bracket[1] if bounds else None)
     return IdleAges(
         edges=edges,
         live=_counts(live, edges),

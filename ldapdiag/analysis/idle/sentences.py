@@ -9,7 +9,7 @@ from ldapdiag.analysis.idle.drain_sentences import drain_sentences
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey
 from ldapdiag.analysis.pairing.drop_style import Style, compared_ends
 from ldapdiag.analysis.pairing.proof import proof_of
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ def ghost_sentences(
     path = bounds.for_client(direction.client) if bounds else None
     applies = path is not None and path.explains_ghosts and direction.style is not Style.CLIENT_GONE
     if path is not None and path.upper_seconds is not None and applies:
-        yield f"{_timeout_action(path, 'the path')}: {path.source}."
+        yield from _timeout_sentences(path, "the path")
     yield from path.remarks if path is not None else ()
     if accounts and len(accounts) == 1:
         account, ghosts = next(iter(accounts)), direction.ghosts.count
@@ -194,12 +194,13 @@ def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:
     """Yield the idle timeout of each path; paths with the same bounds and source share a sentence."""
     networks_of: dict[tuple[str, str, tuple[str, ...]], list[PathBounds]] = defaultdict(list)
     for path in bounds.paths if bounds else ():
-        if path.lower_seconds is not None or path.upper_seconds is not None:
-            networks_of[_timeout_action(path, "the path"), path.source, path.suspects].append(path)
-    for (_, source, suspects), paths in networks_of.items():
+        if path.explains_ghosts and path.bracket != (None, None):
+            networks_of[f"{path.action} {path.range_text}", path.source, path.suspects].append(path)
+    for (_, _, suspects), paths in networks_of.items():
         networks = " and ".join(path.client_network for path in paths)
         default = f", the default of {' and '.join(suspects)}" if suspects else ""
-        yield f"{_timeout_action(paths[0], f'the path from {networks}')}{default}: {source}."
+        longest_used = max(paths, key=lambda path: path.lower_seconds or 0.0)
+        yield from _timeout_sentences(longest_used, f"the path from {networks}", default)
     yield from dict.fromkeys(remark for path in (bounds.paths if bounds else ()) for remark in path.remarks)
     if bounds is not None and bounds.elsewhere:
         yield f"{elsewhere_sentence(bounds)}."
@@ -225,10 +226,11 @@ def elsewhere_sentence(bounds: IdleBounds) -> str:
     )
 
 
-def _timeout_action(path: PathBounds, subject: str) -> str:
-    """Return what the middlebox of a path does, and after how long."""
-    if path.closes_both_ends:
-        return f"A proxy on {subject} closes both ends after {path.range_text}"
-    if path.middlebox and not path.drop_seen:
-        return f"A middlebox on {subject} is set to drop its state after {path.range_text}, which was not observed"
-    return f"A middlebox on {subject} drops its state after {path.range_text}"
+def _timeout_sentences(path: PathBounds, subject: str, default: str = "") -> Iterator[str]:
+    """Yield what the middlebox of a path does and after how long; of a setting also what was observed instead."""
+    middlebox = "A proxy" if path.closes_both_ends else "A middlebox"
+    yield f"{middlebox} on {subject} {path.action} {path.range_text}{default}: {path.source}."
+    if path.is_set_only:
+        used = path.lower_seconds
+        again = "" if used is None else f", and one was used again after {seconds(used)} of idle time"
+        yield f"No connection was seen to be dropped after that time{again}."

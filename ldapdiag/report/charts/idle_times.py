@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.axis import axis_for
 from ldapdiag.report.charts.chart import Kind, Mark, MarkKind, Strip, StripChart, StripRow, Table
-from ldapdiag.wording import counted, number, seconds
+from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ def _marks(ages: Mapping[str, Any], timeouts: Mapping[str, Any]) -> Iterator[Mar
     lower, upper = ages["lower_seconds"], ages["upper_seconds"]
     if lower is not None or upper is not None:
         begin, end = (lower if lower is not None else upper), (upper if upper is not None else lower)
-        label = f"the middlebox drops its state after {_range(lower, upper)}"
+        label = f"the middlebox {ages['box_action']} {between(lower, upper)}"
         yield Mark(kind=MarkKind.BRACKET, label=label, begin=min(begin, end), end=end)
     if current := timeouts.get("current_seconds"):
         label = f"the idle timeout is {number(current)} s"
@@ -57,12 +57,6 @@ def _marks(ages: Mapping[str, Any], timeouts: Mapping[str, Any]) -> Iterator[Mar
     if value and value != current:
         label = f"the recommended idle timeout is {number(value)} s"
         yield Mark(kind=MarkKind.RECOMMENDED, label=label, begin=value, end=value)
-
-
-def _range(lower: float | None, upper: float | None) -> str:
-    if lower is None or upper is None:
-        return f"at most {upper:g} s" if lower is None else f"more than {lower:g} s"
-    return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
 
 
 def _widths(

@@ -12,7 +12,7 @@ from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.storage.words import size
 from ldapdiag.report.verdicts import is_accepted, nothing_found
-from ldapdiag.wording import are, counted, number
+from ldapdiag.wording import are, between, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -135,8 +135,9 @@ def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     observed: Mapping[str, Any] = next((one["observed"] for one in findings if one["check"] == "idle-timeout"), {})
+    if (upper := observed.get("box_upper_seconds")) is not None:
+        yield f"a middlebox {observed['box_action']}", between(observed["box_lower_seconds"], upper)
     for key, name in (
-        ("box_upper_seconds", "a middlebox drops its state after"),
         ("longest_idle_seconds", "longest idle time of a live connection"),
         ("ghost_lifetime_seconds", "a ghost connection lasts"),
         ("recommended_seconds", "recommended idle timeout of the server"),

@@ -14,7 +14,7 @@ from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
 from ldapdiag.report.storage.rows import tables as storage_tables
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found
-from ldapdiag.wording import counted, number, seconds
+from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,9 @@ def _numbers(document: Plain) -> dict[str, str]:
         observed.setdefault(one["check"], one["observed"])
     idle, load = observed.get("idle-timeout", {}), observed.get("descriptor-headroom", {})
     numbers = {
-        "a middlebox drops connections idle for": _seconds(idle.get("box_upper_seconds")),
+        f"a middlebox {idle.get('box_action')}": between(idle["box_lower_seconds"], idle["box_upper_seconds"])
+        if idle.get("box_upper_seconds") is not None
+        else None,
         "longest idle time of a live connection": _seconds(idle.get("longest_idle_seconds")),
         "a ghost connection lasts": _seconds(idle.get("ghost_lifetime_seconds")),
         "descriptors in use": f"{number(load['used'])} of {number(load['limit'])}"

@@ -384,3 +384,52 @@ class TestSevered:
     def test_an_idle_time_that_others_survived_is_no_bound(self) -> None:
         severed = direction(matched=4, severed=self.severed(42.0, 50.0, kept=30.0))
         assert only(bound(severed, traffic=rested(APP1, 60.0))).upper_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("more", "action", "text", "bracket"),
+    [
+        ({"drop_seen": True}, "drops its state after", "0.5 to 600 s", (0.5, 600)),
+        ({}, "drops its state after", "0.5 to 600 s", (0.5, 600)),
+        ({"middlebox": "fw", "shortest_setting": 600}, "is set to drop its state after", "600 s", (600, 600)),
+        ({"middlebox": "fw", "shortest_setting": 60}, "is set to drop its state after", "60 to 600 s", (60, 600)),
+        (
+            {"middlebox": "lb", "shortest_setting": 600, "closes_both_ends": True},
+            "is set to close both ends after",
+            "600 s",
+            (600, 600),
+        ),
+        (
+            {"middlebox": "lb", "lower_seconds": 600, "closes_both_ends": True, "drop_seen": True},
+            "closes both ends after",
+            "600 s",
+            (600, 600),
+        ),
+        (
+            {"middlebox": "fw", "shortest_setting": 600, "explains_ghosts": False},
+            "keeps its state for",
+            "600 s",
+            (0.5, None),
+        ),
+        ({"upper_seconds": None}, "keeps its state for", "more than 0.5 s", (0.5, None)),
+    ],
+)
+def test_a_setting_is_no_drop_that_was_seen(more: Any, action: str, text: str, bracket: Any) -> None:
+    path = PathBounds(client_network="", lower_seconds=0.5, upper_seconds=600, source="")
+    path = replace(path, **more)
+    assert (path.action, path.range_text, path.bracket) == (action, text, bracket)
+
+
+def test_a_setting_that_explains_no_ghost_is_no_bound_of_the_server() -> None:
+    setting = PathBounds(
+        client_network="",
+        lower_seconds=None,
+        upper_seconds=432_000,
+        source="",
+        middlebox="fw",
+        shortest_setting=432_000,
+        explains_ghosts=False,
+    )
+    assert IdleBounds(server="ldap", paths=(setting,)).tightest is None
+    assert setting.observed["upper_seconds"] is None
+    assert IdleBounds(server="ldap", paths=(replace(setting, explains_ghosts=True),)).tightest is not None

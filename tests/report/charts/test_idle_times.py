@@ -22,9 +22,10 @@ def observations(draw: st.DrawFn) -> dict[str, Any]:
     lower = draw(st.none() | st.integers(0, upper if upper is not None else 10**5))
     ages = {"edges_seconds": list(edges), "live": draw(counts), "ghosts": draw(counts), "longest_live_seconds": 3.5}
     timeouts = {"recommended_seconds": draw(st.none() | st.integers(1, 10**6)), "current_seconds": draw(COUNT)}
-    return {"idle_ages": ages | {"lower_seconds": lower, "upper_seconds": upper}} | timeouts
+    return {"idle_ages": ages | {"box_action": ACTION, "lower_seconds": lower, "upper_seconds": upper}} | timeouts
 
 
+ACTION = "drops its state after"
 COUNT = st.none() | st.integers(0, 10**6)
 
 
@@ -79,7 +80,12 @@ def test_the_first_of_two_strips_shows_the_part_around_the_timeout() -> None:
         "ghosts": [*nothing[:-2], 7, 0],
         "longest_live_seconds": None,
     }
-    chart = drawn({"idle_ages": ages | {"lower_seconds": 25, "upper_seconds": 30}, "recommended_seconds": 300})
+    chart = drawn(
+        {
+            "idle_ages": ages | {"box_action": ACTION, "lower_seconds": 25, "upper_seconds": 30},
+            "recommended_seconds": 300,
+        }
+    )
     narrow, wide = chart.strips
     assert narrow.edges == tuple(range(0, 121, 5))
     assert wide.edges == tuple(range(0, edges[-1] + 1, 30))

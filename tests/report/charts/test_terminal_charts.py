@@ -75,7 +75,7 @@ def test_idle_times_fit_and_are_short(
     edges = list(bin_edges(oldest, upper))
     counts = st.lists(st.integers(0, 10**5), min_size=len(edges) - 1, max_size=len(edges) - 1)
     ages = {"edges_seconds": edges, "live": data.draw(counts), "ghosts": data.draw(counts), "longest_live_seconds": 1.0}
-    ages |= {"lower_seconds": None, "upper_seconds": upper}
+    ages |= {"box_action": "drops its state after", "lower_seconds": None, "upper_seconds": upper}
     chart = idle_times({"idle_ages": ages, "recommended_seconds": recommended, "current_seconds": current})
     assert chart is not None
     shown = fit(strip_rows(chart, room, verbose=verbose), room)
