@@ -48,7 +48,16 @@ def options(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, and the disk under the database."""
+    """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, and the disk under the database.
+
+    ldapdiag help COMMAND is ldapdiag COMMAND --help; ldapdiag man prints the manual page.
+
+    Examples:
+        On the directory server itself, as root:
+            ldapdiag diagnose
+        The smallest set of missing indexes, from files:
+            ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
+    """
 
 
 app.command(cls=SingleCommand)(diagnose)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 
@@ -23,11 +24,16 @@ BaselineOption = Annotated[
         metavar="FILE",
         help="Compare with an earlier report of the same command, written by --format json.",
         show_default=False,
+        rich_help_panel=Panel.GATE,
     ),
 ]
 FailOnNewOption = Annotated[
     bool,
-    typer.Option("--fail-on-new", help="Of the findings, let only new and worse ones since --baseline count."),
+    typer.Option(
+        "--fail-on-new",
+        help="Of the findings, let only new and worse ones since --baseline count.",
+        rich_help_panel=Panel.GATE,
+    ),
 ]
 COMMANDS = {ReportKind.ALL: "diagnose", ReportKind.INDEXES: "indexes", ReportKind.STORAGE: "storage"}
 

@@ -31,7 +31,14 @@ def checks(
     *,
     config: ConfigOption = None,
 ) -> None:
-    """List the checks, or explain one: its manual page, with the settings that are in force."""
+    """List the checks, or explain one: its manual page, with the settings that are in force.
+
+    Examples:
+        The list:
+            ldapdiag checks
+        One of them:
+            ldapdiag checks ghost-connections
+    """
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
 
     try:

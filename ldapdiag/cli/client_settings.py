@@ -6,43 +6,72 @@ from typing import Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError, UsageError
+
+EXAMPLE = "ldapdiag client-settings --firewall 1h"
 
 
 def client_settings(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...", help="A client library or program, as in SSSD or JNDI.", show_default=False
+            metavar="[NAME]...",
+            help="A client library or program, as in SSSD or JNDI; without timeouts, all names are listed.",
+            show_default=False,
         ),
     ] = None,
     *,
     idle_timeout: Annotated[
         int | None,
-        typer.Option("--idle-timeout", metavar="SECONDS", min=2, help="The idle timeout of the server."),
+        typer.Option(
+            "--idle-timeout",
+            metavar="SECONDS",
+            parser=Duration(least=2, whole=True),
+            help="The idle timeout of the server.",
+            rich_help_panel=Panel.EVIDENCE,
+        ),
     ] = None,
     firewall: Annotated[
         int | None,
-        typer.Option("--firewall", metavar="SECONDS", min=4, help="The idle timeout of the firewall on the path."),
+        typer.Option(
+            "--firewall",
+            metavar="SECONDS",
+            parser=Duration(least=4, whole=True),
+            help="The idle timeout of the firewall on the path.",
+            rich_help_panel=Panel.EVIDENCE,
+        ),
     ] = None,
 ) -> None:
     """Print the settings of LDAP clients for idle connections.
 
     With them a client uses no connection that the server or a firewall has closed.
+
+    Examples:
+        Behind a firewall that drops connections idle for an hour:
+            ldapdiag client-settings --firewall 1h SSSD
+        All clients of a server with an idle timeout of 5 minutes:
+            ldapdiag client-settings --idle-timeout 5m
     """
     from ldapdiag.report.client_settings import print_client_settings  # noqa: PLC0415  import late: --help is quick
     from ldapdiag.servers.client_settings.choosing import EVERY_SOFTWARE, settings_by_name, software_named  # noqa: PLC0415  import late
 
     try:
-        if not idle_timeout and not firewall:
-            raise UsageError("give the idle timeout of the server (--idle-timeout) or of the firewall (--firewall)")
         if unknown := [name for name in names or [] if not software_named(name)]:
             known = ", ".join(software.name for software in EVERY_SOFTWARE)
             raise UsageError(f"there are no settings of {', '.join(unknown)}; there are those of {known}")
-        remedies = settings_by_name(idle_timeout, firewall // 2 if firewall else None, names or [])
+        if not idle_timeout and not firewall and names:
+            raise UsageError(f"give the idle timeout of the server or of the firewall, as in {EXAMPLE} {names[0]}")
         with standard_output() as stream:
-            print_client_settings(remedies, stream)
+            if idle_timeout or firewall:
+                remedies = settings_by_name(idle_timeout, firewall // 2 if firewall else None, names or [])
+                print_client_settings(remedies, stream)
+                return
+            width = max(len(software.name) for software in EVERY_SOFTWARE) + 2
+            stream.writelines(f"{software.name:{width}}{software.setting}\n" for software in EVERY_SOFTWARE)
+            stream.write(f"\nTheir values follow from a timeout: {EXAMPLE}\n")
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(2) from None

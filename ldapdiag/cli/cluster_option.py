@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ ClusterOption = Annotated[
         "env (DASK_SCHEDULER_ADDRESS), or local:N for N processes here. Workers need the same ldapdiag, and the "
         "logs under the same paths or in an object store.",
         show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
 

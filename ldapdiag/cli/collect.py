@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.notices import Notices, QuietOption
@@ -43,6 +44,7 @@ def collect(
             metavar="CAPTURE",
             help="Write the capture to NAME.tar.gz, NAME.tar.zst, or a new or empty folder.",
             show_default=False,
+            rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
     anonymise: Annotated[
@@ -51,6 +53,7 @@ def collect(
             "--anonymise",
             help="Replace DNs, addresses, host names and values by pseudonyms, the same in all files; the key is "
             "written beside the capture, to NAME.map.json.",
+            rich_help_panel=Panel.OUTPUT,
         ),
     ] = False,
     print_script: Annotated[
@@ -58,6 +61,7 @@ def collect(
         typer.Option(
             "--print-script",
             help="Print the collection as a sh script, for the administrators of a host; its output is evidence.",
+            rich_help_panel=Panel.OUTPUT,
         ),
     ] = False,
     quiet: QuietOption = False,
@@ -69,7 +73,18 @@ def collect(
     its origins and the gaps; ldapdiag diagnose CAPTURE gives the same report on any host. Keys,
     passwords and their hashes are not collected.
 
-    Exit code: 0 saved, 2 nothing collected or saved, 130 Ctrl-C (what was collected until then is saved).
+    Exit code:
+        0  saved
+        2  nothing collected or saved
+        130  Ctrl-C (what was collected until then is saved)
+
+    Examples:
+        A server, a host of its clients, and the firewall between them:
+            ldapdiag collect ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -o incident.tar.gz
+        With pseudonyms, to give it away:
+            ldapdiag collect ssh://ds1 ssh://app1 --anonymise -o incident.tar.gz
+        On a host without ldapdiag, by its administrator:
+            ldapdiag collect --print-script > collect.sh
     """
     try:
         if print_script:

@@ -1,8 +1,25 @@
-"""Commands that name the option an operator probably meant; click lists three of any likeness."""
+"""Commands and their help: options in groups, then what is worth reading once, the exit codes and examples.
+
+The docstring of a command is its help. What stands before the first section is shown before the options:
+
+    Title:
+        Text, wrapped where it is shown.
+
+            A line that is shown as it stands.
+        0  The meaning of a code.
+
+An error about an unknown option names the one that was probably meant; click lists three of any likeness.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from inspect import cleandoc
+from itertools import groupby
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -10,14 +27,86 @@ from typer.core import TyperCommand, TyperGroup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+EXAMPLES, EXIT_CODE = "Examples", "Exit code"
+"""Sections that the manual page collects from all commands."""
+WIDEST_NAME = 28
+"""Columns of the name of an option; a longer one has a line of its own."""
+SECTION = re.compile(r"^(\S.*):\n(?= )", re.MULTILINE)
+CODE = re.compile(r"\d+  ")
+HELP = "help"
+
+
+class Panel(StrEnum):
+    """Groups of options in the order of the help; each option names its own (`rich_help_panel`)."""
+
+    ARGUMENTS = "Arguments"
+    EVIDENCE = "Evidence"
+    SELECTION = "Selection of operations"
+    OUTPUT = "Output"
+    GATE = "Gate"
+    COLLECTING = "Collecting"
+    BINDING = "Binding"
+    PROBE = "Probe"
+    HISTORY = "History"
+    OTHER = "Other"
+
+
+Block = str | list[str] | dict[str, str]
+"""A part of a section: text to wrap, lines as they stand, or codes with their meanings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a help."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HelpText:
+    """The docstring of a command: what stands before the options, and the sections after them."""
+
+    before: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOption:
+    """An option or argument as a help lists it."""
+
+    panel: Panel
+    names: str
+    text: str
+
+    @property
+    def short(self) -> str:
+        """Return its name, the long one if it has one."""
+        return self.names.split(", ")[-1].split()[0]
+
 
 class CommandGroup(TyperGroup):
     """A group of commands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer hides click's classes
-        """Parse the options before the command."""
+        """Parse the options before the command; `help COMMAND` is `COMMAND --help`."""
+        if args[:1] == [HELP]:
+            args = [*[one for one in args if one != HELP][:1], "--help"]
         with _nearest(self.params):
             return super().parse_args(ctx, args)
+
+    def format_help_text(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write what stands before the options."""
+        _write_before(self, formatter)
+
+    def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write the commands with the first line of their help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, str(one.help).partition("\n")[0]) for name, one in self.commands.items()])
+
+    def format_epilog(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write the sections after the options."""
+        _write_sections(self, formatter)
 
 
 class SingleCommand(TyperCommand):
@@ -27,6 +116,92 @@ class SingleCommand(TyperCommand):
         """Parse the options and arguments of the command."""
         with _nearest(self.params):
             return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  as above
+        """Return the parts of the usage; braces are for alternatives alone."""
+        return [one if "|" in one else one.strip("{}") for one in super().collect_usage_pieces(ctx)]
+
+    def format_help_text(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write what stands before the options."""
+        _write_before(self, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write the options by their groups, in one column."""
+        listed = listed_options(self, ctx)
+        width = max(len(one.names) for one in listed if len(one.names) <= WIDEST_NAME)
+        for panel in Panel:
+            if rows := [(f"{one.names:{width}}", one.text) for one in listed if one.panel is panel]:
+                with formatter.section(panel):
+                    formatter.write_dl(rows, col_max=width)
+
+    def format_epilog(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write the sections after the options."""
+        _write_sections(self, formatter)
+
+
+def listed_options(command: Any, context: Any) -> list[ListedOption]:  # noqa: ANN401  as above
+    """Return the arguments and options of a command in their order; choices and ranges are in words."""
+    found = []
+    for one in command.get_params(context):
+        if (record := one.get_help_record(context)) is None:
+            continue
+        names, (text, bracket, extra) = record[0], record[1].partition("  [")
+        if (choices := getattr(one.type, "choices", None)) and one.param_type_name == "option":
+            value = one.metavar or one.name.upper()
+            names = f"{re.sub(' <.*', '', names).removesuffix(f' {value}')} {value}"
+            text = f"{text} {value}: {', '.join(map(str, choices))}."
+        extra = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", extra)
+        extra = re.sub(r"x>=([\d.]+)", r"\1 or more", extra)
+        if duration := getattr(getattr(one.type, "func", None), "forms", ""):
+            bracket, extra = "  [", f"{extra.removesuffix(']')}{'; ' if extra else ''}{duration}]"
+        panel = Panel.ARGUMENTS if one.param_type_name == "argument" else one.rich_help_panel or Panel.OTHER
+        found.append(ListedOption(Panel(panel), names, f"{text}{bracket}{extra}"))
+    return found
+
+
+def help_text(command: Any) -> HelpText:  # noqa: ANN401  as above
+    """Return the help of a command by its sections."""
+    before, *parts = SECTION.split(cleandoc(command.help or ""))
+    return HelpText(
+        before.rstrip(),
+        tuple(Section(title, tuple(_blocks(text))) for title, text in zip(parts[::2], parts[1::2], strict=True)),
+    )
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    for kind, group in groupby(dedent(text).splitlines(), _kind):
+        lines = [line.strip() for line in group]
+        if kind == "codes":
+            yield dict(line.split("  ", 1) for line in lines)
+        elif kind:
+            yield lines if kind == "lines" else " ".join(lines)
+
+
+def _kind(line: str) -> str:
+    if line.startswith(" "):
+        return "lines"
+    return "codes" if CODE.match(line) else "text" if line else ""
+
+
+def _write_before(command: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(help_text(command).before)
+
+
+def _write_sections(command: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+    for section in help_text(command).sections:
+        with formatter.section(section.title):
+            for number, block in enumerate(section.blocks):
+                if number and section.title != EXAMPLES:
+                    formatter.write_paragraph()
+                match block:
+                    case str():
+                        formatter.write_text(block)
+                    case dict():
+                        formatter.write_dl(list(block.items()))
+                    case list():
+                        formatter.write("".join(f"{'':{formatter.current_indent + 2}}{line}\n" for line in block))
 
 
 @contextmanager

@@ -59,16 +59,16 @@ def completion(
     """Print the completion script of a shell.
 
     Commands, options, their values, the IDs of checks and the targets of ldapdiag.toml are completed, and file names.
-    Write the script to a file that the shell reads:
 
-        ldapdiag completion bash > ~/.ldapdiag.bash
+    Write the script to a file that the shell reads. bash needs the line ". ~/.ldapdiag.bash" in ~/.bashrc (or, for all
+    users, the file in /etc/bash_completion.d), zsh the line "fpath+=~/.zfunc; autoload -Uz compinit; compinit" in
+    ~/.zshrc.
 
-        ldapdiag completion zsh > ~/.zfunc/_ldapdiag
-
-        ldapdiag completion fish > ~/.config/fish/completions/ldapdiag.fish
-
-    bash needs the line ". ~/.ldapdiag.bash" in ~/.bashrc (or, for all users, the file in /etc/bash_completion.d), zsh
-    the line "fpath+=~/.zfunc; autoload -Uz compinit; compinit" in ~/.zshrc.
+    Examples:
+        One of:
+            ldapdiag completion bash > ~/.ldapdiag.bash
+            ldapdiag completion zsh > ~/.zfunc/_ldapdiag
+            ldapdiag completion fish > ~/.config/fish/completions/ldapdiag.fish
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # noqa: PLC0415  import late: --help must be quick
 

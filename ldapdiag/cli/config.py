@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.judging import FailOn
 from ldapdiag.cli.notices import Notices, QuietOption
@@ -28,24 +29,33 @@ class ConfigFormat(StrEnum):
 def config(
     *,
     config: ConfigOption = None,
-    form: Annotated[ConfigFormat, typer.Option("--format", help="Print it in this format.")] = ConfigFormat.TEXT,
+    form: Annotated[
+        ConfigFormat,
+        typer.Option("--format", metavar="FORMAT", help="Print it in this format.", rich_help_panel=Panel.OUTPUT),
+    ] = ConfigFormat.TEXT,
     quiet: QuietOption = False,
 ) -> None:
     """Print the site configuration that is in force.
 
-    Each value that is not in the file is marked as a default; without a file, the places are listed where one was
-    looked for. The text is a file in the same form.
+    A site configuration gives names to targets, and contains the decisions of a site. Each value that is not in the
+    file is marked as a default; without a file, the places are listed where one was looked for. The text is a file in
+    the same form.
 
-    A site configuration gives names to targets, and contains the decisions of a site. After these three lines in
-    ldapdiag.toml, ldapdiag diagnose @prod reads two targets:
+    A file:
+        With these three lines in ldapdiag.toml, ldapdiag diagnose @prod reads two targets:
+            schema = "ldapdiag.config/1"
+            [targets.prod]
+            evidence = ["ldaps://ds1", "ssh://ds1"]
 
-        schema = "ldapdiag.config/1"
+    Exit code:
+        0  valid, or no file
+        2  an error in the file
 
-        [targets.prod]
-
-        evidence = ["ldaps://ds1", "ssh://ds1"]
-
-    Exit code: 0 valid or no file, 2 an error in the file.
+    Examples:
+        What is in force here:
+            ldapdiag config
+        A file, before it is installed:
+            ldapdiag config --config new.toml
     """
     from ldapdiag.report.site_configuration import as_json, as_text, effective_values  # noqa: PLC0415  import late
 

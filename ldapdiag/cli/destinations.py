@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.cli.report_file import check_file, is_special, write_file
 from ldapdiag.errors import UsageError
@@ -44,8 +45,10 @@ FormatOption = Annotated[
     ReportFormat | None,
     typer.Option(
         "--format",
+        metavar="FORMAT",
         help="Write the report in this format; default by the ending of FILE, else text.",
         show_default=False,
+        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 OutputOption = Annotated[
@@ -57,6 +60,7 @@ OutputOption = Annotated[
         help="Write the report to FILE instead of standard output, in the format of its ending "
         f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
         show_default=False,
+        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 

@@ -10,6 +10,7 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.destinations import (
     FormatOption,
@@ -71,7 +72,12 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     output: OutputOption = None,
     table: Annotated[
         DiagnosisTable | None,
-        typer.Option("--table", help="Write this table as CSV; default findings.", show_default=False),
+        typer.Option(
+            "--table",
+            help="Write this table as CSV; default findings.",
+            show_default=False,
+            rich_help_panel=Panel.OUTPUT,
+        ),
     ] = None,
     fail_on: FailOnOption = FailOn.HIGH,
     check: Annotated[
@@ -82,6 +88,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             help="Run only this check; repeatable.",
             show_default=False,
             autocompletion=check_ids,
+            rich_help_panel=Panel.GATE,
         ),
     ] = None,
     ldap_port: Annotated[
@@ -93,6 +100,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             metavar="PORT",
             help="Treat PORT as an LDAP port, too, besides 389, 636, 3268, 3269 and those in the evidence; repeatable.",
             show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     since: SinceOption = None,
@@ -102,7 +110,13 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     severity: SeverityOption = LeastSeverity.INFO,
     color: ColorOption = Color.AUTO,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all findings in full, with origins and skipped files.")
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all findings in full, with origins and skipped files.",
+            rich_help_panel=Panel.OUTPUT,
+        ),
     ] = False,
     quiet: QuietOption = False,
     record: RecordOption = None,
@@ -113,28 +127,40 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
 ) -> None:
     """Diagnose LDAP connections from live hosts or captures.
 
-    Live: name the directory server, the hosts of its clients, and a firewall between them:
-
-        ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D DN -W
-
-    The targets are read in parallel, their sockets twice. Nothing is changed or left on them. On the server itself, run
-    ldapdiag diagnose as root.
+    Live: name the directory server, the hosts of its clients, and a firewall between them. The targets are read in
+    parallel, their sockets twice. Nothing is changed or left on them.
 
     Captured: name a capture of ldapdiag collect, or a folder with one sub-folder per host (directory server,
-    application hosts, firewall or proxy between them). Files are recognised by their content: netstat of any system,
-    Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show sess and
-    haproxy.cfg, F5's show sys connection and profiles, sysctl, ip route, ip addr, nstat, /proc/net/netstat,
-    /proc/PID/limits, /proc/PID/fd listed or counted, /proc/PID/task/*/stat with wchan and syscall, cn=monitor and
-    cn=config as LDIF, slapd.conf, output of dsconf and dsconfig, Active Directory's LDAP policies, the errors log of
-    389-ds, the log of slapd, access logs (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare
-    numbers (fd) and times (captured-at) need a file name.
+    application hosts, firewall or proxy between them). Files are recognised by their content.
 
-    --record FILE adds the numbers of this run to a history, and no address, DN or password; evidence of the same time
-    is recorded once. A run that cannot be recorded is reported on standard error, and the exit code is that of the
-    diagnosis. A FILE that is no history, or cannot be written, ends the command before it collects anything.
+    Files that are read:
+        netstat of any system, Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML),
+        HAProxy's show sess and haproxy.cfg, F5's show sys connection and profiles, sysctl, ip route, ip addr, nstat,
+        /proc/net/netstat, /proc/PID/limits, /proc/PID/fd listed or counted, /proc/PID/task/*/stat with wchan and
+        syscall, cn=monitor and cn=config as LDIF, slapd.conf, output of dsconf and dsconfig, Active Directory's LDAP
+        policies, the errors log of 389-ds, the log of slapd, access logs (rotated sets, too); archives of these (tar,
+        gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at) need a file name.
 
-    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
-    evidence, or most of it passed over, 130 Ctrl-C.
+    Recorded runs:
+        --record FILE adds the numbers of this run to a history, and no address, DN or password; evidence of the same
+        time is recorded once. A run that cannot be recorded is reported on standard error, and the exit code is that
+        of the diagnosis. A FILE that is no history, or cannot be written, ends the command before it collects anything.
+
+    Exit code:
+        0  no finding at or above --fail-on
+        1  such a finding, or a crashed check
+        2  no evidence, or most of it passed over
+        130  Ctrl-C
+
+    Examples:
+        On the directory server itself, as root:
+            ldapdiag diagnose
+        The server, a host of its clients, and the firewall between them:
+            ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D DN -W
+        A capture, on the screen and as a page to send:
+            ldapdiag diagnose incident.tar.gz -o - -o report.html
+        Every night: exit with 1 for what is new or worse since an earlier report:
+            ldapdiag diagnose @prod --baseline earlier.json --fail-on-new
     """
     try:
         written = destinations(form, output)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli import times
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import OutputOption, ReportFormat, deliver, destinations
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.output import print_error
@@ -39,7 +40,13 @@ def history(
     *,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="NAME", help="Report this server only; default all.", show_default=False),
+        typer.Option(
+            "--server",
+            metavar="NAME",
+            help="Report this server only; default all.",
+            show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
+        ),
     ] = None,
     since: Annotated[
         str | None,
@@ -48,14 +55,17 @@ def history(
             metavar="TIME",
             help="Report the runs from TIME on, as in -30d (before the last run), today, 2026-11-20 (UTC).",
             show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     form: Annotated[
         HistoryFormat | None,
         typer.Option(
             "--format",
+            metavar="FORMAT",
             help="Write the report in this format; default by the ending of FILE, else text.",
             show_default=False,
+            rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
     output: OutputOption = None,
@@ -66,12 +76,23 @@ def history(
     FILE is written by ldapdiag diagnose --record FILE, which adds a summary of each run: per server connections,
     descriptors and their limit, ghost, stranded and severed connections, rates of an access log, and findings by check
     and severity. It contains no address, DN, filter or password of a client. Runs are in the order of the times at
-    which their evidence was taken. All plots begin at zero, and that of descriptors ends at their limit; each column
-    shows the highest value of its time. In the table, 1c 2h 3m 4l are findings by severity.
+    which their evidence was taken.
 
-    examples/ldapdiag-record.timer records a run every 15 minutes.
+    Reading the plots:
+        All plots begin at zero, and that of descriptors ends at their limit; each column shows the highest value of
+        its time. In the table, 1c 2h 3m 4l are findings by severity.
 
-    Exit code: 0 reported, 2 no history, no run, or no such server in it.
+    Exit code:
+        0  reported
+        2  no history, no run, or no such server in it
+
+    Examples:
+        The last 30 days:
+            ldapdiag history ds1.history --since -30d
+        One server of several:
+            ldapdiag history ds1.history --server ds1
+        Record a run; examples/ldapdiag-record.timer does so every 15 minutes:
+            ldapdiag diagnose --record ds1.history
     """
     try:
         written = destinations(

@@ -11,6 +11,7 @@ import typer
 from ldapdiag.cli import times
 from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.cluster_option import ClusterOption, cluster_executor
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -70,12 +71,19 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     ] = None,
     *,
     form: FormatOption = None,
-    ldif: Annotated[bool, typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.")] = False,
-    script: Annotated[bool, typer.Option("--script", help="Write only the remedies, as a shell script.")] = False,
+    ldif: Annotated[
+        bool,
+        typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.", rich_help_panel=Panel.OUTPUT),
+    ] = False,
+    script: Annotated[
+        bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
+    ] = False,
     output: OutputOption = None,
     table: Annotated[
         IndexTable | None,
-        typer.Option("--table", help="Write this table as CSV; default plan.", show_default=False),
+        typer.Option(
+            "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
+        ),
     ] = None,
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
@@ -86,7 +94,10 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     cluster: ClusterOption = None,
     color: ColorOption = Color.AUTO,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all filters, and all findings in full.")
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Show all filters, and all findings in full.", rich_help_panel=Panel.OUTPUT
+        ),
     ] = False,
     quiet: QuietOption = False,
     options: OptionsFactory,
@@ -94,24 +105,29 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
 ) -> None:
     """Find missing indexes, and the smallest set to add.
 
-    Name the access logs of a server and its index configuration:
+    Name the access logs of a server and its index configuration. Each filter is evaluated as the server does it. The
+    report lists the indexes to add, with the commands that add and build them, and the searches that no index would
+    help. Nothing is changed.
 
-        ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
+    Files that are read:
+        Access logs as ldapdiag log reads them. Configuration: dse.ldif of 389-ds or DSEE, cn=config of OpenLDAP
+        (slapcat -n0) or slapd.conf, config.ldif of OpenDJ or PingDirectory, or the output of dsconfig
+        list-backend-indexes. Also useful: the schema (cn=schema as LDIF), and output on ID lists over their limit:
+        OpenDJ's debugsearchindex, its filter-use, backendstat show-index-status, and the STAT lines of 389-ds.
 
-    or read the configuration from the live server:
+    Exit code:
+        0  no finding at or above --fail-on
+        1  such a finding, or a crashed check
+        2  no evidence, or most of it passed over
+        130  Ctrl-C
 
-        ldapdiag indexes ldaps://ds1 access* -D "cn=Directory Manager" -W
-
-    Configuration: dse.ldif of 389-ds or DSEE, cn=config of OpenLDAP (slapcat -n0) or slapd.conf, config.ldif of OpenDJ
-    or PingDirectory, or the output of dsconfig list-backend-indexes. Also useful: the schema (cn=schema as LDIF), and
-    output on ID lists over their limit: OpenDJ's debugsearchindex, its filter-use, backendstat show-index-status, and
-    the STAT lines of 389-ds.
-
-    Each filter is evaluated as the server does it. The report lists the indexes to add, with the commands that add and
-    build them, and the searches that no index would help. Nothing is changed.
-
-    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
-    evidence, or most of it passed over, 130 Ctrl-C.
+    Examples:
+        From files:
+            ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
+        Configuration and access logs of a running server:
+            ldapdiag indexes ldaps://ds1 ssh://ds1 -D "cn=Directory Manager" -W
+        The commands alone, to read before they run:
+            ldapdiag indexes access* dse.ldif --script > plan.sh
     """
     try:
         written = _destinations(form, output, ldif=ldif, script=script)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli.baseline import compared, read_baseline
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.site_options import today
@@ -42,7 +43,15 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 for a finding of at least this severity.")]
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option(
+        "--fail-on",
+        metavar="SEVERITY",
+        help="Exit with 1 for a finding of at least this severity.",
+        rich_help_panel=Panel.GATE,
+    ),
+]
 SinceOption = Annotated[
     str | None,
     typer.Option(
@@ -50,9 +59,12 @@ SinceOption = Annotated[
         metavar="TIME",
         help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
         show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
     ),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.")]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE)
+]
 
 
 def import_early(checks: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.cluster_option import ClusterOption, check_alone, cluster_executor
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -76,25 +77,59 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     output: OutputOption = None,
     table: Annotated[
         LogTable | None,
-        typer.Option("--table", help="Write this table as CSV; default searches.", show_default=False),
+        typer.Option(
+            "--table",
+            help="Write this table as CSV; default searches.",
+            show_default=False,
+            rich_help_panel=Panel.OUTPUT,
+        ),
     ] = None,
     color: ColorOption = Color.AUTO,
     top: Annotated[
-        int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Show N rows of the main table.")
+        int,
+        typer.Option(
+            "--top",
+            metavar="N",
+            min=1,
+            max=100_000,
+            help="Show N rows of the main table.",
+            rich_help_panel=Panel.OUTPUT,
+        ),
     ] = 10,
-    by: Annotated[By, typer.Option("--by", help="Group the searches of the main table by this.")] = By.SHAPE,
+    by: Annotated[
+        By,
+        typer.Option(
+            "--by", metavar="KEY", help="Group the searches of the main table by this.", rich_help_panel=Panel.OUTPUT
+        ),
+    ] = By.SHAPE,
     sort: Annotated[
         Sort,
         typer.Option(
             "--sort",
+            metavar="KEY",
             help="Sort the main table by this, the largest first; with --by client or account by time or count.",
+            rich_help_panel=Panel.OUTPUT,
         ),
     ] = Sort.TIME,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Read the logs from TIME on.", show_default=False)
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Read the logs from TIME on.",
+            show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Read the logs up to TIME.", show_default=False)
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="Read the logs up to TIME.",
+            show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
+        ),
     ] = None,
     zone: Annotated[
         str | None,
@@ -103,14 +138,18 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             metavar="ZONE",
             help="Assume ZONE for times without a zone (syslog, --since), as in Europe/Berlin; default UTC.",
             show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.", rich_help_panel=Panel.EVIDENCE),
+    ] = False,
     client: ClientOption = None,
     account: AccountOption = None,
     conn: ConnectionOption = None,
     shape: ShapeOption = None,
-    min_etime: LeastEtimeOption = 0.0,
+    min_etime: LeastEtimeOption = 0,
     code: CodeOption = None,
     show_lines: ShowLinesOption = 0,
     workers: Annotated[
@@ -122,6 +161,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             max=64,
             help="Read with N processes or threads; default one per core.",
             show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     cluster: ClusterOption = None,
@@ -133,32 +173,46 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             help="Use this scanner; default native where installed (389-ds and slapd, much faster), else python. "
             "LDAPDIAG_SCANNER sets it for all commands.",
             show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Report slow searches, clients and more from access logs.
 
-    Supported: access logs of 389-ds, Red Hat and Sun directory servers, the log of slapd (stderr or syslog, loglevel
-    stats), those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 as CSV or XML; plain
-    or as gz, bz2, xz, zst, tar, and within the logs of Docker, CRI, the journal or syslog. Files are recognised by
-    their content, and rotated files are ordered by their times:
+    Files are recognised by their content, rotated files are ordered by their times, and logs of several servers are
+    combined. Files with the same records (text and JSON, stderr and syslog, a file and its copy) count once.
 
-        ldapdiag log /var/log/dirsrv/slapd-ds1/access*
+    Logs that are read:
+        Access logs of 389-ds, Red Hat and Sun directory servers, the log of slapd (stderr or syslog, loglevel stats),
+        those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 as CSV or XML; plain or
+        as gz, bz2, xz, zst, tar, and within the logs of Docker, CRI, the journal or syslog.
 
-    Logs of several servers are combined. Files with the same records (text and JSON, stderr and syslog, a file and its
-    copy) count once.
+    Times:
+        TIME is 09:55 (the last in the logs; after --since the next one), -1h or -30m (before the end of the logs),
+        today or yesterday (the logs end today), 2026-11-20 (the whole day), 2026-11-20T08:45, or a stamp of the log, as
+        in "20/Nov/2026:09:45:30 +0100" or "Nov 20 09:45:30"; without a zone it is in that of --zone, else UTC. The log
+        before --since is read, too, for the open connections and their bind DNs at that time.
 
-    TIME is 09:55 (the last in the logs; after --since the next one), -1h or -30m (before the end of the logs), today or
-    yesterday (the logs end today), 2026-11-20 (the whole day), 2026-11-20T08:45, or a stamp of the log, as in
-    "20/Nov/2026:09:45:30 +0100" or "Nov 20 09:45:30"; without a zone it is in that of --zone, else UTC. The log before
-    --since is read, too, for the open connections and their bind DNs at that time.
+    Selected operations:
+        --client, --account, --conn, --shape, --min-etime and --code select the operations that are counted; together
+        they must all be met, one option given twice is met by either value. Such a log is read in one process by the
+        scanner in Python, a gigabyte in about a minute.
 
-    --client, --account, --conn, --shape, --min-etime and --code select the operations that are counted; together they
-    must all be met, one option given twice is met by either value. Such a log is read in one process by the scanner in
-    Python, a gigabyte in about a minute.
+    Exit code:
+        0  read
+        2  no access log
+        130  Ctrl-C (the report covers what was read until then)
 
-    Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
+    Examples:
+        A rotated set:
+            ldapdiag log /var/log/dirsrv/slapd-ds1/access*
+        The last hour, by client:
+            ldapdiag log access* --since -1h --by client
+        The five slowest operations of one network, with their lines:
+            ldapdiag log access* --client 10.1.0.0/16 --show-lines 5
+        As it grows, until Ctrl-C:
+            ldapdiag log access --follow
     """
     try:
         file = named_logs(file, config, Notices(quiet=quiet))

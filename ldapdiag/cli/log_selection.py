@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
+from ldapdiag.cli.times import Duration
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,18 +24,26 @@ ClientOption = Annotated[
         metavar="ADDRESS",
         help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
         show_default=False,
+        rich_help_panel=Panel.SELECTION,
     ),
 ]
 AccountOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--account", metavar="DN", help="Count only operations of this bind DN (anonymous: of none). Repeatable."
+        "--account",
+        metavar="DN",
+        help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
+        rich_help_panel=Panel.SELECTION,
     ),
 ]
 ConnectionOption = Annotated[
     list[int] | None,
     typer.Option(
-        "--conn", metavar="N", min=0, help="Count only operations of the connection with this number. Repeatable."
+        "--conn",
+        metavar="N",
+        min=0,
+        help="Count only operations of the connection with this number. Repeatable.",
+        rich_help_panel=Panel.SELECTION,
     ),
 ]
 ShapeOption = Annotated[
@@ -43,19 +53,38 @@ ShapeOption = Annotated[
         metavar="FILTER",
         help="Count only searches whose filter is this one except for the values. Repeatable.",
         show_default=False,
+        rich_help_panel=Panel.SELECTION,
     ),
 ]
 LeastEtimeOption = Annotated[
-    float, typer.Option("--min-etime", metavar="SECONDS", min=0.0, help="Count only operations that took this long.")
+    float,
+    typer.Option(
+        "--min-etime",
+        metavar="SECONDS",
+        parser=Duration(),
+        help="Count only operations that took this long.",
+        rich_help_panel=Panel.SELECTION,
+    ),
 ]
 CodeOption = Annotated[
     list[int] | None,
-    typer.Option("--code", metavar="N", min=0, help="Count only operations with this result code. Repeatable."),
+    typer.Option(
+        "--code",
+        metavar="N",
+        min=0,
+        help="Count only operations with this result code. Repeatable.",
+        rich_help_panel=Panel.SELECTION,
+    ),
 ]
 ShowLinesOption = Annotated[
     int,
     typer.Option(
-        "--show-lines", metavar="N", min=0, max=MOST_SHOWN, help="Print the lines of the N slowest operations."
+        "--show-lines",
+        metavar="N",
+        min=0,
+        max=MOST_SHOWN,
+        help="Print the lines of the N slowest operations.",
+        rich_help_panel=Panel.SELECTION,
     ),
 ]
 

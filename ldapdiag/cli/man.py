@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import typer  # noqa: TC002  typer evaluates the annotation
 
 from ldapdiag import __version__
+from ldapdiag.cli.commands import EXAMPLES, EXIT_CODE, Panel, help_text, listed_options
+from ldapdiag.cli.exit_codes import EXIT_STATUS
 from ldapdiag.cli.output import standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ldapdiag.cli.commands import HelpText, ListedOption, Section
 
 DATE = "2026-11-23"
 """The date of this version (CHANGELOG.md), not that of the run: the same version gives the same bytes."""
@@ -36,24 +42,28 @@ SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~
 def man(ctx: typer.Context) -> None:
     """Print the manual page of ldapdiag.
 
-    To read it, and to install it:
-
-        ldapdiag man | man -l -
-
-        ldapdiag man > /usr/local/share/man/man1/ldapdiag.1
+    Examples:
+        Read it:
+            ldapdiag man | man -l -
+        Install it:
+            ldapdiag man > /usr/local/share/man/man1/ldapdiag.1
     """
     with standard_output() as stream:
         stream.writelines(f"{line}\n" for line in _page(ctx.find_root().command))
 
 
 def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's classes
-    """Yield the lines of the page: the group, each command with its options, and what all commands share."""
+    """Yield the lines of the page: the group, each command with its options, and what several commands share."""
     parent = group.make_context("ldapdiag", [], resilient_parsing=True)
     commands = {name: command for name, command in group.commands.items() if not command.hidden}
     contexts = {
         name: command.make_context(name, [], parent=parent, resilient_parsing=True)
         for name, command in commands.items()
     }
+    options = {name: listed_options(command, contexts[name]) for name, command in commands.items()}
+    of_program = listed_options(group, parent)
+    times = Counter(chain.from_iterable(options.values()))
+    shared = [one for one, number in times.items() if number > 1 and one not in of_program]
     yield f'.TH LDAPDIAG 1 "{DATE}" "ldapdiag {__version__}" "User Commands"'
     yield from (".SH NAME", r"ldapdiag \- LDAP connection and index diagnostics")
     yield ".SH SYNOPSIS"
@@ -62,46 +72,85 @@ def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's cla
         yield f".B ldapdiag {escaped(name)}"
         yield escaped(" ".join(command.collect_usage_pieces(contexts[name])))
     yield ".SH DESCRIPTION"
-    yield from _paragraphs(group.help)
+    yield from _paragraphs(help_text(group).before)
     yield ".SH OPTIONS"
-    yield from _parameters(group, parent)
+    yield from _options(of_program)
+    yield from (".PP", "The following are options of several commands, each of which lists them.")
+    for panel in Panel:
+        if of_panel := [one for one in shared if one.panel is panel]:
+            yield from (f".SS {panel}", *_options(of_panel))
     yield ".SH COMMANDS"
     for name, command in commands.items():
         yield f".SS ldapdiag {escaped(name)}"
-        yield from _paragraphs(command.help)
-        yield from _parameters(command, contexts[name])
+        yield from _command(help_text(command), options[name], (*of_program, *shared))
+    yield ".SH EXIT STATUS"
+    for code, meaning in EXIT_STATUS.items():
+        yield from (".TP", f".B {code}", escaped(meaning))
+    yield from _sections(commands, EXIT_CODE)
     yield ".SH ENVIRONMENT"
     for variable, text in ENVIRONMENT.items():
         yield from (".TP", f".B {variable}", escaped(text))
     yield ".SH FILES"
     for path, text in FILES.items():
         yield from (".TP", f".I {escaped(path)}", escaped(text))
+    yield ".SH EXAMPLES"
+    yield from _sections(commands, EXAMPLES)
     yield ".SH SEE ALSO"
     yield ",\n".join(f".BR {name[:-3]} {name[-3:]}" for name in SEE_ALSO).replace(",\n", " ,\n")
 
 
+def _command(text: HelpText, options: Sequence[ListedOption], shared: Sequence[ListedOption]) -> Iterator[str]:
+    """Yield what is a command's own, and the names of the options that it shares with others."""
+    yield from _paragraphs(text.before)
+    yield from _options(one for one in options if one not in shared)
+    if common := [one.short for one in options if one in shared]:
+        yield from (".PP", escaped(f"Shared options: {', '.join(common)}."))
+    for section in text.sections:
+        if section.title not in {EXAMPLES, EXIT_CODE}:
+            yield from (".PP", rf"\fI{escaped(section.title)}\fR", ".br", *_blocks(section))
+
+
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs of a help; indented ones are examples, printed as they stand."""
-    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
-        lines = paragraph.splitlines()
-        if lines[0].startswith(" "):
-            yield from (".PP", ".RS 4", ".nf", *(escaped(line.strip()) for line in lines), ".fi", ".RE")
-        else:
-            yield from ([".PP"] if number else [])
-            yield escaped(" ".join(line.strip() for line in lines))
+    for number, paragraph in enumerate(text.split("\n\n")):
+        yield from ([".PP"] if number else [])
+        yield escaped(" ".join(line.strip() for line in paragraph.splitlines()))
 
 
-def _parameters(command: Any, context: Any) -> Iterator[str]:  # noqa: ANN401  as above
+def _sections(commands: dict[str, Any], title: str) -> Iterator[str]:
+    """Yield a section of every command that has it; equal ones once, under the names of their commands."""
+    of: dict[str, list[str]] = defaultdict(list)
+    for name, command in commands.items():
+        for section in help_text(command).sections:
+            if section.title == title:
+                of["\n".join(_blocks(section))].append(f"ldapdiag {name}")
+    for lines, names in of.items():
+        yield from (f".SS {escaped(', '.join(names))}", lines)
+
+
+def _blocks(section: Section) -> Iterator[str]:
+    """Yield the blocks of a section."""
+    for number, block in enumerate(section.blocks):
+        match block:
+            case str():
+                yield from ([".PP"] if number else [])
+                yield escaped(block)
+            case dict():
+                for code, meaning in block.items():
+                    yield from (".TP", f".B {code}", escaped(meaning))
+            case list():
+                yield from (".RS 4", ".nf", *(escaped(line) for line in block), ".fi", ".RE")
+
+
+def _options(listed: Iterable[ListedOption]) -> Iterator[str]:
     """Yield arguments and options with their descriptions, as --help lists them."""
-    records = (one.get_help_record(context) for one in command.get_params(context))
-    for names, text in filter(None, records):
-        options = re.match(r"(?:--?[\w-]+(?:, )?)*", names)
+    for one in listed:
+        options = re.match(r"(?:--?[\w-]+(?:, )?)*", one.names)
         bold = options[0] if options else ""
-        value = names.removeprefix(bold).strip()
+        value = one.names.removeprefix(bold).strip()
         shown = [rf"\fB{escaped(bold.strip())}\fR"] if bold else []
         yield ".TP"
         yield " ".join([*shown, *([rf"\fI{escaped(value)}\fR"] if value else [])])
-        yield escaped(re.sub(r"\s+", " ", text))
+        yield escaped(re.sub(r"\s+", " ", one.text))
 
 
 def escaped(text: str) -> str:

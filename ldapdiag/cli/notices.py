@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.report.color import Color
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 QuietOption = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Write only errors to standard error: no progress, no warnings, no notices."),
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Write only errors to standard error: no progress, no warnings, no notices.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
 ]
 
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ldapdiag.cli.bind_options import bind_options
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.judging import FailOn
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
+from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -24,9 +26,16 @@ if TYPE_CHECKING:
 
 BindDn = Annotated[
     str | None,
-    typer.Option("--bind-dn", "-D", metavar="DN", help="Bind as this DN (needs -W or -y).", show_default=False),
+    typer.Option(
+        "--bind-dn",
+        "-D",
+        metavar="DN",
+        help="Bind as this DN (needs -W or -y).",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
 ]
-Prompt = Annotated[bool, typer.Option("--prompt", "-W", help="Prompt for the password.")]
+Prompt = Annotated[bool, typer.Option("--prompt", "-W", help="Prompt for the password.", rich_help_panel=Panel.BINDING)]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(
@@ -35,15 +44,29 @@ PasswordFile = Annotated[
         metavar="FILE",
         help="Read the password from FILE, without the newline at its end.",
         show_default=False,
+        rich_help_panel=Panel.BINDING,
     ),
 ]
-Simple = Annotated[bool, typer.Option("-x", help="Use a simple bind (default with -D).")]
+Simple = Annotated[bool, typer.Option("-x", help="Use a simple bind (default with -D).", rich_help_panel=Panel.BINDING)]
 Sasl = Annotated[
     str | None,
-    typer.Option("-Y", metavar="MECHANISM", help="Use a SASL bind: EXTERNAL or GSSAPI.", show_default=False),
+    typer.Option(
+        "-Y",
+        metavar="MECHANISM",
+        help="Use a SASL bind: EXTERNAL or GSSAPI.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
 ]
 StartTlsCount = Annotated[
-    int, typer.Option("-Z", count=True, help="Use StartTLS if available; -ZZ: require it.", show_default=False)
+    int,
+    typer.Option(
+        "-Z",
+        count=True,
+        help="Use StartTLS if available; -ZZ: require it.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
 ]
 CaFile = Annotated[
     Path | None,
@@ -52,22 +75,38 @@ CaFile = Annotated[
         metavar="FILE",
         help="Trust the authorities in FILE (PEM) instead of the system's.",
         show_default=False,
+        rich_help_panel=Panel.BINDING,
     ),
 ]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Accept any server certificate.")]
-Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo -n on the hosts, for evidence that only root can read.")]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="Accept any server certificate.", rich_help_panel=Panel.BINDING)
+]
+Sudo = Annotated[
+    bool,
+    typer.Option(
+        "--sudo",
+        help="Use sudo -n on the hosts, for evidence that only root can read.",
+        rich_help_panel=Panel.COLLECTING,
+    ),
+]
 Timeout = Annotated[
     int,
-    typer.Option("--timeout", min=1, max=3600, metavar="SECONDS", help="Stop waiting for a target after SECONDS."),
+    typer.Option(
+        "--timeout",
+        parser=Duration(least=1, most=3600, whole=True),
+        metavar="SECONDS",
+        help="Stop waiting for a target after SECONDS.",
+        rich_help_panel=Panel.COLLECTING,
+    ),
 ]
 SampleInterval = Annotated[
     float,
     typer.Option(
         "--apart",
-        min=0,
-        max=86400,
+        parser=Duration(most=86_400),
         metavar="SECONDS",
         help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
+        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 ProbeAnswers = Annotated[
@@ -75,6 +114,7 @@ ProbeAnswers = Annotated[
     typer.Option(
         "--probe-answers",
         help="Search entries of each ldap:// target by their values, to test that its indexes answer right.",
+        rich_help_panel=Panel.COLLECTING,
     ),
 ]
 
@@ -99,7 +139,7 @@ def collection_options(  # noqa: PLR0913  one parameter per option
     insecure: Insecure = False,
     sudo: Sudo = False,
     timeout: Timeout = 10,
-    apart: SampleInterval = 4.0,
+    apart: SampleInterval = 4,
     probe_answers: ProbeAnswers = False,
 ) -> CollectionOptions:
     """Return the collection options. Raises UsageError for options that exclude each other."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error
+from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
@@ -21,16 +23,28 @@ RecordOption = Annotated[
         metavar="FILE",
         help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
         show_default=False,
+        rich_help_panel=Panel.HISTORY,
     ),
 ]
 DaysOption = Annotated[
     int,
-    typer.Option("--record-days", metavar="DAYS", min=1, max=36_500, help="Remove older runs from the history."),
+    typer.Option(
+        "--record-days",
+        metavar="DAYS",
+        parser=Duration(least=1, most=36_500, unit="d", whole=True),
+        help="Remove runs older than DAYS from the history.",
+        rich_help_panel=Panel.HISTORY,
+    ),
 ]
 SizeOption = Annotated[
     int,
     typer.Option(
-        "--record-size", metavar="MIB", min=1, max=100_000, help="Remove the oldest runs of a history that is larger."
+        "--record-size",
+        metavar="MIB",
+        min=1,
+        max=100_000,
+        help="Remove the oldest runs of a history that is larger.",
+        rich_help_panel=Panel.HISTORY,
     ),
 ]
 

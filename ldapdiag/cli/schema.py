@@ -29,15 +29,15 @@ def schema(
 
     They are in the form of JSON Schema 2020-12: report is that of diagnose, indexes and storage, log that of log,
     history that of history, settings that of config, and capture that of the manifest of a capture; config is that of
-    ldapdiag.toml, for editors that complete TOML. A program that reads the JSON can validate
-    it:
-
-        ldapdiag schema report > report.schema.json
-
-        check-jsonschema --schemafile report.schema.json report.json
+    ldapdiag.toml, for editors that complete TOML.
 
     An object whose keys the contract lists has no others. The keys of observed are known for the checks of ldapdiag;
     those of checks from other packages are free.
+
+    Examples:
+        Validate a report:
+            ldapdiag schema report > report.schema.json
+            check-jsonschema --schemafile report.schema.json report.json
     """
     try:
         with standard_output() as stream:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
@@ -32,12 +33,18 @@ class LeastSeverity(StrEnum):
 
 ColorOption = Annotated[
     Color,
-    typer.Option("--color", help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask."),
+    typer.Option(
+        "--color",
+        metavar="WHEN",
+        help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
 ]
 SeverityOption = Annotated[
     LeastSeverity,
     typer.Option(
         "--severity",
         help="Show findings of at least this severity in the text; counts, other formats and exit code include all.",
+        rich_help_panel=Panel.OUTPUT,
     ),
 ]

@@ -10,6 +10,7 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
@@ -75,7 +76,12 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     output: OutputOption = None,
     table: Annotated[
         StorageTable | None,
-        typer.Option("--table", help="Write this table as CSV; default volumes.", show_default=False),
+        typer.Option(
+            "--table",
+            help="Write this table as CSV; default volumes.",
+            show_default=False,
+            rich_help_panel=Panel.OUTPUT,
+        ),
     ] = None,
     fail_on: FailOnOption = FailOn.HIGH,
     since: SinceOption = None,
@@ -89,7 +95,10 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     severity: SeverityOption = LeastSeverity.INFO,
     color: ColorOption = Color.AUTO,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show all volumes, files and findings in full.")
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Show all volumes, files and findings in full.", rich_help_panel=Panel.OUTPUT
+        ),
     ] = False,
     quiet: QuietOption = False,
     options: OptionsFactory,
@@ -97,29 +106,35 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
 ) -> None:
     """Show the disk under a directory server, and what a power cut would lose.
 
-    On the server itself, as root, or from another host:
-
-        ldapdiag storage
-
-        ldapdiag storage ssh://ds1 --sudo
-
     The report has the volumes of the database, the transaction log, the changelog and the access log: file system,
-    options in force (also those that mount does not show), disks with their write caches, space and extents; and the
-    settings of the server that decide whether a change waits for the disk.
+    options in force, disks with their write caches, space and extents; and the settings of the server that decide
+    whether a change waits for the disk. With the access log, the times of its writes are judged, too. Nothing is
+    changed.
 
-    Captured: /proc/PID/mountinfo of the server, or the output of mount, findmnt and df; /proc/fs/ext4/*/options,
-    tune2fs -l, xfs_info, zfs get; lsblk -O -J, /sys/block/*/queue; filefrag; dmesg; and the server's configuration as
-    for ldapdiag diagnose. With the access log, the times of its writes are judged, too. Nothing is changed.
+    Files that are read:
+        /proc/PID/mountinfo of the server, or the output of mount, findmnt and df; /proc/fs/ext4/*/options, tune2fs -l,
+        xfs_info, zfs get; lsblk -O -J, /sys/block/*/queue; filefrag; dmesg; and the server's configuration as for
+        ldapdiag diagnose.
 
-    --probe DIRECTORY measures how long a sync takes there: appends and overwrites of 4 and 16 KiB with fsync and
-    fdatasync, commits of 1 to 80 writers that share syncs, small files, and the cost of access times. It writes into a
-    scratch folder and removes it; it refuses a volume with little free space. The checks then compare the write times
-    of the access log with it.
+    Measuring a volume:
+        --probe DIRECTORY measures how long a sync takes there: appends and overwrites of 4 and 16 KiB with fsync and
+        fdatasync, commits of 1 to 80 writers that share syncs, small files, and the cost of access times. It writes
+        into a scratch folder and removes it; it refuses a volume with little free space. The checks then compare the
+        write times of the access log with it.
 
-        ldapdiag storage --probe /var/lib/dirsrv --save-probe probe.json
+    Exit code:
+        0  no finding at or above --fail-on
+        1  such a finding, or a crashed check
+        2  no evidence, or most of it passed over
+        130  Ctrl-C
 
-    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
-    evidence, or most of it passed over, 130 Ctrl-C.
+    Examples:
+        On the server itself, as root:
+            ldapdiag storage
+        From another host:
+            ldapdiag storage ssh://ds1 --sudo
+        With a measurement, kept as evidence:
+            ldapdiag storage --probe /var/lib/dirsrv --save-probe probe.json
     """
     try:
         written = destinations(form, output)

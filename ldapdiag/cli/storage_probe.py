@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.report_file import check_file, write_file
+from ldapdiag.cli.times import Duration
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,13 +28,24 @@ ProbeOption = Annotated[
         help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
         "runs there is slower meanwhile.",
         show_default=False,
+        rich_help_panel=Panel.PROBE,
     ),
 ]
 ProbeSecondsOption = Annotated[
-    int, typer.Option("--probe-seconds", min=2, max=600, metavar="SECONDS", help="End the probe after SECONDS.")
+    int,
+    typer.Option(
+        "--probe-seconds",
+        parser=Duration(least=2, most=600, whole=True),
+        metavar="SECONDS",
+        help="End the probe after SECONDS.",
+        rich_help_panel=Panel.PROBE,
+    ),
 ]
 ProbeSizeOption = Annotated[
-    int, typer.Option("--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.")
+    int,
+    typer.Option(
+        "--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.", rich_help_panel=Panel.PROBE
+    ),
 ]
 SaveProbeOption = Annotated[
     Path | None,
@@ -41,6 +54,7 @@ SaveProbeOption = Annotated[
         metavar="FILE",
         help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
         show_default=False,
+        rich_help_panel=Panel.PROBE,
     ),
 ]
 

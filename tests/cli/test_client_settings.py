@@ -23,13 +23,28 @@ def test_without_a_name_all_are_printed_by_one_timeout(timeout: tuple[str, str])
     assert (ran.code, ran.text.count("Set the idle time of connections in")) == (0, len(EVERY_SOFTWARE))
 
 
+def test_without_a_timeout_the_names_are_listed() -> None:
+    ran = ldapdiag("client-settings")
+    assert ran.code == 0
+    assert [line.startswith(one.name) for one, line in zip(EVERY_SOFTWARE, ran.text.splitlines(), strict=False)] == (
+        [True] * len(EVERY_SOFTWARE)
+    )
+
+
+def test_a_timeout_may_have_a_unit() -> None:
+    assert ldapdiag("client-settings", "--idle-timeout", "5m").text == (
+        ldapdiag("client-settings", "--idle-timeout", "300").text
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "--firewall"),
+        (("SSSD",), "--firewall 1h SSSD"),
         (("--firewall", "350", "nothing-known"), "there are those of SSSD, nslcd"),
         (("--firewall", "350", "SSSD", "nothing-known"), "no settings of nothing-known"),
-        (("--idle-timeout", "0"), "0"),
+        (("--idle-timeout", "0"), "--idle-timeout takes 2 seconds or more; 0 is out of this range"),
+        (("--idle-timeout", "5x"), "--idle-timeout takes seconds or 5m, as in 300; '5x' is neither"),
     ],
 )
 def test_2_when_there_is_nothing_to_print(arguments: tuple[str, ...], complaint: str) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag import __version__
+from ldapdiag.cli.app import app
+from ldapdiag.cli.commands import EXAMPLES, Panel
 from terminal import on_terminal
 
 NOWHERE = "/nowhere.log"
@@ -28,6 +32,45 @@ def test_h_is_short_for_help(command: str) -> None:
     assert "-h, --help" in short.text
 
 
+@pytest.mark.parametrize("command", commands())
+class TestHelp:
+    def test_a_command_shows_it(self, command: str) -> None:
+        assert ldapdiag("help", command).text == ldapdiag(command, "--help").text
+
+    def test_its_options_begin_on_the_first_screen(self, command: str) -> None:
+        code, screen = on_terminal(command, "--help", columns=80)
+        lines = screen.splitlines()
+        assert code == 0
+        assert min(number for number, line in enumerate(lines, 1) if re.match(r"  -.* ", line)) <= 24
+
+    def test_every_option_is_in_a_group_and_the_last_section_has_examples(self, command: str) -> None:
+        sections = re.findall(r"^(\S.*):$", ldapdiag(command, "--help").text, re.MULTILINE)
+        groups = [one for one in Panel if one in sections]
+        assert sections[: len(groups)] == groups
+        assert Panel.OTHER in groups
+        assert sections[-1] == EXAMPLES
+
+    def test_its_examples_are_commands_that_exist(self, command: str) -> None:
+        shown = ldapdiag(command, "--help").text.partition(f"{EXAMPLES}:\n")[2]
+        examples = [
+            shlex.split(one.partition(" > ")[0].partition(" | ")[0]) for one in re.findall("    (ldapdiag .*)", shown)
+        ]
+        group = get_command(app)
+        for _, name, *arguments in examples:
+            group.commands[name].make_context(name, list(arguments))  # type: ignore[attr-defined]
+        assert command in {name for _, name, *_ in examples}
+
+
+@pytest.mark.parametrize("arguments", [(), ("help",)])
+def test_help_alone_lists_the_commands(arguments: tuple[str, ...]) -> None:
+    assert ldapdiag("help", *arguments).text == ldapdiag("--help").text
+
+
+def test_help_of_a_misspelt_command_names_the_nearest_one() -> None:
+    ran = ldapdiag("help", "diagnos")
+    assert (ran.code, ran.complaints[-1].endswith("Did you mean 'diagnose'?")) == (2, True)
+
+
 def test_big_v_is_short_for_version() -> None:
     assert ldapdiag("-V").text == ldapdiag("--version").text == f"ldapdiag {__version__}\n"
 
@@ -37,7 +80,7 @@ def test_big_v_is_short_for_version() -> None:
 def test_help_is_as_wide_as_the_terminal(command: str, columns: int, widest: int) -> None:
     code, screen = on_terminal(command, "--help", columns=columns)
     assert code == 0
-    prose = [line for line in screen.splitlines() if not line.startswith(("      ldapdiag ", "  -"))]
+    prose = [line for line in screen.splitlines() if not line.startswith(("    ldapdiag ", "  -"))]
     assert widest - 12 < max(map(len, prose)) <= widest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,17 @@ from hypothesis import strategies as st
 
 from command import LOGIN, ldapdiag
 from ldapdiag import __version__
+from ldapdiag.cli.commands import EXAMPLES, Panel
+from ldapdiag.cli.exit_codes import EXIT_STATUS
 from ldapdiag.cli.man import DATE, SPECIAL, escaped
 
 CHANGELOG = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
 
+OF_TWO_KINDS = {"--format", "-o, --output", "--table", "--since", "-v, --verbose"}
+"""Options that have other values, or another effect, in each of several commands."""
 
+
+@cache
 def page() -> str:
     """Return the source of the page."""
     ran = ldapdiag("man")
@@ -51,11 +58,28 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_option_and_word_of_the_help_is_in_it(command: str) -> None:
-    shown = section(page(), f".SS ldapdiag {escaped(command)}")
     text = ldapdiag(command, "--help").text.partition("\n\n")[2]
-    assert options(text) <= options(shown)
-    words = set(re.findall(r"\w+", re.sub(r"-\n\s+", "-", text))) - {"Arguments", "Options"}
-    assert [one for one in words if one not in shown] == []
+    groups = "".join(one for one in text.split("\n\n") if one.partition(":")[0] in {*Panel})
+    names = {one.split(", ")[-1].split()[0] for one in re.findall(r"^  (-.*?)(?:  |$)", groups, re.MULTILINE)}
+    assert names
+    assert names <= options(section(page(), f".SS ldapdiag {escaped(command)}"))
+    words = set(re.findall(r"\w+", re.sub(r"-\n\s+", "-", text))) - {*" ".join(Panel).split(), "Exit", "code", EXAMPLES}
+    assert [one for one in words if one not in plain(page())] == []
+
+
+def test_options_of_several_commands_are_described_once() -> None:
+    described = re.findall(r"^\.TP\n\\fB(.*?)\\fR", page(), re.MULTILINE)
+    assert {plain(one) for one in described if described.count(one) > 1} <= OF_TWO_KINDS
+
+
+def test_exit_codes_and_examples_of_the_help_have_sections() -> None:
+    assert list(map(int, re.findall(r"^\.B (\d+)$", section(page(), ".SH EXIT STATUS"), re.MULTILINE))) == [
+        *EXIT_STATUS
+    ]
+    for command in commands():
+        shown = ldapdiag(command, "--help").text.partition("Examples:\n")[2]
+        examples = page().partition(".SH EXAMPLES\n")[2]
+        assert all(line.strip() in plain(examples) for line in shown.splitlines() if line.startswith("    "))
 
 
 def test_options_of_the_program_are_in_it() -> None:

@@ -8,8 +8,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.main import get_command
 
 from ldapdiag.cli import times
+from ldapdiag.cli.app import app
 from ldapdiag.errors import UsageError
 from ldapdiag.sources.logs.period import Period
 from log_lines import at
@@ -151,3 +153,43 @@ def test_zones_have_names_or_offsets() -> None:
     assert str(times.zone("--zone", "Europe/Berlin")) == "Europe/Berlin"
     assert zone is not None
     assert zone.utcoffset(None) == timedelta(hours=-3, minutes=-30)
+
+
+class TestDuration:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("300", 300),
+            ("0.5", 0.5),
+            ("5m", 300),
+            ("1h30m", 5400),
+            ("1.5h", 5400),
+            ("250ms", 0.25),
+            ("1d", 86_400),
+        ],
+    )
+    def test_is_a_number_of_seconds_or_has_units(self, text, expected):
+        assert times.Duration()(text) == expected
+
+    @pytest.mark.parametrize(("text", "expected"), [("30", 30), ("4w", 28), ("48h", 2)])
+    def test_of_an_option_in_days_is_in_days(self, text, expected):
+        assert times.Duration(unit="d", whole=True)(text) == expected
+
+    @pytest.mark.parametrize("text", ["", "m", "5x", "-5", "5 m", "nan", "inf", "1e3", "5m3", "٥", "0x10", "9" * 20])
+    def test_anything_else_is_refused(self, text):
+        with pytest.raises(times.NoDurationError, match=r"takes seconds or 5m, as in 300; .* is neither"):
+            times.Duration()(text)
+
+    @pytest.mark.parametrize("text", ["0", "61m", "1.5", "1ms"])
+    def test_one_out_of_range_or_with_a_fraction_is_refused(self, text):
+        with pytest.raises(times.NoDurationError, match=r"3,600 seconds|fraction"):
+            times.Duration(least=1, most=3600, whole=True)(text)
+
+
+def test_every_option_in_seconds_or_days_takes_the_same_forms():
+    group = get_command(app)
+    options = [
+        one for command in group.commands.values() for one in command.params if one.metavar in {"SECONDS", "DAYS"}
+    ]
+    assert len(options) > 8
+    assert [one.opts for one in options if not isinstance(getattr(one.type, "func", None), times.Duration)] == []
