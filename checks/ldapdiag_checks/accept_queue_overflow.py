@@ -33,9 +33,10 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
     inode are connections that wait to be accepted.
 
     ## Severity
-    - critical: full now, and nstat counted overflows or an earlier snapshot shows it full, too.
-    - high: full now.
-    - medium: some wait, it is not seen full, and nstat counted overflows.
+    - critical: full, and it stands: an earlier snapshot shows it full, too, or a connection has waited for 2 s (ss -i).
+    - high: full now, and nstat counted overflows.
+    - medium: full now, which a burst of new connections looks like as well (likely); or some wait, it is not seen
+      full, and nstat counted overflows.
     - low: none waits, and nstat counted overflows (possible: they may be those of another program). Not judged
       where the host has several directory servers.
 
@@ -83,7 +84,7 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
 def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None without a sign of an overflow."""
     if queue.full:
-        return Severity.CRITICAL if overflows or queue.full_before else Severity.HIGH
+        return Severity.CRITICAL if queue.stands else Severity.HIGH if overflows else Severity.MEDIUM
     if not overflows:
         return None
     return Severity.MEDIUM if queue.waiting else Severity.LOW
@@ -94,11 +95,11 @@ def _counted(server: Instance, name: str) -> int:
 
 
 def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severity, *, exhausted: bool) -> Finding:
-    certain = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
+    unseen = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
     return Finding(
         subject=f"{server.name}:{queue.port}",
         severity=severity,
-        confidence=Confidence.CERTAIN if queue.full else certain,
+        confidence=Confidence.CERTAIN if queue.stands else unseen,
         title=_title(server, queue),
         detail="\n".join(_sentences(server, queue, exhausted=exhausted)),
         observed={"server": server.name, "waiting": queue.waiting, "backlog": queue.backlog},
@@ -133,6 +134,10 @@ def _sentences(server: Instance, queue: AcceptQueue, *, exhausted: bool) -> Iter
         yield f"{established} {are(queue.not_accepted)} not accepted yet (inode 0)."
     if queue.full_before:
         yield "An earlier snapshot shows the queue full, too: this is not a burst."
+    elif queue.stands:
+        yield f"The first of them has waited for {queue.waited_seconds:,.0f} s or more: this is not a burst."
+    elif queue.full:
+        yield f"A burst of new connections fills it for a moment, too: see it again 5 s later ({SS_COMMAND})."
     if overflows := _counted(server, OVERFLOWS):
         drops = counted(_counted(server, "TcpExtListenDrops"), "new connection")
         yield f"nstat: a queue was full {counted(overflows, 'time')}, {drops} dropped (all programs together)."

@@ -10,14 +10,16 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, rows_by_peer, why_incomplete
 from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.hosts.snapshots import Snapshot
+from ldapdiag.analysis.pairing.snapshot_order import STANDS_SECONDS, Stay, stays
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
-from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted, number
 
 Groups = Mapping[Peer, Sequence[int]]
 OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
+HOW = f"{SS_COMMAND} (it shows ages; netstat, /proc: twice, 5 s apart)"
 
 
 @check(number=MainNumber("connections"))
@@ -34,9 +36,14 @@ def judge(
     """Connections that the peer has closed and this end keeps open.
 
     ## What it looks at
-    LDAP sockets in CLOSE-WAIT: the peer has closed, and the program at this end has not. At the server they are
-    counted by client address (clients with fewer than 10 each are counted together when they have 10 or more in
-    total), at the client by the server's endpoint.
+    LDAP sockets that stand in CLOSE-WAIT: the peer has closed, and the program at this end has not. Each socket is in
+    this state for a moment, so one counts if its last segment arrived 2 s ago or more (lastack of ss -i), or if a
+    snapshot 2 s earlier or more shows the same socket in CLOSE-WAIT. Where neither an age nor a second snapshot was
+    read, 10 or more are not judged. At the server they are counted by client address (clients with fewer than 10 each
+    are counted together when they have 10 or more in total), at the client by the server's endpoint.
+
+    - certain: the table shows ages or socket numbers (ss -tanoiep).
+    - likely: otherwise, because a client may have used a port again.
 
     ## Severity
     By default:
@@ -60,7 +67,7 @@ def judge(
     the server and of every proxy on the path. A proxy waits for its other side: see the sockets there.
 
     ## When it is harmless
-    Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
+    Fewer than 10, for seconds.
     """
     known = endpoints_of(servers, hosts)
     snapshots = [(host, host.latest) for host in hosts if host.latest is not None]
@@ -79,18 +86,62 @@ def _judge_host(
 ) -> Iterator[Verdict]:
     high, medium, share = limits
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
-    for peer, rows in sorted(_taken_together(closed, medium).items()):
+    stay = dict(stays(host.snapshots, (row for rows in closed.values() for row in rows)))
+    standing = _only(Stay.STANDS, closed, stay)
+    for peer, rows in sorted(_taken_together(standing, medium).items()):
         proxy = _is_of_proxy(snapshot, peer, rows, servers)
-        stuck = _at_server(closed, peer.server) >= share * _at_server(connections, peer.server)
+        stuck = _at_server(standing, peer.server) >= share * _at_server(connections, peer.server)
         worse = stuck and peer.end is End.SERVER and not proxy
         severity = severity_of(len(rows), high, medium, worse=worse)
         yield _finding(host, snapshot, peer, rows, severity, proxy=proxy)
+    others = {peer: rows for peer, rows in closed.items() if peer not in standing}
+    undecided = _taken_together(_only(Stay.UNKNOWN, others, stay), medium)
+    undecided = {peer: rows for peer, rows in undecided.items() if len(rows) >= medium}
+    for peer, rows in sorted(undecided.items()):
+        yield _not_judged(host, peer, len(rows))
+    passed_over = {row for rows in undecided.values() for row in rows}
+    decided = {
+        peer: rows
+        for peer, rows in connections.items()
+        if peer not in standing and passed_over.isdisjoint(closed.get(peer, ()))
+    }
+    yield from _without_finding(host, snapshot, decided, closed, is_empty=not connections)
+
+
+def _only(wanted: Stay, groups: Groups, stay: Mapping[int, Stay]) -> Groups:
+    """Return the groups of the rows that stay like this."""
+    chosen = {peer: [row for row in rows if stay[row] is wanted] for peer, rows in groups.items()}
+    return {peer: rows for peer, rows in chosen.items() if rows}
+
+
+def _without_finding(
+    host: Host, snapshot: Snapshot, connections: Groups, closed: Groups, *, is_empty: bool
+) -> Iterator[Verdict]:
+    """Yield the verdict of each peer without a finding; of the host itself when it has no connection at all."""
     missing = why_incomplete(snapshot, host.host)
-    for subject, count in _without_finding(host, connections, closed):
-        if missing is None:
-            yield Clear(subject=subject, reason=f"{counted(count, 'open LDAP connection')}, none in CLOSE-WAIT")
-        else:
+    subjects = {
+        _subject(host, peer): _passing(rows, closed.get(peer, ())) for peer, rows in sorted(connections.items())
+    }
+    for subject, reason in ({host.host: _passing((), ())} if is_empty else subjects).items():
+        if missing is not None:
             yield NotJudged.lacking(missing, subject=subject)
+        else:
+            yield Clear(subject=subject, reason=reason)
+
+
+def _passing(rows: Sequence[int], closed: Sequence[int]) -> str:
+    some = f"{len(closed):,} in CLOSE-WAIT, not seen to stay there for {STANDS_SECONDS:.0f} s"
+    return f"{counted(len(rows), 'open LDAP connection')}, {some if closed else 'none in CLOSE-WAIT'}"
+
+
+def _not_judged(host: Host, peer: Peer, count: int) -> NotJudged:
+    return NotJudged(
+        subject=_subject(host, peer),
+        reason=f"{counted(count, 'socket')} in CLOSE-WAIT in one snapshot without ages, which does not show whether "
+        "they stand: every connection is in this state for a moment when its peer closes it",
+        missing=(SocketTable.kind,),
+        how=f"on {host.host}: {HOW}",
+    )
 
 
 def _is_of_proxy(snapshot: Snapshot, peer: Peer, rows: Sequence[int], servers: Sequence[Instance]) -> bool:
@@ -105,14 +156,6 @@ def severity_of(count: int, high: int, medium: int, *, worse: bool) -> Severity:
     """Return how bad it is, by the connections that are high and medium; `worse`: one step higher."""
     severity = Severity.HIGH if count >= high else Severity.MEDIUM if count >= medium else Severity.INFO
     return Severity(severity + worse)
-
-
-def _without_finding(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple[str, int]]:
-    """Yield the subjects without a finding, and their connections; the host itself when it has none at all."""
-    if not connections:
-        yield host.host, 0
-    for peer in sorted(set(connections) - set(closed)):
-        yield _subject(host, peer), len(connections[peer])
 
 
 def _waiting(snapshot: Snapshot, rows: Sequence[int]) -> list[int]:
@@ -146,7 +189,7 @@ def _finding(
         subject=_subject(host, peer),
         key=f"{peer.server if peer.end is End.SERVER else host.host}|{peer.end}|{peer.name or 'several clients'}",
         severity=severity,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN if _shows_identity(snapshot.sockets) else Confidence.LIKELY,
         title=_title(host, peer, len(rows), owner, proxy=proxy),
         detail="\n".join(_sentences(snapshot, peer, rows, proxy=proxy)),
         observed={
@@ -160,6 +203,10 @@ def _finding(
         hosts=(host.host,),
         origins=snapshot.origins,
     )
+
+
+def _shows_identity(table: SocketTable) -> bool:
+    return any(column is not None for column in (table.last_acknowledged, table.cookie, table.inode))
 
 
 def _title(host: Host, peer: Peer, count: int, owner: str | None, *, proxy: bool) -> str:

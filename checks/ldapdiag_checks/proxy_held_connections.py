@@ -44,7 +44,7 @@ def judge(  # noqa: PLR0913  evidence, and settings
     - The client is gone: its host no longer has the client-side leg, and the time between the tables cannot explain
       that.
     - The client does not close: the proxy has closed the client-side leg (FIN-WAIT-2 at the proxy), and the
-      application has not (CLOSE-WAIT at the client), in two snapshots of either host or for more than 1 s. While the
+      application has not (CLOSE-WAIT at the client), for more than 1 s by an age or by two snapshots. While the
       server may not answer (server-unresponsive), this is not judged.
 
     - certain: the proxy's own socket table lacks the client-side leg, too, or both tables show it half-closed.

@@ -21,9 +21,10 @@ def judged(*rows, **server):
 
 
 def test_a_full_queue_is_found_with_its_numbers() -> None:
-    (found,) = judged(listener(5, 4), *facts.at_server(5, inode=0))
+    (found,) = judged(listener(5, 4), *facts.at_server(5, inode=0, last_received=2000))
     assert isinstance(found, Finding)
-    assert (found.subject, found.severity, found.confidence) == ("ldap:389", Severity.HIGH, Confidence.CERTAIN)
+    assert (found.subject, found.severity, found.confidence) == ("ldap:389", Severity.CRITICAL, Confidence.CERTAIN)
+    assert "waited for 2 s" in found.detail
     assert found.observed == {"server": "ldap", "waiting": 5, "backlog": 4}
     assert "5 established connections are not accepted yet (inode 0)" in found.detail
 
@@ -33,14 +34,21 @@ def test_a_queue_at_its_backlog_still_takes_one() -> None:
     assert (type(clear), clear.reason) == (Clear, "4 connections wait to be accepted, the backlog is 4")
 
 
-def test_counted_overflows_make_a_full_queue_critical() -> None:
+@pytest.mark.parametrize("rows", [[], facts.at_server(5, inode=0, last_received=1999)], ids=["no ages", "young"])
+def test_a_queue_that_is_full_for_a_moment_may_be_a_burst(rows) -> None:
+    (found,) = judged(listener(5, 4), *rows)
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.LIKELY)
+    assert "A burst of new connections" in found.detail
+
+
+def test_counted_overflows_make_a_full_queue_high() -> None:
     (found,) = judged(listener(5, 4), counters=OVERFLOWN)
-    assert found.severity is Severity.CRITICAL
+    assert found.severity is Severity.HIGH
     assert "a queue was full 5 times, 7 new connections dropped" in found.detail
     assert "ldap/nstat.txt" in found.origins
 
 
-@pytest.mark.parametrize(("before", "severity"), [(5, Severity.CRITICAL), (4, Severity.HIGH)])
+@pytest.mark.parametrize(("before", "severity"), [(5, Severity.CRITICAL), (4, Severity.MEDIUM)])
 def test_an_earlier_full_look_makes_it_critical(before, severity) -> None:
     looks = [facts.table([listener(before, 4)], taken=0), facts.table([listener(5, 4)], taken=60)]
     (found,) = judge(facts.server(), facts.host("ldap", *looks))
@@ -119,7 +127,7 @@ def test_connections_that_wait_for_a_descriptor_belong_to_descriptor_headroom() 
     assert (type(clear), "descriptor-headroom" in clear.reason) == (Clear, True)
     dropped = facts.host("ldap", facts.table([listener(129, 128)]))
     (found,) = judge(facts.server(), dropped, full)
-    assert (found.severity, found.remedies) == (Severity.HIGH, ())
+    assert (found.severity, found.remedies) == (Severity.MEDIUM, ())
 
 
 def test_overflows_of_a_host_with_several_servers_belong_to_none_of_them() -> None:

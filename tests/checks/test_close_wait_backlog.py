@@ -8,10 +8,11 @@ import pytest
 
 import facts
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.close_wait_backlog import judge
 
 CLOSE_WAIT = TcpState.CLOSE_WAIT
+STANDING = {"last_acknowledged": 2000}
 
 
 def judged(*rows, name="ldap", **traits):
@@ -22,7 +23,7 @@ def judged(*rows, name="ldap", **traits):
 
 
 def waiting(count, client=facts.APP1, **columns):
-    return facts.at_server(count, client, first=50000, state=CLOSE_WAIT, **columns)
+    return facts.at_server(count, client, first=50000, state=CLOSE_WAIT, **STANDING | columns)
 
 
 class TestAtTheServer:
@@ -83,7 +84,7 @@ class TestAtTheServer:
 
 class TestAtTheClient:
     def test_names_the_server_and_the_program(self) -> None:
-        (found,) = judged(*facts.at_client(10, state=CLOSE_WAIT, owner="java"), name="app1")
+        (found,) = judged(*facts.at_client(10, state=CLOSE_WAIT, **STANDING, owner="java"), name="app1")
         assert found.observed == {
             "host": "app1",
             "end": "client",
@@ -94,11 +95,14 @@ class TestAtTheClient:
         assert found.server == "ldap"
 
     def test_is_not_worse_for_being_all_of_its_connections(self) -> None:
-        (found,) = judged(*facts.at_client(10, state=CLOSE_WAIT), name="app1")
+        (found,) = judged(*facts.at_client(10, state=CLOSE_WAIT, **STANDING), name="app1")
         assert found.severity is Severity.MEDIUM
 
     def test_finds_those_to_a_known_server_on_another_port(self) -> None:
-        rows = [facts.row(f"{facts.APP1}:{port}", f"{facts.LDAP}:13390", CLOSE_WAIT) for port in range(40000, 40010)]
+        rows = [
+            facts.row(f"{facts.APP1}:{port}", f"{facts.LDAP}:13390", CLOSE_WAIT, **STANDING)
+            for port in range(40000, 40010)
+        ]
         app, ldap = facts.host("app1", facts.table(rows, "app1")), facts.host("ldap", facts.table(facts.at_server(1)))
         known = facts.server(ports=frozenset({13390}))
         (found,) = (one for one in judge((app, ldap), (known,)) if isinstance(one, Finding))
@@ -112,8 +116,12 @@ class TestAtTheClient:
 
 class TestBothEndsOnOneHost:
     def test_counts_each_socket_at_its_own_end(self) -> None:
-        server_end = [facts.row("127.0.0.1:389", f"127.0.0.1:{port}", CLOSE_WAIT) for port in range(40000, 40012)]
-        client_end = [facts.row(f"127.0.0.1:{port}", "127.0.0.1:389", CLOSE_WAIT) for port in range(41000, 41011)]
+        server_end = [
+            facts.row("127.0.0.1:389", f"127.0.0.1:{port}", CLOSE_WAIT, **STANDING) for port in range(40000, 40012)
+        ]
+        client_end = [
+            facts.row(f"127.0.0.1:{port}", "127.0.0.1:389", CLOSE_WAIT, **STANDING) for port in range(41000, 41011)
+        ]
         found = judged(*server_end, *client_end)
         assert sorted((one.observed["end"], one.observed["connections"]) for one in found) == [
             ("client", 11),
@@ -169,6 +177,66 @@ class TestAtAProxy:
         assert found.severity is Severity.MEDIUM
 
     def test_it_waits_for_its_clients(self) -> None:
-        found = self.found(facts.at_client(12, "10.77.5.1", state=CLOSE_WAIT))
+        found = self.found(facts.at_client(12, "10.77.5.1", state=CLOSE_WAIT, **STANDING))
         assert found.title == "The proxy on lb keeps 12 connections that 10.77.1.2:389 closed, until its client does"
         assert "proxy-held-connections" in found.detail
+
+
+class TestWhatStandsIsSeenToStand:
+    """Each connection is in CLOSE-WAIT for a moment: one snapshot of many short ones shows some of them."""
+
+    def at(self, *tables, rows=12, **columns):
+        """Judge snapshots of the server: each is the time, the first port, and more columns of its sockets."""
+        made = [
+            facts.table(
+                [
+                    *facts.at_server(rows, first=first, state=CLOSE_WAIT, **columns | more),
+                    *facts.at_server(80, facts.APP2),
+                ],
+                taken=taken,
+            )
+            for taken, first, more in tables
+        ]
+        verdicts = list(judge((facts.host("ldap", *made),), (facts.server(),)))
+        return next(one for one in verdicts if one.subject.startswith(facts.APP1))
+
+    def test_one_table_without_ages_is_not_judged_and_names_what_to_collect(self) -> None:
+        verdict = self.at((0, 50000, {}))
+        assert isinstance(verdict, NotJudged)
+        assert "12 sockets in CLOSE-WAIT in one snapshot without ages" in verdict.reason
+        assert "ss -tanoiep" in verdict.how
+
+    def test_fewer_than_ten_without_ages_are_clear(self) -> None:
+        assert isinstance(self.at((0, 50000, {}), rows=9), Clear)
+
+    def test_several_clients_of_unknown_age_are_not_judged_together(self) -> None:
+        rows = [row for host in range(1, 31) for row in waiting(4, f"10.9.0.{host}", last_acknowledged=None)]
+        rows = [replace(row, columns={}) for row in rows]
+        (verdict,) = judged(*rows)
+        assert isinstance(verdict, NotJudged)
+        assert verdict.subject == "several clients -> ldap"
+
+    @pytest.mark.parametrize(("age", "outcome"), [(1999, Clear), (2000, Finding)])
+    def test_the_time_since_the_last_segment_shows_it(self, age, outcome) -> None:
+        assert isinstance(self.at((0, 50000, {"last_acknowledged": age})), outcome)
+
+    @pytest.mark.parametrize(("seconds", "outcome"), [(1, NotJudged), (2, Finding), (3600, Finding)])
+    def test_so_does_an_earlier_snapshot_with_the_same_sockets(self, seconds, outcome) -> None:
+        verdict = self.at((0, 50000, {}), (seconds, 50000, {}))
+        assert isinstance(verdict, outcome)
+        assert outcome is NotJudged or verdict.confidence is Confidence.LIKELY
+
+    @pytest.mark.parametrize(("seconds", "outcome"), [(2, Clear), (3600, NotJudged)])
+    def test_other_sockets_before_are_churn_but_not_after_an_hour(self, seconds, outcome) -> None:
+        assert isinstance(self.at((0, 50000, {}), (seconds, 51000, {})), outcome)
+
+    @pytest.mark.parametrize("column", ["cookie", "inode"])
+    def test_a_port_that_was_used_again_is_another_socket(self, column) -> None:
+        assert isinstance(self.at((0, 50000, {column: 1}), (4, 50000, {column: 2})), Clear)
+        found = self.at((0, 50000, {column: 1}), (4, 50000, {column: 1}))
+        assert (found.confidence, found.observed["connections"]) == (Confidence.CERTAIN, 12)
+
+    def test_those_that_stand_count_beside_those_that_pass(self) -> None:
+        rows = [*waiting(11), *facts.at_server(30, first=51000, state=CLOSE_WAIT, last_acknowledged=3)]
+        (found,) = judged(*rows)
+        assert found.observed["connections"] == 11

@@ -276,8 +276,10 @@ class TestTarget:
 
 
 @pytest.mark.parametrize("family", ["openldap", "389-ds"])
-def test_a_busy_server_is_not_one_that_does_not_answer(laboratory, topology, desk, start, family: str) -> None:
-    """200 connections a second, a pool in use, and clients that do not read."""
+def test_a_busy_server_is_not_one_that_does_not_answer(
+    laboratory, topology, desk, start, tmp_path, family: str
+) -> None:
+    """200 connections a second and a pool in use: some are in CLOSE-WAIT at any time, none stands there."""
     server = laboratory.server(family, topology.ldap)
     start(topology.app1, "held", count=COUNT)
     start(topology.app1, "pool", count=20, every=0.5, name="foo")
@@ -287,4 +289,11 @@ def test_a_busy_server_is_not_one_that_does_not_answer(laboratory, topology, des
         said = desk.diagnose("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://app2", *bind, "--apart", "2")
         assert said.found("server-unresponsive") == []
         assert said.outcomes("server-unresponsive") == {"clear"}
+        assert said.outcomes("close-wait-backlog") == {"clear"}
+    for snapshot in ("snap1", "snap2"):
+        (tmp_path / snapshot / "ldap").mkdir(parents=True)
+        topology.ldap.run(f"cd {tmp_path / snapshot}/ldap; ss -tan > ss-tan.txt; sleep 2")
+        said = desk.diagnose(str(tmp_path))
+        assert said.found("close-wait-backlog") == []
+    assert said.outcomes("close-wait-backlog") == {"clear"}
     assert len(churn.truth().sockets) > 200

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.pairing.snapshot_order import STANDS_SECONDS
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.evidence.sockets import SocketTable
@@ -26,12 +28,19 @@ class AcceptQueue:
     """An earlier snapshot shows it full."""
     not_accepted: int | None = None
     """Established connections without an inode, so not yet accepted; None: the table shows no inodes."""
+    waited_seconds: float = 0.0
+    """How long the first of them has been waiting, at least: the server has accepted none since."""
 
     @property
     def full(self) -> bool:
         """Return whether the kernel drops new connections."""
         # sk_acceptq_is_full() in include/net/sock.h: one more than the backlog may wait.
         return self.backlog is not None and self.waiting > self.backlog
+
+    @property
+    def stands(self) -> bool:
+        """Return whether it is full for longer than a burst of new connections is."""
+        return self.full and (self.full_before or self.waited_seconds >= STANDS_SECONDS)
 
     @property
     def excess(self) -> int:
@@ -45,10 +54,12 @@ def accept_queues(host: Host, ports: Collection[int]) -> Iterator[AcceptQueue]:
         return
     for queue in _fullest(host.latest.sockets, ports):
         earlier = [old for snapshot in host.snapshots[:-1] for old in _fullest(snapshot.sockets, {queue.port})]
+        waiting = _not_accepted(host.latest.sockets, queue.port)
         yield replace(
             queue,
             full_before=any(old.full for old in earlier),
-            not_accepted=_not_accepted(host.latest.sockets, queue.port),
+            not_accepted=None if waiting is None else len(waiting),
+            waited_seconds=max(_ages(host.latest.sockets, waiting or ()), default=0.0),
         )
 
 
@@ -74,7 +85,14 @@ def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
     return [queues[port] for port in sorted(queues)]
 
 
-def _not_accepted(table: SocketTable, port: int) -> int | None:
+def _not_accepted(table: SocketTable, port: int) -> list[int] | None:
     if table.inode is None:
         return None
-    return sum(table.inode[row] == 0 for row in table.established_at({port}))
+    return [row for row in table.established_at({port}) if table.inode[row] == 0]
+
+
+def _ages(table: SocketTable, rows: Iterable[int]) -> Iterator[float]:
+    """Yield how long ago something arrived on each of these rows."""
+    for row in rows:
+        ages = (column_seconds(column, row) for column in (table.last_received, table.last_acknowledged))
+        yield max((age for age in ages if age is not None), default=0.0)

@@ -5,12 +5,15 @@ docs/how-it-decides.md, "Snapshots and skew".
 
 from __future__ import annotations
 
+from enum import Enum, auto
+from itertools import permutations
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
@@ -19,6 +22,60 @@ if TYPE_CHECKING:
 
 LONGEST_BRACKET_SECONDS = 120.0
 """Snapshots further apart were not taken to bracket each other."""
+
+STANDS_SECONDS = 2.0
+"""A working program leaves no socket that waits for it in one state for so long."""
+
+
+class Stay(Enum):
+    """Whether a socket has been in its state for STANDS_SECONDS."""
+
+    STANDS = auto()
+    NEW = auto()
+    UNKNOWN = auto()
+    """Neither an earlier snapshot nor an age shows it."""
+
+
+def stays(snapshots: Sequence[Snapshot], rows: Iterable[int]) -> Iterator[tuple[int, Stay]]:
+    """Yield rows of a host's latest snapshot, each with whether its socket stands in its state.
+
+    Its age is the time since the last segment (`lastack`): every FIN is acknowledged, so it came then or earlier. Else
+    an earlier snapshot shows the same socket in the same state. One that was taken long before shows nothing of a
+    socket that it lacks.
+    """
+    latest, table = snapshots[-1], snapshots[-1].sockets
+    earlier = [(one, apart) for one in snapshots[:-1] if (apart := seconds_before(one, latest)) is not None]
+    earlier = [(one, apart) for one, apart in earlier if apart >= STANDS_SECONDS]
+    rows_of = [{key: row for row, key in enumerate(one.sockets.keys())} for one, _ in earlier]
+    recent = any(apart <= LONGEST_BRACKET_SECONDS for _, apart in earlier)
+    keys = list(table.keys())
+    for row in rows:
+        age = column_seconds(table.last_acknowledged, row)
+        before = [(one, at.get(keys[row])) for (one, _), at in zip(earlier, rows_of, strict=True)]
+        if (age or 0.0) >= STANDS_SECONDS or any(_is_unchanged(one, old, latest, row) for one, old in before):
+            yield row, Stay.STANDS
+        else:
+            yield row, Stay.NEW if recent or table.last_acknowledged is not None else Stay.UNKNOWN
+
+
+def lasts(sockets: Sequence[tuple[Snapshot, int]], seconds: float) -> bool:
+    """Return whether rows that show one state of one connection, at either end, show it for so long."""
+    if any((column_seconds(one.sockets.last_acknowledged, row) or 0.0) >= seconds for one, row in sockets):
+        return True
+    return any((seconds_before(one, other) or 0.0) >= seconds for (one, _), (other, _) in permutations(sockets, 2))
+
+
+def seconds_before(one: Snapshot, latest: Snapshot) -> float | None:
+    """Return by how much a snapshot is earlier, at least; None if neither times nor numbers show that it is."""
+    if one.taken is not None and latest.taken is not None:
+        return (latest.taken.start - one.taken.end).total_seconds()
+    return STANDS_SECONDS if are_apart(one, latest) else None
+
+
+def _is_unchanged(one: Snapshot, old: int | None, latest: Snapshot, row: int) -> bool:
+    if old is None or one.sockets.state[old] is not latest.sockets.state[row]:
+        return False
+    return is_same_socket(one, old, latest, row)
 
 
 def is_before(one: Snapshot, other: Snapshot) -> bool:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.hosts.snapshots import Snapshot
+from ldapdiag.analysis.pairing.snapshot_order import is_same_socket, lasts
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
-from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots, ServerIndex
     from ldapdiag.evidence.sockets import Key
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 LONG_SECONDS = 1.0
 """A program that reads an end of file closes at once; a socket that waits this long after the FIN waits for it."""
 
-Socket = tuple[SocketTable, int]
+Socket = tuple[Snapshot, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,16 @@ class UnclosedLeg:
 def unclosed_leg(leg: Key, client: ClientSnapshots | None, accepted: Sequence[ServerIndex]) -> UnclosedLeg | None:
     """Return how a leg is half-closed; None if it is not, or not for longer than any close takes.
 
-    `accepted` are the proxy's own snapshots. The state must be seen twice, or have lasted for LONG_SECONDS.
+    `accepted` are the proxy's own snapshots. The state must have lasted for LONG_SECONDS, by an age or two snapshots:
+    both ends of one that is just closing show it as well.
     """
-    at_client = [] if client is None else list(_at_client(client, leg))
-    at_proxy = list(_at_proxy(accepted, leg))
-    if client is not None and not (at_client and _is_latest(at_client, client)):
+    at_client = [] if client is None else _of_one_socket(_at_client(client, leg))
+    at_proxy = _of_one_socket(_at_proxy(accepted, leg))
+    if client is not None and not (at_client and at_client[-1][0] is client.latest.snapshot):
         return None
-    sockets = at_client + at_proxy
-    if len(sockets) < 2 and not any(_seconds_waiting(*socket) >= LONG_SECONDS for socket in sockets):
+    if not lasts(at_client + at_proxy, LONG_SECONDS):
         return None
-    owners = [table.owner[row] for table, row in at_client if table.owner]
+    owners = [one.sockets.owner[row] for one, row in at_client if one.sockets.owner]
     return UnclosedLeg(program=owners[-1] if owners else "", at_both=bool(at_client and at_proxy))
 
 
@@ -71,20 +72,17 @@ def _at_client(client: ClientSnapshots, leg: Key) -> Iterator[Socket]:
     for index in client.indexes:
         row = leg_row(index, leg)
         if row is not None and index.table.state[row] is TcpState.CLOSE_WAIT:
-            yield index.table, row
+            yield index.snapshot, row
 
 
 def _at_proxy(accepted: Sequence[ServerIndex], leg: Key) -> Iterator[Socket]:
     for index in accepted:
-        row, table = accepted_row(index, leg), index.snapshot.sockets
-        if row is not None and table.state[row] is TcpState.FIN_WAIT_2:
-            yield table, row
+        row, snapshot = accepted_row(index, leg), index.snapshot
+        if row is not None and snapshot.sockets.state[row] is TcpState.FIN_WAIT_2:
+            yield snapshot, row
 
 
-def _is_latest(sockets: Sequence[Socket], client: ClientSnapshots) -> bool:
-    return sockets[-1][0] is client.latest.table
-
-
-def _seconds_waiting(table: SocketTable, row: int) -> float:
-    """Return the seconds since the FIN, or the ACK of it, arrived; 0 where the table does not show that."""
-    return column_seconds(table.last_acknowledged, row) or 0.0
+def _of_one_socket(sockets: Iterable[Socket]) -> list[Socket]:
+    """Return those that are the same socket as the last one; a port may have been used again."""
+    found = list(sockets)
+    return [one for one in found if is_same_socket(*one, *found[-1])]

@@ -113,7 +113,7 @@ def test_a_client_on_the_proxys_own_host_is_known_by_loopback() -> None:
     """A proxy beside the application, which connects to 127.0.0.1."""
     dialled = [row(f"127.0.0.1:{46000 + number}", "127.0.0.1:1389") for number in range(5)]
     ends = [
-        *(replace(one, state=TcpState.CLOSE_WAIT, columns={"owner": "java"}) for one in dialled),
+        *(replace(one, state=TcpState.CLOSE_WAIT, columns={"owner": "java"} | LASTING) for one in dialled),
         *(row("127.0.0.1:1389", f"127.0.0.1:{46000 + number}", TcpState.FIN_WAIT_2) for number in range(5)),
     ]
     host = facts.host("proxy", table([facts.listening(1389), *ends, *SERVER_SIDE], "proxy"))
