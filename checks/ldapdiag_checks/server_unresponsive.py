@@ -119,7 +119,7 @@ def _remedies(server: Responsiveness) -> Iterator[Remedy]:
     if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS, Condition.CLOSES}:
         return
     pid, program = (server.activity.pid, server.activity.program) if server.activity else (None, "")
-    ldapi = "ldapi:///" if server.address.is_only else server.address.socket.replace("\\", "")
+    ldapi = server.address.local_uri
     program = program if server.address.is_only else ""
     yield save_state(server.server, pid, program, ldapi=ldapi, stopped=stopped)
     if stopped and pid is not None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ldapdiag.servers.server_address import ServerAddress
 
 MANAGER = "cn=Directory Manager"
+CONFIG_MANAGER = "cn=config"
+"""Of slapd."""
+DEFAULT_SOCKET = "ldapi:///"
+"""The local socket that slapd opens if no path is given."""
 URI, HOST = "LDAP_URI", "LDAP_HOST"
 """Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
 ON_THE_HOST = re.compile(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
@@ -42,11 +46,16 @@ def as_manager(tool: str, server: ServerAddress, manager: str = "", *, secure: b
 def as_root(tool: str, server: ServerAddress, *, secure: bool = False) -> str:
     """Return the start of a command that binds as in the session of the evidence, else as root over the local socket.
 
-    Packages of slapd allow root to write cn=config. `secure`: with StartTLS at least.
+    Packages of slapd allow root to write cn=config. A slapd without a local socket has a manager of cn=config only.
+    `secure`: with StartTLS at least.
     """
-    if server.session is not None and (server.session.is_bound or not server.local_uri):
+    if server.session is not None and server.session.is_bound:
         return _as_in(server.session, tool, secure=secure)
-    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else variable(URI)}"
+    if not server.local_uri and (server.socket is None or server.session is not None):
+        return as_manager(tool, server, CONFIG_MANAGER, secure=secure)
+    unknown = DEFAULT_SOCKET if server.is_only and server.ports else ""
+    socket = server.local_uri or unknown
+    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(socket) if socket else variable(URI)}"
 
 
 def modify(server: ServerAddress, *ldif: str, manager: str = "", secure: bool = False) -> str:
@@ -96,7 +105,7 @@ def _tested(name: str, what: str) -> str:
 
 
 def _named_host(server: ServerAddress) -> str:
-    if server.session is not None and server.session.is_local:
+    if server.session is not None and server.session.is_local and not server.ports:
         return "the server's own host"
     name = _one_line(server.host)
     return name if server.ports or server.session is not None else f"the host of {name}"

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 TLS_PORTS = frozenset({636, 3269})
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
-DEFAULT_SOCKET = "ldapi:///"
-"""The local socket that slapd opens if no path is given."""
-
 ANY_SERVICE = re.compile(
     r"systemctl (?:re)?(?:start|stop) (?:slapd|opendj|dirsrv\.target)\b|\b(?:slapd|opendj|dirsrv@)\.service\b"
 )
@@ -57,8 +54,8 @@ class ServerAddress:
     """By a table of its host."""
     instance: str = ""
     """The name of its instance (389-ds)."""
-    socket: str = ""
-    """Its local socket, as the URL has it: ldapi://%2Frun%2Fslapd2%2Fldapi."""
+    socket: str | None = ""
+    """Its local socket, as the URL has it: ldapi://%2Frun%2Fslapd2%2Fldapi. Empty: unknown; None: it has none."""
     pid: int | None = None
     session: LdapSession | None = None
     """How its evidence was read from it."""
@@ -92,9 +89,7 @@ class ServerAddress:
         """Return the URL of its local socket; empty: unknown."""
         if self.session is not None and self.session.is_local:
             return self.session.url
-        if self.socket:
-            return self.socket.replace("\\", "")
-        return DEFAULT_SOCKET if self.is_only and self.ports else ""
+        return self.socket or ""
 
     @property
     def command_host(self) -> str:

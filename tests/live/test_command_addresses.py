@@ -64,6 +64,7 @@ class Site:
             "tls": ((tls, *trust, *who, *at), f"-H {tls} -D"),
             "unverified": ((address, "--insecure", *who, *at), f"-H {address} -D"),
             "local": ((socket, "-Y", "EXTERNAL"), f"-Q -Y EXTERNAL -H {socket}"),
+            "script": (("ssh://ldap",), f"-Q -Y EXTERNAL -H {socket}"),
         }
         arguments, printed = ways[name]
         return self.server.host if name == "local" else self.desk.host, arguments, printed
@@ -120,8 +121,10 @@ def ldap_commands(text: str) -> list[str]:
     return re.findall(r"(?:\S+=\S+ )?(?<![\w-])ldap(?:search|modify) -[^\n]*", text)
 
 
-@pytest.mark.parametrize("way", ["typed", "start-tls", "tls", "unverified", "local"])
+@pytest.mark.parametrize("way", ["typed", "start-tls", "tls", "unverified", "local", "script"])
 def test_the_printed_script_changes_the_server_that_was_read(site: Site, laboratory, way: str) -> None:
+    if way == "script" and site.family == "openldap":
+        pytest.skip("a log of slapd names no host, so beside a host's evidence it is another server's")
     host, arguments, printed = site.way(way, laboratory.authority.certificate)
     assert not site.has_index()
     code, script, err = site.desk.run("indexes", *arguments, str(site.log), "--script", host=host)
@@ -133,11 +136,12 @@ def test_the_printed_script_changes_the_server_that_was_read(site: Site, laborat
     assert "LDAP_URI" not in script
     _, out, _ = site.desk.run("indexes", *arguments, str(site.log), "--format", "json", host=host)
     (found,) = [one for one in json.loads(out)["findings"] if one["check"] == "missing-index"]
-    paste(host, script)
+    there = site.server.host if way == "script" else host
+    paste(there, script)
     assert site.has_index()
     _, out, err = site.desk.run("indexes", *arguments, str(site.log), "--format", "json", host=host)
     assert json.loads(out)["indexes"][0]["plan"] == [], err
-    paste(host, found["remedies"][0]["undo"])
+    paste(there, found["remedies"][0]["undo"])
     assert not site.has_index()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +75,13 @@ def test_the_local_socket_is_that_of_the_evidence() -> None:
         assert as_root("ldapsearch", unknown) == 'ldapsearch -Q -Y EXTERNAL -H "${LDAP_URI:?}"'
 
 
+def test_a_slapd_without_a_local_socket_is_changed_by_its_manager_at_its_port() -> None:
+    none = ServerAddress(name="ldap", host="ldap", ports=(3890,), socket=None)
+    assert as_root("ldapmodify", none) == "ldapmodify -x -H ldap://ldap:3890 -D cn=config -W"
+    anonymous = LdapSession(url="ldaps://ldap")
+    assert as_root("ldapmodify", replace(none, session=anonymous)) == "ldapmodify -x -H ldaps://ldap -D cn=config -W"
+
+
 def test_hosts_and_ports_are_those_of_the_address() -> None:
     session = LdapSession(url="ldaps://[2001:db8::1]:1636", dn="cn=a")
     assert (host(address_of(session=session)), port(address_of(session=session))) == ("2001:db8::1", 1636)
@@ -105,7 +113,13 @@ def test_what_is_missing_comes_first_and_stops_the_rest(tmp_path) -> None:
 
 def test_commands_for_the_host_name_it() -> None:
     local = LdapSession(url="ldapi://%2Frun%2Fa", mechanism="EXTERNAL")
-    for server, place in ((address_of(), "ds1"), (address_of(session=local), "the server's own host")):
+    unnamed = replace(UNKNOWN, session=local)
+    places = (
+        (address_of(), "ds1"),
+        (address_of(session=local), "ds1"),
+        (unnamed, "the server's own host"),
+    )
+    for server, place in places:
         assert preceded(server, as_root("ldapsearch", server)).startswith(f"# on {place}:\nldapsearch")
     assert preceded(UNKNOWN, "systemctl stop slapd") == "# on the host of slapd-ds1:\nsystemctl stop slapd"
     assert preceded(address_of(), "ldapsearch -H ldap://ds1") == "ldapsearch -H ldap://ds1"

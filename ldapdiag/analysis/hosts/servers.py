@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
 
 from ldapdiag.analysis.hosts.candidate import ports_of
 from ldapdiag.analysis.hosts.hints import REPORTS, is_about_server
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.separation import Separation
 
 LOCAL_SOCKET = re.compile(r"ldapi://%2[Ff](?!proc%2)[A-Za-z0-9._%-]{1,200}")
+READ_AS_ROOT = re.compile(r"^ldapsearch -Y EXTERNAL -H (ldapi://\S{1,200}) ", re.ASCII)
+"""What a script asks at a local socket (sources/live/ssh/collect/directories.sh)."""
+WITHOUT_SOCKET = "(without a local socket)"
+"""What a script states of a slapd whose command line names none (directories.sh)."""
 HOW_TO_SEPARATE = (
     "put it into a folder with the configuration of its server, name it after the server's process or port "
     "(proc-limits-PID.txt), or collect with ldapdiag collect as root"
@@ -54,8 +59,8 @@ class ServerProcess:
     """Its processes; several after a restart. Empty: unknown."""
     instance: str = ""
     """The name of its instance (389-ds); empty: unknown."""
-    socket: str = ""
-    """The URL of its local socket; empty: unknown."""
+    socket: str | None = ""
+    """The URL of its local socket; empty: unknown; None: it has none."""
     session: LdapSession | None = None
     """How its evidence was read from it over LDAP; None: it was not."""
     ambiguous: frozenset[str] = frozenset()
@@ -177,7 +182,6 @@ def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int
 
 def _server(name: str, host: str, one: Candidate, separation: Separation) -> ListeningServer:
     ports, known = ports_of(one.served), ports_of(one.reported) | LDAP_PORTS
-    sockets = {url for fact in one.facts for url in LOCAL_SOCKET.findall(fact.origin.asked)}
     return ListeningServer(
         server=name,
         host=host,
@@ -189,14 +193,32 @@ def _server(name: str, host: str, one: Candidate, separation: Separation) -> Lis
         pids=frozenset(one.pids),
         ambiguous=frozenset(fact.kind for fact in separation.ambiguous),
         instance=next(iter(one.named)) if len(one.named) == 1 else "",
-        socket=next(iter(sockets)) if len(sockets) == 1 else "",
+        socket=_local_socket(one.facts),
         session=_session(one),
     )
 
 
+def _local_socket(facts: Collection[Any]) -> str | None:
+    """Return the URL of the socket at which the evidence was read, else of the one that the server lists."""
+    asked = {url for fact in facts for url in LOCAL_SOCKET.findall(fact.origin.asked)}
+    lists = [
+        one.local_sockets for one in facts if isinstance(one, Configuration | Monitor) and one.local_sockets is not None
+    ]
+    listed = {f"ldapi://{quote(path, safe='')}" for paths in lists for path in paths}
+    if not asked and not listed and (lists or any(WITHOUT_SOCKET in fact.origin.asked for fact in facts)):
+        return None
+    return next(iter(asked or listed)) if len(asked or listed) == 1 else ""
+
+
 def _session(one: Candidate) -> LdapSession | None:
-    """Return the session that the evidence was read in; of several, one with a bind."""
+    """Return the session that the evidence was read in; of several, one with a bind.
+
+    A script on the server's host reads at the local socket as root.
+    """
     sessions = {session for fact in one.facts if (session := session_of(fact.origin.asked)) is not None}
+    for fact in one.facts:
+        if (found := READ_AS_ROOT.search(fact.origin.asked)) and LOCAL_SOCKET.fullmatch(found[1]):
+            sessions.add(LdapSession(url=found[1], mechanism="EXTERNAL"))
     return min(sessions, key=lambda session: (not session.is_bound, session.url), default=None)
 
 

@@ -48,6 +48,8 @@ class Configuration:
     max_connections: int | None = None
     """Where that is a setting; 0: no limit. At its MaxConnections, Active Directory closes one for each new one."""
     ports: tuple[int, ...] = ()
+    local_sockets: tuple[str, ...] | None = None
+    """The paths of the sockets at which it listens for ldapi (389-ds nsslapd-ldapifilepath)."""
     manager: str = ""
     """The DN of the directory manager (nsslapd-rootdn); empty: unknown."""
     idle_exemptions: tuple[tuple[str, int], ...] = ()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 OWN_NAMES = "nsslapd-"
 BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")
 """The names of 389-ds, of DSEE 7 and later, and of DSEE 6."""
+LISTENS, SOCKET = "nsslapd-ldapilisten", "nsslapd-ldapifilepath"
 ATTRIBUTES = (
     *WHOLE_ENTRY,
     "nsslapd-idletimeout",
@@ -44,6 +45,8 @@ ATTRIBUTES = (
     "nsslapd-security",
     "nsslapd-versionstring",
     "nsslapd-rootdn",
+    LISTENS,
+    SOCKET,
     *DSEE_NAMES,
 )
 """The attributes read of cn=config. In the answer to a search for all of these, a missing attribute is not set."""
@@ -102,6 +105,7 @@ def _settings(entry: Entry, document: Document) -> Configuration:
         listen_backlog=next((size for size in map(partial(_amount, entry), BACKLOGS) if size is not None), None),
         max_connections=_amount(entry, "nsslapd-maxconnections"),
         ports=tuple(_ports(entry)),
+        local_sockets=_local_sockets(entry),
         manager=entry.first("nsslapd-rootdn"),
     )
 
@@ -110,6 +114,14 @@ def _amount(entry: Entry, attribute: str) -> int | None:
     """Return a setting; None for a negative one (threads: -1), with which the server chooses the value."""
     value = entry.number(attribute)
     return value if value is not None and value >= 0 else None
+
+
+def _local_sockets(entry: Entry) -> tuple[str, ...] | None:
+    """Return the path of the local socket, if it is open; None: not in the text, as where dse.ldif has the default."""
+    if entry.first(LISTENS).lower() == "off":
+        return ()
+    path = entry.first(SOCKET)
+    return (path,) if path and LISTENS in entry else None
 
 
 def _ports(entry: Entry) -> Iterator[int]:

@@ -60,5 +60,7 @@ class Monitor:
     busy_threads: int | None = None
     queued_operations: int | None = None
     connections_at_max_threads: int | None = None
+    local_sockets: tuple[str, ...] | None = None
+    """The paths of the sockets at which it listens for ldapi, where its listeners are listed (OpenLDAP)."""
     listeners: tuple[tuple[str, int], ...] = ()
     """Local addresses and ports of listeners, from handlers and connections (OpenLDAP, OpenDJ, PingDirectory)."""

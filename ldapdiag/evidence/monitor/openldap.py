@@ -42,6 +42,7 @@ LOCAL_ADDRESS = "monitorConnectionLocalAddress"
 MOST_CONNECTIONS = 1 << 18
 """Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
+LOCAL = "PATH="
 ADDRESS = re.compile(r"IP=(\[[^\]]{1,64}\]|[^:\[\]]{1,64}):(\d{1,5})", re.ASCII)
 
 
@@ -81,6 +82,7 @@ class _Snapshot:
         self.listed = 0
         self.connections: list[MonitoredConnection] = []
         self.listeners: dict[tuple[str, int], None] = {}
+        self.local_sockets: dict[str, None] | None = None
 
     @property
     def relevant(self) -> bool:
@@ -96,6 +98,7 @@ class _Snapshot:
             self._connection(entry, document)
         elif LISTENER.fullmatch(name):
             self._listener(entry)
+            self._local_socket(entry)
         elif name == ROOT:
             self.banner = entry.first(INFORMATION)
         elif name.endswith(",cn=time"):
@@ -125,6 +128,7 @@ class _Snapshot:
             threads=self.numbers.get("cn=max,cn=threads"),
             busy_threads=self.numbers.get("cn=active,cn=threads"),
             queued_operations=self.numbers.get("cn=pending,cn=threads"),
+            local_sockets=None if self.local_sockets is None else tuple(self.local_sockets),
             listeners=tuple(self.listeners),
         )
 
@@ -141,10 +145,18 @@ class _Snapshot:
         if port is not None and len(self.listeners) < MOST_CONNECTIONS:
             self.listeners[address, port] = None
 
+    def _local_socket(self, entry: Entry) -> None:
+        """Read the path of a listener for ldapi; without operational attributes it is not known what a listener is."""
+        address = entry.first(LOCAL_ADDRESS)
+        if self.local_sockets is None and address:
+            self.local_sockets = {}
+        if self.local_sockets is not None and address.startswith(LOCAL) and len(self.local_sockets) < MOST_CONNECTIONS:
+            self.local_sockets[address.removeprefix(LOCAL)] = None
+
 
 def parse_address(text: str) -> tuple[str, int | None]:
     """Return address and port of `IP=127.0.0.1:389` or `IP=[::1]:389`; 'ldapi' for `PATH=…`; else empty."""
-    if text.startswith("PATH="):
+    if text.startswith(LOCAL):
         return "ldapi", None
     found = ADDRESS.fullmatch(text)
     return (normalise_address(found[1]), port_number(found[2])) if found else ("", None)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 import facts
-from ldapdiag.analysis.hosts.servers import ServerAttribution, attribute_to_servers
+from ldapdiag.analysis.hosts.servers import ListeningServer, ServerAttribution, attribute_to_servers
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.ldap_session import LdapSession
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import Process, ProcessListener, ProcessTable
 from ldapdiag.evidence.storage import DirectorySize, FileExtents, MountTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMESPACE = "net:[4026531840]"
 THREE = [
@@ -170,6 +176,37 @@ class TestFiles:
             configuration("dse-2.ldif", 1389, asked="the settings in /etc/dirsrv/slapd-ds2/dse.ldif on ldap"),
         )
         assert ports_of(own) == {"slapd-ds1@ldap": [389], "slapd-ds2@ldap": [1389]}
+
+
+class TestLocalSocket:
+    """Commands use the socket at which a script read, or that the server lists; none where it has none."""
+
+    def read(self, *about: Any) -> ListeningServer:
+        (server,) = found([facts.listening(389)], *about).servers
+        return server
+
+    def test_what_a_script_read_as_root_there_is_changed_there(self) -> None:
+        url = "ldapi://%2Frun%2Fslapd-ds1.socket"
+        server = self.read(
+            monitor(
+                "cn-monitor.ldif", asked=f"ldapsearch -Y EXTERNAL -H {url} -b cn=monitor -s base, to process 7 on ldap"
+            )
+        )
+        assert server.session == LdapSession(url=url, mechanism="EXTERNAL")
+
+    @pytest.mark.parametrize("make", [configuration, monitor])
+    def test_of_evidence_by_hand_the_listed_one_counts(self, make: Callable[..., Any]) -> None:
+        paths = ("/run/slapd ds1.socket",)
+        assert self.read(make("one.ldif", local_sockets=paths)).socket == "ldapi://%2Frun%2Fslapd%20ds1.socket"
+        assert self.read(make("one.ldif", local_sockets=(*paths, "/run/other"))).socket == "", (
+            "either may be closed to root"
+        )
+        assert self.read(make("one.ldif", local_sockets=())).socket is None
+        assert self.read(make("one.ldif")).socket == "", "unknown"
+
+    def test_a_command_line_shows_that_there_is_none(self) -> None:
+        asked = "the settings of connections and indexes in /x, of process 7 (without a local socket) on ldap"
+        assert self.read(configuration("cn-config.ldif", asked=asked)).socket is None
 
 
 class TestStorage:

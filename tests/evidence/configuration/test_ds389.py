@@ -31,6 +31,7 @@ class TestCaptures:
         assert (found.max_descriptors, found.reserved_descriptors, found.connection_table_size) == (20000, 64, None)
         assert (found.threads, found.max_threads_per_connection, found.listen_backlog) == (16, 5, 128)
         assert found.ports == (13389, 13636)
+        assert found.local_sockets == ("/srv/corp389/run/slapd-corp1.socket",)
         assert found.origin.not_understood == 0
 
     def test_keeps_no_password(self, captures: Path) -> None:

@@ -54,6 +54,7 @@ class TestCaptures:
         assert (monitor.total_connections, monitor.descriptor_limit) == (138, 20000)
         assert (monitor.threads, monitor.busy_threads, monitor.queued_operations) == (8, 1, 0)
         assert set(monitor.listeners) == {("*", 13390), ("*", 13637)}
+        assert monitor.local_sockets == ("/srv/corpslapd/run/ldapi",)
         assert monitor.started_at == datetime(2026, 11, 20, 8, 54, 4, tzinfo=UTC)
         assert monitor.taken_at == datetime(2026, 11, 20, 8, 54, 47, tzinfo=UTC)
         assert monitor.origin.not_understood == 0

@@ -3,7 +3,7 @@
 DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescriptors nsslapd-reservedescriptors
     nsslapd-conntablesize nsslapd-threadnumber nsslapd-maxthreadsperconn
     nsslapd-listen-backlog-size nsslapd-listenbacklog nsslapd-listen-backlog
-    nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-rootdn
+    nsslapd-ldapilisten nsslapd-ldapifilepath nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-rootdn
     nsslapd-ioblocktimeout
     nsslapd-numlisteners nsslapd-infolog-area nsslapd-infolog-level ds-maxheaphigh ds-maxheaplow ds-start-tls-enabled
     nsidletimeout nsds5replicabinddn nsds5replicabinddngroup"
@@ -200,11 +200,17 @@ find_openldap() {
 
 openldap() {
     if find_openldap "$1"; then
+        openldap_arguments=`arguments "$1"`
+        case $openldap_arguments in
+            '' | *[lL][dD][aA][pP][iI]:*) ;;
+            *) settings_note=' (without a local socket)' ;;
+        esac
         if test -n "$openldap_folder"; then
             settings_section cn-config .ldif "$openldap_config" slapd_d_settings
         else
             settings_section slapd .conf "$openldap_config" slapd_conf_settings
         fi
+        settings_note=
     fi
     openldap_monitor "$1"
 }

@@ -167,8 +167,11 @@ argument() {
 }
 
 # settings_section STEM ENDING PATH FUNCTION: print the settings of connections and indexes in a configuration.
+# settings_note states what is known of the process besides.
+settings_note=
 settings_section() {
-    section "$servers_folder" "$1$server_nth$2" "the settings of connections and indexes in $3, of process $server_pid" "$4" "$3"
+    section "$servers_folder" "$1$server_nth$2" \
+        "the settings of connections and indexes in $3, of process $server_pid$settings_note" "$4" "$3"
 }
 
 # ldif_settings "NAMES" [PARENT]: from LDIF on stdin, print the entries with any of these attributes, and only those
