@@ -54,6 +54,17 @@ class Needs(StrEnum):
     REINDEX = "reindex"
     RESTART = "restart"
     RECONNECT = "reconnect"
+    REBIND = "rebind"
+
+    @property
+    def clause(self) -> str:
+        """Return what a remedy needs, or which connections it reaches, in a few words; empty: nothing, and all."""
+        return {
+            "reindex": "needs a reindex",
+            "restart": "needs a restart",
+            "reconnect": "reaches connections opened from now on",
+            "rebind": "reaches connections opened, or bound, from now on",
+        }.get(self.value, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
+from ldapdiag.analysis.idle.drain_remedies import (
+    close_now,
+    drain_remedies,
+    proof_to_collect,
+    reaches_open,
+    step,
+)
 from ldapdiag.analysis.idle.ghost_titles import ghost_title, live_counts, possible_title
 from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
+from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
@@ -25,11 +37,15 @@ HALF, SLIGHT = 0.5, 0.05
 
 
 @check(number=MainNumber("ghosts"))
-def judge(  # noqa: PLR0913  evidence, and settings
+def judge(  # noqa: PLR0913, PLR0917  evidence, and settings
     pairing: Pairing,
     bounds: IdleBounds | None = None,
     accounts: Accounts | None = None,
     descriptors: Descriptors | None = None,
+    server: Instance | None = None,
+    lifetime: GhostLifetime | None = None,
+    advice: IdleAdvice | None = None,
+    hosts: tuple[Host, ...] = (),
     *,
     critical_ghosts: Annotated[
         int, Threshold("connections", "so many or more, and half of the server's connections, are critical")
@@ -77,8 +93,10 @@ def judge(  # noqa: PLR0913  evidence, and settings
     the next restart. A firewall that drops the state of idle connections creates new ones all day.
 
     ## What to do
-    See idle-timeout: it explains the recommended value and prints the commands that drain the ghosts, remove the
-    cause, and tidy up.
+    Free the descriptors: ss -K closes those that are certain, and nothing else. Those that are not certain are never
+    closed so: collect what proves them, or restart the server, at its price. Where a new idle timeout reaches open
+    connections (slapd), that is the first step. See idle-timeout for what keeps new ones away: it explains the
+    recommended value, removes the cause, and tidies up.
 
     ## When it is harmless
     Every site has a few: closed laptops, clients that lost power. They stay below 10 and below 5 %.
@@ -96,7 +114,11 @@ def judge(  # noqa: PLR0913  evidence, and settings
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
             severity = severity_of(direction, total, (critical_ghosts, high_ghosts, medium_ghosts), scarce=scarce)
-            yield _finding(direction, pairing.server, bounds, accounts, severity)
+            found = _finding(direction, pairing.server, bounds, accounts, severity)
+            if server is not None and lifetime is not None and advice is not None:
+                exhausted = descriptors is not None and descriptors.exhausted
+                found = _with_remedies(found, direction, server, lifetime, advice, hosts, exhausted=exhausted)
+            yield found
         elif direction.ghosts.possible_ports:
             yield _possible_finding(direction, pairing.server, total, bounds, medium_ghosts)
         elif direction.ghosts.unproven:
@@ -144,6 +166,28 @@ def _finding(
     )
 
 
+def _with_remedies(
+    found: Finding,
+    direction: Direction,
+    server: Instance,
+    lifetime: GhostLifetime,
+    advice: IdleAdvice,
+    hosts: tuple[Host, ...],
+    *,
+    exhausted: bool,
+) -> Finding:
+    """Return a finding with what frees the descriptors of its ghosts now; idle-timeout has what keeps others away."""
+    if exhausted or not reaches_open(server):
+        return replace(found, remedies=tuple(close_now(server, advice, [direction], hosts)))
+    remedies = tuple(drain_remedies(server, lifetime, advice, [direction], hosts))
+    if remedies or not lifetime.idle_timeout_seconds:
+        return replace(found, remedies=remedies)
+    latest = server.idle_enforcement.latest(lifetime.idle_timeout_seconds)
+    by = "" if latest is None else f", by {latest:,.0f} s of idle time"
+    closed = f"No command is needed: the idle timeout of {lifetime.idle_timeout_seconds:,} s closes them{by}."
+    return replace(found, detail=f"{closed}\n{found.detail}")
+
+
 def _ages(direction: Direction, bounds: IdleBounds | None) -> IdleAges | None:
     """Return for how long its connections had been idle, beside the bounds of the timeout on its path."""
     return idle_ages([direction], bounds.for_client(direction.client) if bounds else None)
@@ -176,6 +220,7 @@ def _possible_finding(direction: Direction, server: str, total: int, bounds: Idl
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
+        remedies=(step("prove", proof_to_collect(direction)),),
         origins=direction.origins,
     )
 

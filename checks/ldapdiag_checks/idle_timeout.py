@@ -11,10 +11,12 @@ from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.drain_choice import SHORTEST
 from ldapdiag.analysis.idle.drain_numbers import drain_numbers
+from ldapdiag.analysis.idle.drain_remedies import exempt_ghosts, reaches_open
 from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
+from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
@@ -26,7 +28,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.client_settings.choosing import settings_command
-from ldapdiag.wording import counted
+from ldapdiag.wording import are, counted
 
 
 @check(number=MainNumber("would_close_now"))
@@ -39,6 +41,7 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     kernels: tuple[KernelSettings, ...] = (),
     descriptors: Descriptors | None = None,
     hosts: tuple[Host, ...] = (),
+    accounts: Accounts | None = None,
     *,
     high_seconds: Annotated[float, Threshold("s", "a dead connection that stays open for longer is high")] = 600.0,
 ) -> Iterator[Verdict]:
@@ -63,12 +66,15 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     fill the descriptor table.
 
     ## What to do
-    In this order: drain (the smallest idle timeout that is 1.5 times the longest live idle time and cuts no live
-    connection in the access log; 300 s at least, unless the log is long enough to exclude one cut a day at a shorter
-    one; shorter where the descriptors may run out before), cure (keepalive probes after half of the firewall's timeout,
-    at the server or at the clients), tidy (an idle timeout below the firewall's; if that would be less than 60 s, or
-    live connections are idle for longer, raise the firewall's timeout instead). Each remedy states what it changes, its
-    price and risk, and how to undo it.
+    In this order: drain (close the dead connections now: ss -K on the server's host, where each is proven dead; else
+    what proves them, or a restart), limit (the smallest idle timeout that is 1.5 times the longest live idle time and
+    cuts no live connection in the access log; 300 s at least, unless the log is long enough to exclude one cut a day
+    at a shorter one; shorter where the descriptors may run out before), cure (keepalive probes after half of the
+    firewall's timeout, at the server or at the clients), tidy (an idle timeout below the firewall's; if that would be
+    less than 60 s, or live connections are idle for longer, raise the firewall's timeout instead).
+    slapd applies a new idle timeout to open connections, too, so there it is the drain; 389-ds and OpenDJ apply it to
+    connections that are opened, or bound, later. Each remedy states what it changes, its price and risk, and how to
+    undo it.
 
     ## When it is harmless
     Without a middlebox on the path and with keepalive on, an idle timeout of 0 costs only the wait for the probes.
@@ -76,11 +82,22 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     outcome = severity_of(lifetime, advice, bounds, high_seconds)
     if outcome is not None:
         exhausted = descriptors is not None and descriptors.exhausted
+        exempt = exempt_ghosts(server, pairing.directions, accounts) if pairing and accounts else 0
         remedies = tuple(
-            idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts, exhausted=exhausted)
+            idle_remedies(
+                server,
+                lifetime,
+                advice,
+                bounds,
+                pairing,
+                kernels,
+                hosts=hosts,
+                exhausted=exhausted,
+                all_exempt=0 < advice.ghosts <= exempt,
+            )
         )
         ages = idle_ages(pairing.directions, bounds.tightest if bounds else None) if pairing else None
-        yield _finding(server, lifetime, advice, bounds, ages, outcome, remedies)
+        yield _finding(server, lifetime, advice, bounds, ages, outcome, remedies, exempt)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
             subject=server.name,
@@ -119,7 +136,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     return None
 
 
-def _finding(
+def _finding(  # noqa: PLR0913, PLR0917  what is known of one server
     server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
@@ -127,6 +144,7 @@ def _finding(
     ages: IdleAges | None,
     severity: Severity,
     remedies: tuple[Remedy, ...],
+    exempt: int,
 ) -> Finding:
     known = lifetime.idle_timeout_seconds is not None and (not advice.ghosts or lifetime.seconds is not None)
     return Finding(
@@ -135,7 +153,12 @@ def _finding(
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, None if advice.clients_gone else bounds),
         detail="\n".join(
-            [*idle_sentences(server, advice, bounds), *_kept(lifetime, advice), _for_clients(lifetime, advice)]
+            [
+                *_reach(server, lifetime, advice, exempt),
+                *idle_sentences(server, advice, bounds),
+                *_kept(lifetime, advice),
+                _for_clients(lifetime, advice),
+            ]
         ),
         observed=observed(server, lifetime, advice, bounds) | {"idle_ages": ages and ages.observed},
         server=server.name,
@@ -172,12 +195,26 @@ def observed(
     }
 
 
+def _reach(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, exempt: int) -> Iterator[str]:
+    """Yield which of the ghosts an idle timeout does not close."""
+    if exempt:
+        yield (
+            f"{counted(exempt, 'ghost')} {are(exempt)} of accounts that no idle timeout applies to: ss -K, keepalive "
+            "or a restart closes theirs."
+        )
+    if advice.ghosts and lifetime.idle_timeout_seconds and not reaches_open(server):
+        yield (
+            f"The idle timeout of {lifetime.idle_timeout_seconds:,} s does not reach connections that were opened, or "
+            "bound, before it was set."
+        )
+
+
 def _kept(lifetime: GhostLifetime, advice: IdleAdvice) -> Iterator[str]:
     """Yield that the present timeout drains already, where it is not longer than the recommended one."""
     current = lifetime.idle_timeout_seconds
     is_raised = lifetime.proxy and (current or 0) < SHORTEST
     if current and current <= advice.recommended_seconds and not is_raised:
-        yield f"The present idle timeout of {current:,} s is not longer: to drain, it need not change."
+        yield f"The present idle timeout of {current:,} s is not longer: it need not change."
 
 
 def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:

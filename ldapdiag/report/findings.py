@@ -26,6 +26,9 @@ LINES = 7
 LONG = 16
 """Rows of commands that are shown without -v."""
 
+LONG_FIRST = 50
+"""The same of the first step, which has to be carried out from what is printed."""
+
 FIRST_SCREEN = 24
 """Rows in which a report answers what is wrong, how certain that is, and what to do first."""
 
@@ -88,7 +91,7 @@ def print_finding(  # noqa: PLR0913  what is printed with it
     for row in () if early else rows:
         page.row(row)
     for label, remedy in labelled(finding.remedies):
-        if step is None or remedy is not step.remedy:
+        if step is None or remedy != step.remedy:
             print_remedy(page, label, remedy, verbose=verbose, brief=brief)
         elif not head:
             page.numbered(label, [remedy.title, "see above"], "bold")
@@ -149,7 +152,7 @@ def print_remedy(page: Page, label: str, remedy: Remedy, *, verbose: bool, brief
 
 def place_of(remedy: Remedy) -> str:
     """Return where a remedy is carried out, and what it needs to take effect."""
-    return f"at {remedy.target}{'' if remedy.needs == 'none' else f', needs a {remedy.needs}'}"
+    return f"at {remedy.target}{remedy.needs.clause and f', {remedy.needs.clause}'}"
 
 
 def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> None:
@@ -158,7 +161,7 @@ def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> Non
         page.indented(remedy.text if verbose or not deeper else first_sentence(remedy.text), deeper=deeper)
         return
     page.indented(remedy.changes if verbose else first_sentence(remedy.changes), deeper=deeper)
-    if page.rows_of(remedy.text) > LONG and not verbose:
+    if page.rows_of(remedy.text) > (LONG if deeper else LONG_FIRST) and not verbose:
         lines = counted(remedy.text.count("\n") + 1, "line")
         script = "; ldapdiag indexes --script writes a plan" if remedy.needs is Needs.REINDEX else ""
         page.indented(f"commands: {lines} (-v shows them with their risk{script})", deeper=deeper)

@@ -24,7 +24,6 @@ MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
 CLEAR, UNKNOWN, NOT_READ, CRASHED = "clear", "unknown", "NOT READ", "CRASHED"
 CURED_BY = {
-    "ghost-connections": "idle-timeout",
     "keepalive-too-slow": "idle-timeout",
     "stranded-connections": "idle-timeout",
     "costly-search": "missing-index",

@@ -60,7 +60,7 @@ def set_account_limit(
         undo=modify(server, *_modifications(entries, f"delete: {limit.attribute}"), manager=manager),
         verify="\n".join(shown(server, limit.attribute, entry=dn, manager=manager) for dn in entries),
         family=limit.family,
-        needs=Needs.RECONNECT,
+        needs=Needs.REBIND,
     )
 
 

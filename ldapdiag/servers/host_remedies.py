@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.remedy import Remedy, RemedyKind, Where
 from ldapdiag.servers.kernel import (
     CONNTRACK_BUCKETS,
     CONNTRACK_COUNT,
@@ -20,13 +19,11 @@ from ldapdiag.servers.kernel import (
     KERNEL_KEEPALIVE_TIME,
 )
 from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
-from ldapdiag.servers.shell_text import bracketed, host_name, sysctl_file, sysctl_undo
+from ldapdiag.servers.shell_text import host_name, sysctl_file, sysctl_undo
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
-
-ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
 
 # Measured on Linux 6.18 (tests/live/servers/test_remedies.py): a timer that is already armed runs out first.
 ARMED_TIMERS = (
@@ -67,7 +64,6 @@ def kernel_keepalive(
         undo=sysctl_undo("keepalive", former),
         verify=f"sysctl {KEEPALIVE_TIME} {KEEPALIVE_INTERVAL}\nss -tno state established",
         family=family,
-        needs=Needs.RECONNECT,
     )
 
 
@@ -81,57 +77,6 @@ def set_client_keepalive(client_host: str, seconds: int, current: int | None = N
         "ldap.conf before use: libldap 2.5.13 crashes on it."
     )
     return kernel_keepalive(client_host, seconds, current, where=Where.CLIENT, advice=advice)
-
-
-def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, ...]) -> Remedy | None:
-    """Close those sockets of a server that are proven dead; None when the client is not given as an address."""
-    if not client_ports or not ADDRESS.fullmatch(client):
-        return None
-    return _close_sockets(
-        f"sport = :{port} and dst {bracketed(client)} and dport = :$port",
-        client_ports,
-        title=f"Close the {counted(len(set(client_ports)), 'dead connection')} from {client} now",
-        target=server,
-        where=Where.SERVER,
-        changes="The kernel closes these sockets and the server frees their descriptors at once. No setting changes.",
-        undo="None needed: a client that needs a connection opens a new one.",
-    )
-
-
-def close_at_client(client: str, server_address: str, server_port: int, client_ports: tuple[int, ...]) -> Remedy | None:
-    """Close those sockets of a client that are proven dead; None when the server is not given as an address."""
-    if not client_ports or not ADDRESS.fullmatch(server_address):
-        return None
-    return _close_sockets(
-        f"dport = :{server_port} and dst {bracketed(server_address)} and sport = :$port",
-        client_ports,
-        title=f"Close the {counted(len(set(client_ports)), 'dead connection')} to {server_address} now",
-        target=client,
-        where=Where.CLIENT,
-        changes="The kernel closes these sockets; the application receives an error at once, and connects again.",
-        undo="None needed: the application opens new connections.",
-    )
-
-
-def _close_sockets(
-    chosen: str, client_ports: tuple[int, ...], *, title: str, target: str, where: Where, changes: str, undo: str
-) -> Remedy:
-    """Close the established sockets that a filter of ss with $port selects, for each of the client's ports."""
-    loop = f"for port in {' '.join(map(str, sorted(set(client_ports))))}; do"
-    return Remedy(
-        title=title,
-        target=target,
-        where=where,
-        kind=RemedyKind.SHELL,
-        text=f'{loop}\n  ss -K -Htn state established "( {chosen} )"\ndone',
-        changes=changes,
-        risk=(
-            "Run it soon after the snapshot that found them: if a live connection has reused a port, it is closed too. "
-            "This needs root and a kernel with INET_DIAG_DESTROY; without them nothing is closed."
-        ),
-        undo=undo,
-        verify=f'{loop}\n  ss -Htn state established "( {chosen} )"\ndone | wc -l    # 0',
-    )
 
 
 def replace_connections(client: str, server_address: str, count: int) -> Remedy:

@@ -49,7 +49,7 @@ def raise_look_through_limit(
         undo=f"Restore the values that these commands showed before the change:\n{values}",
         verify=values,
         family=family,
-        needs=Needs.RECONNECT,
+        needs=Needs.REBIND,
     )
 
 

@@ -40,6 +40,8 @@ class Product:
     defaults: ProductDefaults
     idle_enforcement: IdleRules
     remedies: ServerRemedies
+    on_linux: bool = True
+    """It runs on Linux, among others: ss may close its sockets, and systemd restart it."""
     candidates: Candidates | None = None
     """None: its index lookup is not simulated."""
     candidates_tested: bool = True

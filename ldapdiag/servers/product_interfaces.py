@@ -26,6 +26,9 @@ class ServerRemedies(Protocol):
     the server, empty where it is not known.
     """
 
+    RESTART: str
+    """The command that restarts the server; empty: not known."""
+
     def set_idle_timeout(
         self, server: ServerAddress, seconds: int, current: int | None, version: Version = ()
     ) -> Remedy:

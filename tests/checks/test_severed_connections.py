@@ -84,7 +84,7 @@ def test_closes_sockets_by_command_only_where_each_is_proven() -> None:
     assert isinstance(likely, Finding)
     commands = [remedy for remedy in certain.remedies if remedy.kind is RemedyKind.SHELL]
     assert [remedy.target for remedy in commands] == ["app1", "ldap"]
-    assert "dport = :389 and dst 10.77.1.2 and sport = :$port" in commands[0].text
+    assert "src 10.77.2.2 and dst 10.77.1.2 and dport = :389 and sport = :$port" in commands[0].text
     assert not [remedy for remedy in likely.remedies if remedy.kind is RemedyKind.SHELL]
 
 

@@ -172,11 +172,11 @@ class TestFindings:
         assert "command 98" in told(check, verbose=True)
 
     def test_a_first_step_of_another_check_is_printed_once(self) -> None:
-        cured = diagnoses.check("ghost-connections", diagnoses.finding(server="ldap"))
-        cure = diagnoses.check("idle-timeout", diagnoses.finding(server="ldap", remedies=(diagnoses.REMEDY,)))
+        cured = diagnoses.check("costly-search", diagnoses.finding(server="ldap"))
+        cure = diagnoses.check("missing-index", diagnoses.finding(server="ldap", remedies=(diagnoses.REMEDY,)))
         text = told(cured, cure)
         assert text.count("\nreplace: nsslapd-idletimeout\n") == 1
-        assert text.index("    first   drain: set the idle timeout · at ldap") < text.index("idle-timeout · likely")
+        assert text.index("    first   drain: set the idle timeout · at ldap") < text.index("missing-index · likely")
         assert "1  drain: set the idle timeout · see above" in text
 
     def test_without_a_remedy_the_first_step_is_to_read_what_to_do(self) -> None:

@@ -33,7 +33,7 @@ def test_a_longer_report_ends_with_at_most_five_lines_that_repeat_it(size: str) 
     lines = lines_of(situation("incident"), size)
     last = lines[len(lines) - lines[::-1].index("") :]
     assert last[0] == "CRITICAL    268 of the 270 connections from app1 no longer exist on app1"
-    assert last[1].startswith("    first   drain: set the idle timeout to 300 s · at ldap")
+    assert last[1].startswith("    first   drain: close the 268 dead connections from 10.77.2.2 now · at ldap")
     assert last[-1].startswith("verdicts    1 critical · 1 high · 1 medium · 1 info · ")
     assert len(last) <= 5
 

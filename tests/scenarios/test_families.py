@@ -18,6 +18,7 @@ from command import diagnose
 from incidents import FOO, GHOSTS, INCIDENTS, SHIZZLE, XYZ, diagnosed, finding, ghost_ports
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
+from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,9 +145,11 @@ class TestEveryFamily:
         found = finding(site.diagnosed(tmp_path), "idle-timeout")
         assert found.observed["current_seconds"] == 0
         assert found.observed["recommended_seconds"] == 300
-        drain = found.remedies[0]
-        assert drain.title.startswith("drain:")
-        assert (drain.family, site.remedy in drain.text) == (site.family, True)
+        reaches = product_of(site.family).idle_enforcement.at(()).reaches_open_connections is True
+        name = "drain: " if reaches else "limit: "
+        (setting,) = (one for one in found.remedies if one.title.startswith(name) and "idle" in one.title)
+        assert (setting.family, site.remedy in setting.text) == (site.family, True)
+        assert (setting is found.remedies[0]) is reaches, "what frees descriptors now is first"
         assert all(remedy.family in {site.family, None} for remedy in found.remedies)
 
     def test_the_ghosts_have_their_accounts_where_the_server_tells_ports(self, site: Site, tmp_path: Path) -> None:
@@ -195,7 +198,7 @@ def test_of_a_product_whose_commands_are_not_known_the_remedies_are_advice(tmp_p
     ghosts, idle = finding(diagnosis, "ghost-connections"), finding(diagnosis, "idle-timeout")
     assert ghosts.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
     assert idle.observed["current_seconds"] is None
-    assert ibm.remedy in idle.remedies[0].text
-    assert (idle.remedies[0].kind, idle.remedies[0].family) == (RemedyKind.ADVICE, None)
+    (setting,) = (one for one in idle.remedies if ibm.remedy in one.text)
+    assert (setting.kind, setting.family) == (RemedyKind.ADVICE, None)
     hosts = [CASE / host for host in ("app1", "app2", "fw")]
     assert f"{ibm.name} · 310 connections" in diagnose(tmp_path / "ldap", *hosts).text

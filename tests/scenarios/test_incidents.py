@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -126,15 +127,18 @@ class TestGhostsBehindAFirewall:
         assert {path["client_network"] for path in observed["paths"]} == {"10.77.2.0/24", "10.77.3.0/24"}
         assert all(path["source"] == "nf_conntrack_tcp_timeout_established of fw" for path in observed["paths"])
 
-    def test_drain_cure_and_tidy_come_in_this_order_with_their_commands(self, diagnosis: Any) -> None:
+    def test_drain_limit_cure_and_tidy_come_in_this_order_with_their_commands(self, diagnosis: Any) -> None:
         found = finding(diagnosis, "idle-timeout")
         assert found.severity is Severity.HIGH
         steps = [remedy.title.partition(":")[0] for remedy in found.remedies]
-        assert steps == ["drain", "drain", "cure", "cure", "at clients", "at clients", "tidy"]
-        drain, close, cure, at_client, _, _, tidy = found.remedies
-        assert "nsslapd-idletimeout: 300" in drain.text
-        assert "nsslapd-idletimeout: 0" in drain.undo
-        assert str(ghost_ports(GHOSTS)[0]) in close.text
+        assert steps == ["drain", "drain", "limit", "cure", "cure", "at clients", "at clients", "tidy"]
+        close, restart, limit, cure, at_client, _, _, tidy = found.remedies
+        assert (close, restart) == finding(diagnosis, "ghost-connections").remedies
+        assert restart.is_alternative
+        assert {int(port) for port in re.findall(r"\b[0-9]{5}\b", close.text)} == set(ghost_ports(GHOSTS))
+        assert "42 that are in use or not proven dead" in restart.risk
+        assert "nsslapd-idletimeout: 300" in limit.text
+        assert "nsslapd-idletimeout: 0" in limit.undo
         assert "nsslapd-tcp-keepalive-time: 15" in cure.text
         assert (str(at_client.where), at_client.target) == ("client", "app1")
         assert (str(tidy.where), tidy.target) == ("box", "fw")
@@ -282,7 +286,9 @@ def test_an_idle_timeout_above_the_boxes_is_named_with_the_ghosts_still_there(pl
     assert (idle.observed["current_seconds"], idle.observed["ghost_lifetime_seconds"]) == (90, 90)
     assert (idle.observed["box_lower_seconds"], idle.observed["box_upper_seconds"]) == (30, 30)
     assert "90 s is above the firewall's 30 s" in idle.title
-    assert not any(remedy.title.startswith("drain") for remedy in idle.remedies), "90 s drain already"
+    assert "does not reach connections that were opened, or bound, before it was set" in idle.detail
+    assert not any(remedy.title.startswith("limit") for remedy in idle.remedies), "90 s are short enough"
+    assert idle.remedies[:2] == found.remedies
 
 
 class TestChurn:

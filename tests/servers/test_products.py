@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from facts import address_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, RemedyKind, Where
-from ldapdiag.servers.host_remedies import (
-    close_ghosts,
-    raise_box_timeout,
-    raise_conntrack,
-    set_client_keepalive,
-)
+from ldapdiag.servers.closing_remedies import MOST_PORTS, close_ghosts, prove_dead, restart_server
+from ldapdiag.servers.host_remedies import raise_box_timeout, raise_conntrack, set_client_keepalive
 from ldapdiag.servers.ldap_tools import host
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.shell_text import host_name
 
 LDAP = address_of("ldap")
+SERVER_END = ("10.77.1.2", 389)
 DS389 = product_of(Family.DS389).remedies
 OPENLDAP = product_of(Family.OPENLDAP).remedies
 DSEE = product_of(Family.DSEE).remedies
@@ -65,7 +62,10 @@ def every_remedy(name="ldap"):
             server, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com")
         )
     yield set_client_keepalive(name, 120)
-    yield close_ghosts(name, 389, "10.77.2.2", (40001, 40002))
+    yield close_ghosts(name, SERVER_END, "10.77.2.2", (40001, 40002))
+    yield close_ghosts(name, SERVER_END, "10.77.2.2", range(1025, 65000), seen=1_795_165_063)
+    yield restart_server(name, "systemctl restart slapd", 12, 3)
+    yield prove_dead(name, 12, is_read=True)
     yield raise_conntrack(name, 60_000, 65_536)
     yield raise_box_timeout(name, 3600, linux=True)
 
@@ -137,7 +137,7 @@ class TestIdleTimeoutOf389:
 
     def test_says_that_open_connections_keep_their_limit(self):
         remedy = DS389.set_idle_timeout(LDAP, 300, 0, (2, 3, 1))
-        assert remedy.needs is Needs.RECONNECT
+        assert remedy.needs is Needs.REBIND
         assert "those that are open now keep the old one" in remedy.changes
         assert "issue #6004" in remedy.changes
 
@@ -269,9 +269,24 @@ class TestBoxes:
 
     @pytest.mark.parametrize("client", ["10.77.2.2; reboot", "app1", ""])
     def test_only_addresses_are_closed(self, client):
-        assert close_ghosts("ldap", 389, client, (1,)) is None
+        assert close_ghosts("ldap", SERVER_END, client, (1,)) is None
+        assert close_ghosts("ldap", (client, 389), "10.77.2.2", (1,)) is None
 
-    def test_an_ipv6_address_stands_in_brackets(self):
-        remedy = close_ghosts("ldap", 389, "2001:db8::1", (40001,))
+    def test_a_socket_is_closed_by_both_addresses_and_both_ports(self):
+        remedy = close_ghosts("ldap", ("2001:db8::2", 636), "2001:db8::1", (40001,))
         assert remedy is not None
-        assert "dst [2001:db8::1] and" in remedy.text
+        assert "src [2001:db8::2] and sport = :636 and dst [2001:db8::1] and dport = :$port" in remedy.text
+
+    def test_what_has_been_used_since_it_was_seen_dead_is_left_open_if_that_time_is_known(self):
+        timed, untimed = (close_ghosts("ldap", SERVER_END, "10.77.2.2", (1,), seen) for seen in (1_795_165_063, None))
+        assert "lastrcv" in timed.text
+        assert "is left open" in timed.risk
+        assert "lastrcv" not in untimed.text
+        assert "Run it soon" in untimed.risk
+
+    def test_a_command_is_short_enough_to_be_read_and_pasted(self):
+        remedy = close_ghosts("ldap", SERVER_END, "10.77.2.2", range(10_000, 10_000 + MOST_PORTS + 7))
+        assert max(map(len, remedy.text.splitlines())) < 90
+        assert len(remedy.text.splitlines()) < 50
+        assert str(10_000 + MOST_PORTS) not in remedy.text
+        assert "run ldapdiag again for the other 7" in remedy.changes

@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.sentences import client_names
 from ldapdiag.remedy import alternative
-from ldapdiag.servers.host_remedies import (
-    close_at_client,
-    close_ghosts,
-    find_lost_state,
-    replace_connections,
-    set_client_keepalive,
-)
+from ldapdiag.servers.closing_remedies import close_at_client, close_ghosts
+from ldapdiag.servers.host_remedies import find_lost_state, replace_connections, set_client_keepalive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,17 +24,21 @@ def severed_remedies(direction: Direction, server: str, proof: Proof, advice: Id
     Sockets are closed by command only where each is proven dead.
     """
     severed, clients = direction.severed, client_names(direction)
-    yield replace_connections(clients, direction.server_address, severed.count)
+    replacing = replace_connections(clients, direction.server_address, severed.count)
     if proof.degree == "certain" and not direction.path.translated_by:
         endpoint = direction.server_address, direction.server_port
-        at_client = close_at_client(clients, *endpoint, severed.ports)
         # Behind a NAT the server's end of each is not known.
         known = direction.missing is None
-        at_server = close_ghosts(server, endpoint[1], direction.client, severed.ports) if known else None
+        at_client = close_at_client(clients, direction.client if known else "", endpoint, severed.ports)
+        at_server = close_ghosts(server, endpoint, direction.client, severed.ports) if known else None
         if at_client is not None:
-            yield alternative(at_client)
+            yield at_client
+            replacing = alternative(replacing)
+        yield replacing
         if at_server is not None:
             yield at_server
+    else:
+        yield replacing
     if severed.expired_seconds is None:
         yield find_lost_state(severed.middlebox)
     elif advice is not None and advice.keepalive_seconds is not None:

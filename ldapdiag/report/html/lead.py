@@ -84,25 +84,18 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
 
 
 def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
-    """Return the steps to do, in the order of the findings, each with its alternatives behind it."""
+    """Return the steps to do, in the order of the findings, each once, and with its alternatives behind it."""
+    found: dict[tuple[str, str], Action] = {}
+    for one in (one for each in shown.full if not is_accepted(each.finding) for one in each.remedies):
+        title, target, is_alternative = one.remedy["title"], one.remedy["target"], one.label == "or"
+        action = Action(title=title, target=target, needs=one.needs, anchor=one.anchor, is_alternative=is_alternative)
+        found.setdefault((title, target), action)
     steps: list[list[Action]] = []
-    found = (
-        Action(
-            title=one.remedy["title"],
-            target=one.remedy["target"],
-            needs="" if one.remedy["needs"] == "none" else one.remedy["needs"],
-            anchor=one.anchor,
-            is_alternative=one.label == "or",
-        )
-        for finding in shown.full
-        if not is_accepted(finding.finding)
-        for one in finding.remedies
-    )
-    for one in islice(found, ACTIONS):
-        if one.is_alternative:
-            steps[-1].append(one)
+    for action in islice(found.values(), ACTIONS):
+        if action.is_alternative and steps:
+            steps[-1].append(action)
         else:
-            steps.append([one])
+            steps.append([action])
     return steps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.remedy import step_labels
+from ldapdiag.remedy import Needs, step_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,6 +43,11 @@ class ShownRemedy:
     remedy: Mapping[str, Any]
     is_long: bool
     """Its commands are too long for a page."""
+
+    @property
+    def needs(self) -> str:
+        """Return what it needs, or which connections it reaches; empty: nothing, and all."""
+        return Needs(self.remedy["needs"]).clause
 
     @property
     def lines(self) -> int:

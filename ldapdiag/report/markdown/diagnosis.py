@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.remedy import step_labels
+from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes_words import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
@@ -160,8 +160,8 @@ def _chart(finding: Plain) -> Iterator[str]:
 
 def _remedy(label: str, remedy: Plain) -> Iterator[str]:
     """Yield a remedy: what it changes, its risk, and only then its commands; verification and undo come last."""
-    needs = "" if remedy["needs"] == "none" else f", needs a {remedy['needs']}"
-    yield f"#### {label} {prose(remedy['title'])} (at {prose(remedy['target'])}{needs})"
+    needs = Needs(remedy["needs"]).clause
+    yield f"#### {label} {prose(remedy['title'])} (at {prose(remedy['target'])}{needs and f', {needs}'})"
     if remedy["kind"] == "advice":
         yield prose(remedy["text"], SENTENCE)
         return

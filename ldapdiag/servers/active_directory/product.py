@@ -7,4 +7,4 @@ from ldapdiag.servers.active_directory import remedies
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.product import Product
 
-PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, idle_enforcement=IDLE, remedies=remedies)
+PRODUCT = Product(family=Family.AD, defaults=DEFAULTS, idle_enforcement=IDLE, remedies=remedies, on_linux=False)

@@ -29,6 +29,7 @@ FOREST_WIDE = (
     "This changes the default query policy, which replicates to every domain controller of the forest; it does not "
     "apply where queryPolicyObject of the NTDS Settings or of the site names another policy."
 )
+RESTART = ""
 TCP_PARAMETERS = r"HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 POWERSHELL = (
     "The PowerShell equivalent is Set-ADObject on CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,"

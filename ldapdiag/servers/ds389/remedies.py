@@ -59,7 +59,7 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         undo=modify(server, *ldif_replace("nsslapd-idletimeout", current)),
         verify=shown(server, "nsslapd-idletimeout"),
         family=Family.DS389,
-        needs=Needs.NONE if reaches else Needs.RECONNECT,
+        needs=Needs.NONE if reaches else Needs.REBIND,
     )
 
 

@@ -74,7 +74,7 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         undo=setting(server, "idle-timeout", former or 0, version),
         verify=show_setting(server, "idle-timeout", version),
         family=Family.DSEE,
-        needs=Needs.RECONNECT,
+        needs=Needs.REBIND,
     )
 
 

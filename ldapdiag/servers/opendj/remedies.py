@@ -69,7 +69,7 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
         verify=tool.show("global-configuration", "idle-time-limit"),
         family=Family.OPENDJ,
-        needs=Needs.NONE if IDLE.reaches_open_connections.at(version) else Needs.RECONNECT,
+        needs=Needs.NONE if IDLE.reaches_open_connections.at(version) else Needs.REBIND,
     )
 
 
@@ -94,7 +94,7 @@ def _limit_every_account(server: ServerAddress, seconds: int, why: str, version:
         undo=tool.run("delete-virtual-attribute", VIRTUAL),
         verify=tool.show("virtual-attribute", "attribute-type", "value", "enabled", component=VIRTUAL),
         family=Family.OPENDJ,
-        needs=Needs.RECONNECT,
+        needs=Needs.REBIND,
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.remedy import Remedy, RemedyKind, Where, step_labels
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, step_labels
 
 HOST = Host(host="ldap")
 GHOSTS = facts.direction(
@@ -40,9 +41,10 @@ def kernel(host: str, keepalive: int) -> KernelSettings:
 
 
 def treated(
-    direction: Direction = GHOSTS, bounds: IdleBounds | None = None, **evidence: Any
+    direction: Direction = GHOSTS, bounds: IdleBounds | None = None, *others: Direction, **evidence: Any
 ) -> tuple[list[Remedy], GhostLifetime]:
     kernels, hosts = evidence.pop("kernels", ()), evidence.pop("hosts", ())
+    states = {name: evidence.pop(name) for name in ("exhausted", "all_exempt") if name in evidence}
     idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
     identity = evidence.setdefault("identity", facts.DS389)
     configuration = identity and Configuration(
@@ -53,46 +55,75 @@ def treated(
         replication_accounts=evidence.pop("replication", ()),
         idle_exemptions=evidence.pop("exempt", ()),
     )
-    server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
+    server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction, *others)
     lifetime = measure_lifetime(server, HOST)
     advice = advise(server, HOST, IdleProfile(server="ldap"), pairing, bounds)
-    return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts)), lifetime
+    return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts, **states)), lifetime
 
 
 def steps(remedies: list[Remedy]) -> list[str]:
     return [remedy.title.partition(":")[0] for remedy in remedies]
 
 
+def named(step: str, remedies: list[Remedy]) -> Remedy:
+    """Return the only remedy of a step."""
+    (remedy,) = (one for one in remedies if one.title.startswith(f"{step}: "))
+    return remedy
+
+
 def test_drain_comes_before_cure_and_cure_before_tidy() -> None:
     remedies, _ = treated(bounds=forgetting(30))
-    assert steps(remedies) == ["drain", "drain", "cure", "cure", "tidy"]
+    assert steps(remedies) == ["drain", "drain", "limit", "cure", "cure", "tidy"]
     labels = step_labels(remedy.is_alternative for remedy in remedies)
-    assert list(labels) == ["1", "2", "3", "or", "4"], "probes from either end are enough"
+    assert list(labels) == ["1", "or", "2", "3", "or", "4"], "probes from either end are enough"
     assert all(remedy.changes and remedy.risk and remedy.undo and remedy.verify for remedy in remedies)
 
 
 class TestDrain:
-    def test_it_sets_the_idle_timeout_and_takes_it_back(self) -> None:
-        (drain, *_), _ = treated()
-        assert "nsslapd-idletimeout: 300" in drain.text
-        assert "nsslapd-idletimeout: 0" in drain.undo
+    def test_a_timeout_that_reaches_no_open_connection_limits_the_later_ones_and_is_taken_back(self) -> None:
+        limit = named("limit", treated()[0])
+        assert "nsslapd-idletimeout: 300" in limit.text
+        assert "nsslapd-idletimeout: 0" in limit.undo
+        assert limit.needs.clause == "reaches connections opened, or bound, from now on"
 
-    def test_openldap_has_its_own_setting(self) -> None:
+    def test_one_that_reaches_open_connections_drains(self) -> None:
         (drain, *_), _ = treated(identity=facts.OPENLDAP, keepalive=None)
         assert "olcIdleTimeout: 300" in drain.text
+        assert drain.title.startswith("drain: ")
+        assert drain.needs is Needs.NONE
+
+    def test_without_ghosts_it_drains_nothing(self) -> None:
+        remedies, _ = treated(facts.direction(server_count=5, matched=5), identity=facts.OPENLDAP, keepalive=None)
+        assert steps(remedies) == ["limit"]
+
+    @pytest.mark.parametrize("identity", [facts.OPENLDAP, facts.DS389])
+    def test_a_server_without_descriptors_accepts_no_setting_before_connections_are_closed(self, identity: Any) -> None:
+        remedies, _ = treated(identity=identity, keepalive=None, exhausted=True)
+        assert "ss -K" in remedies[0].text
+        assert steps(remedies)[:3] in (["drain", "drain", "drain"], ["drain", "drain", "limit"])
+
+    def test_where_no_timeout_applies_to_the_accounts_of_all_ghosts_none_is_set(self) -> None:
+        assert steps(treated(all_exempt=True)[0])[:2] == ["drain", "drain"]
+        assert "limit" not in steps(treated(all_exempt=True)[0])
 
     @pytest.mark.parametrize(("current", "set_anew"), [(300, False), (90, False), (301, True), (0, True)])
     def test_a_timeout_that_drains_already_is_left_alone(self, current: int, *, set_anew: bool) -> None:
         remedies, _ = treated(idle=current)
-        assert ("drain" in steps(remedies)) is set_anew
+        assert ("limit" in steps(remedies)) is set_anew
+
+    def test_ghosts_from_before_a_timeout_was_set_are_closed_by_hand_all_the_same(self) -> None:
+        remedies, _ = treated(idle=300)
+        assert "ss -K" in remedies[0].text
 
     def test_an_unknown_product_gets_advice_and_no_command(self) -> None:
-        (drain, *_), _ = treated(identity=None)
-        assert drain.kind is RemedyKind.ADVICE
-        assert "300 s" in drain.text
+        remedies, _ = treated(identity=None)
+        assert "ss -K" in remedies[0].text
+        limit = named("limit", remedies)
+        assert limit.kind is RemedyKind.ADVICE
+        assert "300 s" in limit.text
 
     def test_ghosts_that_are_certain_are_closed_by_port(self) -> None:
-        (_, close, *_), _ = treated()
+        (close, *_), _ = treated()
         assert close.title == "drain: close the 3 dead connections from 10.77.2.2 now"
         assert all(str(port) in close.text for port in (40000, 40001, 40002))
         assert "ss -K" in close.text
@@ -108,8 +139,38 @@ class TestDrain:
         }
         remedies, _ = treated(facts.direction(**(known | doubt)))
         assert not any("ss -K" in remedy.text for remedy in remedies)
+        assert steps(remedies)[:3] == ["prove", "drain", "limit"]
+        assert (remedies[0].target, "ldapdiag collect" in remedies[0].text) == ("app1", True)
 
-    def test_where_the_new_timeout_reaches_open_connections_none_is_closed_by_hand(self) -> None:
+    def test_the_client_with_the_most_ghosts_comes_first(self) -> None:
+        many = facts.direction("10.77.3.2", server_count=9, ghosts=9, middleboxes=("fw",), without_flow=9)
+        remedies, _ = treated(GHOSTS, None, many)
+        assert ["10.77.3.2" in remedies[0].title, "10.77.2.2" in remedies[1].title] == [True, True]
+
+    @pytest.mark.parametrize(
+        ("system", "closes"),
+        [("", True), ("Linux 6.1.0-13-amd64 x86_64", True), ("Linux 3.10.0-1160.el7.x86_64 x86_64", False),
+         ("SunOS 5.11 sun4v", False), ("Linux 4.4.0 x86_64", False), ("Linux 4.5.1 x86_64", True)],
+    )  # fmt: skip
+    def test_a_host_that_cannot_close_sockets_is_restarted(self, system: str, *, closes: bool) -> None:
+        host = facts.host("ldap", description=facts.description("ldap", system=system))
+        remedies, _ = treated(hosts=(host,))
+        assert any("ss -K" in remedy.text for remedy in remedies) is closes
+        restart = next(remedy for remedy in remedies if remedy.needs is Needs.RESTART)
+        assert (restart.title, restart.is_alternative) == ("drain: restart the server", closes)
+        assert "connections of its clients are cut" in restart.risk
+
+    def test_when_the_sockets_were_read_is_by_the_clock_of_the_server(self) -> None:
+        table = facts.table(facts.at_server(1), taken=0)
+        ahead = facts.description("ldap", clock=facts.START + timedelta(hours=1))
+        here, there = (
+            treated(hosts=(facts.host("ldap", table, **traits),))[0][0].text for traits in ({}, {"description": ahead})
+        )
+        seconds = int(facts.START.timestamp())
+        assert f"- {seconds}) * 1000" in here
+        assert f"- {seconds + 3600}) * 1000" in there
+
+    def test_where_a_new_timeout_reaches_open_connections_none_is_closed_by_hand(self) -> None:
         remedies, _ = treated(identity=facts.OPENLDAP, keepalive=None)
         assert not any("ss -K" in remedy.text for remedy in remedies)
 
@@ -136,7 +197,7 @@ class TestCure:
     @pytest.mark.parametrize(("seconds", "slow"), [(7200, True), (16, True), (15, False)])
     def test_the_client_may_probe_instead_unless_it_does_already(self, seconds: int, *, slow: bool) -> None:
         remedies, _ = treated(bounds=forgetting(30), kernels=(kernel("app1", seconds),))
-        cures = [remedy for remedy in remedies if remedy.is_alternative]
+        cures = [one for one in remedies if one.is_alternative and one.title.startswith("cure")]
         assert bool(cures) is slow
         for cure in cures:
             assert (cure.where, cure.target) == (Where.CLIENT, "app1")
@@ -145,7 +206,7 @@ class TestCure:
 
     def test_an_unknown_client_behind_a_middlebox_is_not_named(self) -> None:
         remedies, _ = treated(facts.direction(server_count=5, ghosts=3, translated_by="fw"), forgetting(30))
-        assert not [remedy for remedy in remedies if remedy.is_alternative]
+        assert not [one for one in remedies if one.is_alternative and one.title.startswith("cure")]
 
 
 class TestSettingsOfClients:
@@ -224,9 +285,9 @@ def test_accounts_that_replicate_are_exempt() -> None:
     ("seconds", "direction", "expected"),
     [
         (2, facts.direction(server_count=2, matched=2, idle_seconds=(8.0, 8.0)), ["raise"]),
-        (3600, GHOSTS, ["drain", "cure"]),
-        (120, GHOSTS, ["cure"]),
-        (2, GHOSTS, ["raise", "cure"]),
+        (3600, GHOSTS, ["drain", "drain", "limit", "cure"]),
+        (120, GHOSTS, ["drain", "drain", "cure"]),
+        (2, GHOSTS, ["drain", "drain", "raise", "cure"]),
     ],
 )
 def test_a_proxy_s_short_timeout_is_raised_and_probes_find_clients_that_are_gone(
@@ -243,7 +304,8 @@ def test_a_proxy_whose_settings_are_not_known_gets_advice() -> None:
     server = facts.server("lb", identity=None, proxy="nginx")
     lifetime = measure_lifetime(server, Host(host="lb"))
     advice = advise(server, HOST, IdleProfile(server="ldap"), facts.pairing(GHOSTS), None)
-    drain, _ = idle_remedies(server, lifetime, advice, None, facts.pairing(GHOSTS))
+    remedies = list(idle_remedies(server, lifetime, advice, None, facts.pairing(GHOSTS)))
+    drain = named("limit", remedies)
     assert (drain.kind, lifetime.idle_timeout_source) == (
         RemedyKind.ADVICE,
         "the proxy's configuration was not collected",

@@ -9,7 +9,8 @@ import pytest
 
 from facts import address_of
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers.host_remedies import close_ghosts, raise_box_timeout, set_client_keepalive
+from ldapdiag.servers.closing_remedies import close_ghosts
+from ldapdiag.servers.host_remedies import raise_box_timeout, set_client_keepalive
 from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.products import product_of
 
@@ -122,12 +123,17 @@ class TestOn389:
         assert value_of("dtablesize", size) == str(8192 - DS389.defaults.reserved_descriptors)
 
     def test_dead_connections_are_closed_and_living_ones_are_not(self, ds389):
-        dead, alive = [ds389.connect(), ds389.connect()], ds389.connect()
-        remedy = close_ghosts(HOST, 389, "127.0.0.1", tuple(one.getsockname()[1] for one in dead))
+        dead, alive, used = [ds389.connect(), ds389.connect()], ds389.connect(), ds389.connect()
+        time.sleep(2)
+        ports = tuple(one.getsockname()[1] for one in (*dead, used))
+        remedy = close_ghosts(HOST, ("127.0.0.1", 389), "127.0.0.1", ports, int(time.time()))
+        time.sleep(1)
+        used.send(b"\x30")  # as one that was opened from the port of a dead one
+        time.sleep(1)
         ds389.paste(remedy.text)
-        assert ds389.paste(remedy.verify).split()[0] == "0"
+        assert ds389.paste(remedy.verify).split()[0] == "2"
         assert all(is_closed(one, 2) for one in dead)
-        assert not is_closed(alive, 1)
+        assert not any(is_closed(one, 1) for one in (alive, used))
 
 
 class TestWhatWeSayOf389:
