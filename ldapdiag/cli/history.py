@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,25 +11,21 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import OutputOption, ReportFormat, deliver, destinations
+from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
+    from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.evidence.history import History
     from ldapdiag.sources.logs.asked_period import AskedPeriod
-
-
-class HistoryFormat(StrEnum):
-    """Output formats of a history."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def history(
@@ -58,16 +53,7 @@ def history(
             rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
-    form: Annotated[
-        HistoryFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Write the report in this format; default by the ending of FILE, else text.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None,
+    form: FormatOption = None,
     output: OutputOption = None,
     color: ColorOption = Color.AUTO,
 ) -> None:
@@ -95,15 +81,13 @@ def history(
             ldapdiag diagnose --record ds1.history
     """
     try:
-        written = destinations(
-            None if form is None else ReportFormat(form), output, tuple(map(ReportFormat, HistoryFormat))
-        )
+        written = destinations(form, output)
         period = times.asked_period(since)
         read = _of_period(_read(file), period, since)
         if server is not None and server not in read.servers:
             known = ", ".join(read.servers)
             raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
-        deliver(partial(_write, read, server, color), written)
+        deliver(_writer(read, server, color), written)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -133,10 +117,9 @@ def _of_period(read: History, period: AskedPeriod | None, since: str | None) -> 
     return replace(read, runs=runs)
 
 
-def _write(read: History, server: str | None, color: Color, form: ReportFormat, stream: TextIO) -> None:
+def _writer(read: History, server: str | None, color: Color) -> Callable[[ReportFormat, TextIO], None]:
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.tables.of_history import RUNS  # noqa: PLC0415
 
-    if form is ReportFormat.JSON:
-        stream.write(as_json.render(as_json.document(read, server)))
-    else:
-        as_text.print_history(read, stream, server, color=color)
+    text = partial(as_text.print_history, read, server=server, color=color)
+    return writer(partial(as_json.document, read, server), text, as_json.render, RUNS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import INCIDENT, diagnose, ldapdiag
-from histories import run, server
+from histories import found, run, server
 from ldapdiag.sources.history.recording import Bounds, record
 
 if TYPE_CHECKING:
@@ -48,6 +49,47 @@ def test_one_server(path: Path, tmp_path: Path) -> None:
     assert ldapdiag("history", path, "--server", "ds2", "--format", "json", "-o", tmp_path / "report").code == 0
     report = json.loads((tmp_path / "report").read_text())
     assert {one["name"] for run in report["runs"] for one in run["servers"]} == {"ds2"}
+
+
+class TestFormats:
+    def test_markdown_has_the_runs_of_each_server(self, path: Path, tmp_path: Path) -> None:
+        assert ldapdiag("history", path, "-o", tmp_path / "report.md").code == 0
+        text = (tmp_path / "report.md").read_text()
+        assert "10 runs of 2 servers, 2024-11-20 09:00 to 2024-11-29 09:00 UTC" in text
+        assert [text.count(f"### {name}: runs, the latest first") for name in ("ds1", "ds2")] == [1, 1]
+        assert "| 2024-11-29 09:00 | 13,270 |" in text
+
+    def test_csv_has_a_row_per_run_and_server(self, path: Path) -> None:
+        rows = list(csv.DictReader(ldapdiag("history", path, "--format", "csv").text.splitlines()))
+        assert len(rows) == 20
+        assert [rows[0][key] for key in ("name", "taken_at", "connections")] == ["ds1", "2024-11-20T09:00:00Z", "310"]
+
+    def test_a_page_has_the_charts_and_the_runs_of_one_server(self, path: Path) -> None:
+        page = ldapdiag("history", path, "--format", "html", "--server", "ds2").text
+        assert re.findall("<strong>(.*?)</strong>", page) == [
+            "Connections open at ds2 (socket table)",
+            "Descriptors in use at ds2 (/proc/PID/fd)",
+        ]
+        assert "ds1" not in page
+        assert len(re.findall('<th [^>]*scope="row">2024-11-2', page)) >= 10
+
+    def test_names_are_text_in_every_format(self, tmp_path: Path) -> None:
+        evil = "<b>=x|`\x1b[31m"
+        record(tmp_path / "history", run(0, server(0, evil, [found(4)])), Bounds())
+        for form in ("html", "markdown", "csv", "text"):
+            text = ldapdiag("history", tmp_path / "history", "--format", form).text
+            assert "\x1b" not in text
+            assert (form == "html" and "&lt;b&gt;" in text) or form != "html"
+            assert "<b>" not in text or form in {"csv", "text"}
+
+    def test_lasting_findings_are_those_of_the_last_run(self, tmp_path: Path) -> None:
+        for day in range(3):
+            at = DAY * day
+            record(tmp_path / "history", run(at, server(at, "ds1", [found(9)] if day else [found(4)])), Bounds())
+        report = ldapdiag("history", tmp_path / "history", "--format", "json").report
+        assert [(one["server"], one["since"], one["runs"]) for one in report["lasting"]] == [
+            ("ds1", "2024-11-21T09:00:00Z", 2)
+        ]
 
 
 @pytest.mark.parametrize(

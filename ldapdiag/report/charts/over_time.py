@@ -20,6 +20,9 @@ LONGEST_FORECAST = 2
 """Times the observed time."""
 TITLES = {
     "connections": ("Connections open", "connections", ""),
+    "descriptors_used": ("Descriptors in use", "descriptors", ""),
+    "ghosts": ("Ghost connections", "connections", ""),
+    "severed": ("Severed connections", "connections", ""),
     "operations": ("Operations", "operations", " in each {step}"),
     "search_seconds": ("Search time", "s", " in each {step}"),
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.as_json import moment
+from ldapdiag.report.history.lasting import lasting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ldapdiag.evidence.history import History, RecordedFinding, RecordedRun, ServerSummary
 
 SCHEMA = "ldapdiag.history/1"
@@ -31,7 +34,20 @@ def document(history: History, server: str | None = None) -> dict[str, Any]:
         "runs": [
             _run(run, server) for run in history.runs if server is None or any(s.name == server for s in run.servers)
         ],
+        "lasting": list(_lasting(history, server)),
     }
+
+
+def _lasting(history: History, server: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the findings of the last run of each server, then those of none, with the run in which they began."""
+    for name in (server,) if server is not None else (*history.servers, None):
+        if name is None:
+            runs = [(run.taken, run.findings) for run in history.runs]
+        else:
+            of = (one for run in history.runs for one in run.servers if one.name == name)
+            runs = sorted(((one.taken, one.findings) for one in of), key=lambda one: one[0])
+        for one in lasting(runs):
+            yield {"server": name} | asdict(one) | {"since": moment(one.since)}
 
 
 def _run(run: RecordedRun, server: str | None) -> dict[str, Any]:

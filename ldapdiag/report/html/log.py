@@ -34,6 +34,7 @@ def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
         ("problems", "Failures and connections", problem_tables(document)),
     )
     return {
+        "kind": "access log",
         "version": __version__,
         "scanner": document["scanner"],
         "names": ", ".join(one["name"] for one in document["streams"][:4]),

@@ -8,16 +8,14 @@ from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, serve
 from ldapdiag.report.log.limits import left_out, limits
 from ldapdiag.report.log.quantities import percent
 from ldapdiag.report.markdown.fitting import fitted
-from ldapdiag.report.markdown.writing import ROOM, listed, prose, table
+from ldapdiag.report.markdown.writing import listed, part, prose, table
 from ldapdiag.wording import counted, number, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 Plain = dict[str, Any]
 
-ROWS = 20
-"""Rows of a table: a ticket is no place for all of them."""
 SENTENCES = 1000
 LONG_TABLE = 10_000
 """Bytes of the table of searches."""
@@ -55,10 +53,10 @@ def _head(document: Plain) -> Iterator[str]:
 
 def _tables(document: Plain) -> Iterator[str]:
     if (fleet := document["fleet"]) is not None:
-        yield from _part("Servers", [name.lower() for name, _ in SERVERS], server_rows(fleet))
+        yield from part("Servers", [name.lower() for name, _ in SERVERS], server_rows(fleet))
         differing = [name.lower() for name, _ in SEARCHES]
-        yield from _part("Searches that one server answers in another way", differing, search_rows(fleet))
-    yield from _part(
+        yield from part("Searches that one server answers in another way", differing, search_rows(fleet))
+    yield from part(
         "Searches",
         ["filter", "base", "scope", "count", "time", "share", "p95", "worst", "notes", "accounts"],
         (
@@ -76,7 +74,7 @@ def _tables(document: Plain) -> Iterator[str]:
         ),
         LONG_TABLE,
     )
-    yield from _part(
+    yield from part(
         "Other operations",
         ["operation", "target", "count", "time", "p95", "errors"],
         (
@@ -91,7 +89,7 @@ def _tables(document: Plain) -> Iterator[str]:
             for one in document["targets"]
         ),
     )
-    yield from _part(
+    yield from part(
         "Results with an error",
         ["operation", "target", "client", "account", "code", "count"],
         (
@@ -99,7 +97,7 @@ def _tables(document: Plain) -> Iterator[str]:
             for one in document["failures"]
         ),
     )
-    yield from _part(
+    yield from part(
         "Clients",
         ["client", "connections opened", "operations"],
         (
@@ -107,7 +105,7 @@ def _tables(document: Plain) -> Iterator[str]:
             for one in document["connections"]["clients"]
         ),
     )
-    yield from _part(
+    yield from part(
         "Closes",
         ["code", "meaning", "count"],
         ([one["code"], one["meaning"], number(one["count"])] for one in document["connections"]["closes"]),
@@ -116,14 +114,6 @@ def _tables(document: Plain) -> Iterator[str]:
     copies = [f"{target} {reason}; it is left out" for target, reason in left_out(document)]
     if remarks := [*document["remarks"], *copies, *gaps]:
         yield f"### Remarks\n\n{listed(remarks)}"
-
-
-def _part(title: str, header: list[str], rows: Iterable[list[object]], room: int = ROOM) -> Iterator[str]:
-    """Yield a table with its heading, and the number of rows that it leaves out."""
-    kept = list(rows)
-    if kept:
-        more = f"\n\nand {len(kept) - ROWS:,} more" if len(kept) > ROWS else ""
-        yield f"### {title}\n\n{table(header, kept[:ROWS], room)}{more}"
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MARKUP = re.compile(r"[\\`*_\[\]<>|@#&$~^]")
 BLOCK = re.compile(r"(?=[-+=])|(?<=\d)(?=[.)])")
@@ -27,6 +27,8 @@ LONGEST = 400
 """Characters of one text."""
 ROOM = 6_000
 """Bytes of one table, list or command."""
+ROWS = 20
+"""Rows of a table: a ticket is no place for all of them."""
 
 
 def prose(text: object, longest: int = LONGEST) -> str:
@@ -49,6 +51,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], room: int = R
     """Return a table of as many rows as fit, and the number of the others."""
     lines = [_row(header), _row(["---"] * len(header), prose_too=False)]
     return _limited(lines, (_row(row) for row in rows), room)
+
+
+def part(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], room: int = ROOM) -> Iterator[str]:
+    """Yield a table with its heading, and the number of rows that it leaves out; nothing without a row."""
+    kept = list(rows)
+    if kept:
+        more = f"\n\nand {len(kept) - ROWS:,} more" if len(kept) > ROWS else ""
+        yield f"### {prose(title)}\n\n{table(header, kept[:ROWS], room)}{more}"
 
 
 def _row(cells: Sequence[object], *, prose_too: bool = True) -> str:

@@ -1,0 +1,99 @@
+"""What a page shows of a history, from its report object: the title, the runs of a server, and its lasting findings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.history import SEVERITIES
+from ldapdiag.report.history.course import course
+from ldapdiag.wording import counted, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MOST_POINTS = 240
+"""Of a chart."""
+COURSES = {"connections": "connections_source", "descriptors_used": "used_source", "ghosts": None, "severed": None}
+"""The numbers that have a chart, and the key of their source."""
+NUMBERS = {
+    "connections": "Connections",
+    "descriptors_used": "Descriptors",
+    "descriptor_limit": "Limit",
+    "ghosts": "Ghosts",
+    "stranded": "Stranded",
+    "severed": "Severed",
+}
+RUNS = [("Time (UTC)", False), *((title, True) for title in NUMBERS.values()), ("Findings", False)]
+LASTING = [("Check", False), ("Severity", False), ("Findings", True), ("Since (UTC)", False), ("Runs", True)]
+"""Columns with their titles, and whether they are numbers."""
+
+
+def title(document: Mapping[str, Any]) -> str:
+    """Return how many runs there are, and of how many servers."""
+    return f"{counted(len(document['runs']), 'run')} of {counted(len(document['servers']), 'server')}"
+
+
+def period(document: Mapping[str, Any]) -> str:
+    """Return the times of the first and the last run."""
+    return f"{minute(document['runs'][0]['taken_at'])} to {minute(document['runs'][-1]['taken_at'])} UTC"
+
+
+def remarks(document: Mapping[str, Any]) -> list[str]:
+    """Return what was not read of the file."""
+    rows = document["rows_not_understood"]
+    lost = [f"Not read: {counted(rows, 'row')} with values that ldapdiag does not write."] if rows else []
+    return [*lost, *document["notes"]]
+
+
+def run_rows(document: Mapping[str, Any], server: str) -> Iterator[list[str]]:
+    """Yield the runs of a server, the latest first."""
+    for one in reversed(list(_summaries(document, server))):
+        counts = [f"{found} {name}" for name in reversed(SEVERITIES) if (found := _count(one, name))]
+        yield [minute(one["taken_at"]), *(_cell(one[key]) for key in NUMBERS), ", ".join(counts)]
+
+
+def lasting_rows(document: Mapping[str, Any], server: str | None) -> Iterator[list[str]]:
+    """Yield the findings of the last run, and since when every run has had them; None: those of no single server."""
+    for one in document["lasting"]:
+        if one["server"] == server:
+            since = minute(one["since"])
+            yield [one["check"], one["severity"], number(one["findings"]), since, number(one["runs"])]
+
+
+def series(document: Mapping[str, Any], server: str) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of a server in equal intervals, as charts over time take them."""
+    summaries = sorted(_summaries(document, server), key=lambda one: str(one["taken_at"]))
+    times = [datetime.fromisoformat(one["taken_at"]) for one in summaries]
+    laid_out = course(times, MOST_POINTS)
+    length = (times[-1] - times[0]).total_seconds()
+    step = max(1, round(length / max(1, laid_out.columns - 1)))
+    for key, source in COURSES.items():
+        limits = [one["descriptor_limit"] for one in summaries if one["descriptor_limit"]]
+        yield {
+            "name": key,
+            "server": server,
+            "source": next((one[source] for one in reversed(summaries) if source and one[source]), ""),
+            "from": summaries[0]["taken_at"],
+            "step_seconds": step,
+            "values": laid_out.highest([one[key] for one in summaries]),
+            "limit": limits[-1] if limits and key == "descriptors_used" else None,
+            "forecast": None,
+        }
+
+
+def minute(at: str) -> str:
+    """Return a time of the report object to the minute."""
+    return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M}"
+
+
+def _summaries(document: Mapping[str, Any], server: str) -> Iterator[Mapping[str, Any]]:
+    return (one for run in document["runs"] for one in run["servers"] if one["name"] == server)
+
+
+def _count(summary: Mapping[str, Any], severity: str) -> int:
+    return sum(one["severity"] == severity for one in summary["findings"])
+
+
+def _cell(value: int | None) -> str:
+    return "" if value is None else number(value)

@@ -1,0 +1,31 @@
+"""A history as Markdown: per server its lasting findings and its latest runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.history.rows import LASTING, RUNS, lasting_rows, period, remarks, run_rows, title
+from ldapdiag.report.markdown.fitting import fitted
+from ldapdiag.report.markdown.writing import listed, part, prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def page(document: dict[str, Any]) -> str:
+    """Return a report object as Markdown."""
+    return fitted(
+        [f"### History {prose(document['file'])}", f"{prose(title(document))}, {period(document)}."],
+        [],
+        list(_parts(document)),
+    )
+
+
+def _parts(document: dict[str, Any]) -> Iterator[str]:
+    lasting, runs = ([f"{name[0].lower()}{name[1:]}" for name, _ in columns] for columns in (LASTING, RUNS))
+    for server in document["servers"]:
+        yield from part(f"{server}: findings of the last run", lasting, lasting_rows(document, server))
+        yield from part(f"{server}: runs, the latest first", runs, run_rows(document, server))
+    yield from part("Findings about no single server", lasting, lasting_rows(document, None))
+    if notes := remarks(document):
+        yield f"### Remarks\n\n{listed(notes)}"
