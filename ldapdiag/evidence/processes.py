@@ -43,7 +43,7 @@ class ProcessTable:
     """Processes of one host or network namespace: those of interest, not all."""
 
     kind: ClassVar[str] = "process-table"
-    how: ClassVar[str] = "on that host: TZ=UTC ps -eo pid,lstart,stat,comm > processes.txt"
+    how: ClassVar[str] = "on that host, as root: TZ=UTC ps -eo pid,netns,lstart,stat,comm > processes.txt"
 
     origin: Origin
     processes: tuple[Process, ...]

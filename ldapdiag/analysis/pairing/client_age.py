@@ -75,15 +75,32 @@ def started_since(host: Host, owners: Collection[int], others: Collection[int] =
     return _first(table, [known[pid] for pid in alike.union(owners)] if owners else _everyone(host, table))
 
 
-def made_since(host: Host, *, has_new_stack: bool) -> Since | None:
-    """Return when a client booted or its namespace was made, for certain; None if unknown.
+def made_since(host: Host, *, has_new_stack: bool, started: Since | None = None) -> Since | None:
+    """Return since when a client can have a connection: it booted or was made then, for certain; None if unknown.
 
     `has_new_stack`: its TCP stack has opened no connection but the present ones. If all its processes are younger than
     a connection as well, the namespace is, and so is every container behind it.
+    `started`: when the processes did that own all its connections to the server. Where its machine has one network
+    namespace, no container has others.
     """
     found = [booted_since(host), started_since(host, ()) if has_new_stack else None]
+    if is_one_namespace(host):
+        found.append(started)
     certain = [since for since in found if since is not None and not since.assumed]
     return max(certain, key=lambda since: since.span.start, default=None)
+
+
+def is_one_namespace(host: Host) -> bool:
+    """Return whether a list of all processes of a machine, captured by hand, shows them all in one network namespace.
+
+    A list with the kernel's threads contains those of every container; a process that has ended (Z) has no namespace.
+    """
+    table = host.processes if host.description is None else None
+    thread = table.process(KERNEL_THREADS[0]) if table else None
+    if table is None or thread is None or thread.program != KERNEL_THREADS[1]:
+        return False
+    namespaces = {process.namespace for process in table.processes if process.state != "Z"}
+    return len(namespaces) == 1 and "" not in namespaces
 
 
 def _everyone(host: Host, table: ProcessTable) -> list[Process]:

@@ -47,6 +47,8 @@ class ClientSockets:
 
     owners: frozenset[int]
     """The processes that own its connections to the server."""
+    all_owned: bool
+    """The table shows the owner of each."""
     others: frozenset[int]
     """The processes that own any socket."""
     established: int
@@ -83,11 +85,14 @@ def history_of(host: Host, sockets: ClientSockets | None = None) -> ClientHistor
     counters = host.counters.values if host.counters else {}
     owners, others = (sockets.owners, sockets.others) if sockets else ((), ())
     opened = counters.get(OPENED)
+    started = started_since(host, owners, others)
+    owned = started if sockets is not None and sockets.owners and sockets.all_owned else None
+    has_new_stack = sockets is not None and opened == sockets.established
     return ClientHistory(
         booted=booted_since(host),
-        started=started_since(host, owners, others),
+        started=started,
         owned=bool(owners),
-        made=made_since(host, has_new_stack=sockets is not None and opened == sockets.established),
+        made=made_since(host, has_new_stack=has_new_stack, started=owned),
         opened=opened,
         established=sockets.established if sockets else 0,
         ends=end_counts(counters),

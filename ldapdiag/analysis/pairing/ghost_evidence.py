@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits
+from ldapdiag.analysis.pairing.client_age import is_one_namespace
 from ldapdiag.analysis.pairing.client_history import ClientSockets, count_not_opened, rows_after, rows_before
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
-from ldapdiag.evidence.sockets import Timer
+from ldapdiag.evidence.sockets import TcpState, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,10 @@ def sockets_of(unjoined: UnjoinedDirection, near: ClientIndex) -> ClientSockets:
     """Return the processes and the number of the client's sockets."""
     pids = near.table.pid or ()
     rows = near.sockets.get(unjoined.direction, {}).values() if pids else ()
+    owners = {pids[row] for row in rows if near.table.state[row] is not TcpState.TIME_WAIT}
     return ClientSockets(
-        owners=frozenset(pid for row in rows if (pid := pids[row])),
+        owners=frozenset(pid for pid in owners if pid),
+        all_owned=owners.isdisjoint({None, 0}),
         others=near.processes,
         established=near.established_count,
     )
@@ -54,7 +57,7 @@ def ghost_evidence(
         dropped_since=_dropped_since(context, known),
         still_carried=sum(any(one.carries(unjoined.key_of(row)) for one in rows.on_path) for row in known),
         client=history,
-        all_namespaces_read=description is not None and description.namespaces_unread == 0,
+        all_namespaces_read=description.namespaces_unread == 0 if description else is_one_namespace(context.client),
     )
 
 

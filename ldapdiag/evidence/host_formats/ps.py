@@ -7,6 +7,9 @@
     PID     ELAPSED COMMAND
       1  3-02:24:11 init
 
+    PID      NETNS                  STARTED STAT COMMAND
+      2 4026531833 Mon Nov 23 17:44:50 2026 S    kthreadd
+
 lstart is in the host's time zone, which is not printed. ps lists itself, so the youngest ps shows when the list was
 taken in the same zone, and an age needs no zone. Of a command line only the program's name is kept.
 """
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 COMMANDS = frozenset({"COMMAND", "CMD", "COMM", "UCMD", "UCOMM", "ARGS"})
-STARTED, ELAPSED = "STARTED", "ELAPSED"
+STARTED, ELAPSED, NAMESPACE = "STARTED", "ELAPSED", "NETNS"
 STATES = ("STAT", "S", "STATE")
 OTHERS = re.compile(r"[A-Z%][A-Z0-9%_/-]{0,14}", re.ASCII)
 NOT_PS = frozenset({"FD", "NODE", "DEVICE", "PROTO"})
@@ -39,10 +42,12 @@ LSTART = re.compile(
     re.ASCII,
 )
 ETIME = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,2}):)?(\d{1,2}):(\d\d)", re.ASCII)
+NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 PLACEHOLDER = "lstart"
 LISTER = "ps"
 MOST = 10_000
+"""Of a longer list the last one that is kept has no namespace: the others' are not known."""
 UNREAD = "(a row that is not shown, because it may be part of a command line)"
 NOISE = ("+ ", "$ ", "# ")
 
@@ -66,8 +71,7 @@ def read(document: Document) -> Iterator[ProcessTable]:
         if _is_header(line):
             header = line.split()
         elif process := _process(line, header):
-            if len(processes) < MOST:
-                processes.append(process)
+            processes.append(process if len(processes) < MOST else replace(processes.pop(), namespace=""))
         elif line.strip() and not line.startswith(NOISE):
             document.misread(UNREAD)
     if processes:
@@ -87,12 +91,14 @@ def _process(line: str, header: list[str]) -> Process | None:
     if not (row["PID"].isascii() and row["PID"].isdigit() and len(row["PID"]) <= 10):
         return None
     state = next((row[name][:1] for name in STATES if name in row), "")
+    namespace = row.get(NAMESPACE, "")
     return Process(
         pid=int(row["PID"]),
         program=program_name(words[-1]),
         state=state if state.isalpha() else "",
         started=_moment(start) if start and row[STARTED] == PLACEHOLDER else None,
         age_seconds=_elapsed(row.get(ELAPSED, "")),
+        namespace=f"net:[{namespace}]" if NUMBER.fullmatch(namespace) else "",
     )
 
 

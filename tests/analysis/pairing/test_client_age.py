@@ -9,7 +9,7 @@ import pytest
 
 import facts
 from facts import START
-from ldapdiag.analysis.pairing.client_age import booted_since, started_since
+from ldapdiag.analysis.pairing.client_age import booted_since, is_one_namespace, made_since, started_since
 from ldapdiag.evidence.processes import BootTime, Process, ProcessTable
 
 NAMESPACE = "net:[4026532177]"
@@ -91,3 +91,26 @@ class TestProcesses:
         since = started_since(facts.host("app1", processes=listed), ())
         assert since is not None
         assert (seconds_ago(since), since.assumed) == (51, True)
+
+
+class TestOneNamespace:
+    """Of a machine without containers, no process but the owners' has connections from its address."""
+
+    WHOLE = (aged(2, 900, "kthreadd", NAMESPACE), aged(7, 60, namespace=NAMESPACE))
+
+    @pytest.mark.parametrize(
+        ("listed", "traits", "is_one", "made"),
+        [
+            (WHOLE, {}, True, 61),
+            (WHOLE[1:], {}, False, None),
+            ((*WHOLE, aged(8, 60, "python", "net:[1]")), {}, False, 901),
+            ((*WHOLE, aged(8, 60, "python")), {}, False, 901),
+            ((*WHOLE, Process(pid=8, program="python", state="Z")), {}, True, 61),
+            (WHOLE, {"description": facts.description()}, False, 1_000_001),
+        ],
+        ids=["all in one", "of a container", "with a container", "not root", "zombie", "live, some processes"],
+    )
+    def test_is_seen_in_a_list_of_all_processes_with_their_namespaces(self, listed, traits, is_one, made) -> None:
+        app1 = facts.host("app1", processes=processes(*listed), **traits)
+        assert is_one_namespace(app1) is is_one
+        assert seconds_ago(made_since(app1, has_new_stack=False, started=started_since(app1, {7}))) == made

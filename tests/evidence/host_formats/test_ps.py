@@ -33,6 +33,25 @@ def ages(text):
     return {process.pid: process.age_seconds for process in table.processes}
 
 
+NETNS = """  PID      NETNS                  STARTED STAT COMMAND
+    1          - Mon Nov 23 17:44:50 2026 S<Ll process_api
+    2 4026531833 Mon Nov 23 17:44:50 2026 S    kthreadd
+ 4711 4026531833 Mon Nov 23 18:24:48 2026 R+   ps
+"""
+
+
+def test_the_network_namespace_of_each_process_is_read_and_a_dash_is_unknown() -> None:
+    (table,) = facts_of(NETNS)
+    assert [one.namespace for one in table.processes] == ["", "net:[4026531833]", "net:[4026531833]"]
+    assert table.process(2).age_seconds == 2398
+
+
+def test_a_list_beyond_the_limit_does_not_show_all_namespaces() -> None:
+    header, *rows = NETNS.splitlines(keepends=True)
+    (table,) = facts_of(header + "".join(rows[1:]) * (ps.MOST // 2 + 1))
+    assert (len(table.processes), table.processes[-1].namespace) == (ps.MOST, "")
+
+
 def test_the_youngest_ps_dates_a_list_without_a_time_zone() -> None:
     (table,) = facts_of(LSTART)
     server = table.process(1171)
