@@ -52,6 +52,8 @@ class Diagnosis:
     changes: Changes | None = None
     """Since the report of --baseline; None without one."""
 
+    typed: str = ""
+    """The evidence and the options that reached it, as words of a shell; empty in a library's call."""
     notes: tuple[str, ...] = ()
     """What the site should look at in its configuration."""
 

@@ -79,10 +79,13 @@ class Remedy:
     text: str
     changes: str
     risk: str
+    """The worst first: where there is little room, its first sentence alone is printed."""
     undo: str
     verify: str
     family: Family | None = None
     needs: Needs = Needs.NONE
+    brief: str = ""
+    """The few lines that an administrator would type, safe as they stand; empty: the text is short, or it alone is."""
     is_alternative: bool = False
     """It does what the remedy before it does, in another way: one of them is enough."""
 

@@ -21,6 +21,8 @@ def are(count: int) -> str:
 
 def seconds(value: float) -> str:
     """Return a number of seconds with three digits, or all before the decimal point: `0.25 s`, `12,000 s`."""
+    if 0 < value < 0.001:
+        return duration(value)
     return f"{value:,.0f} s" if value >= 999.5 else f"{value:.3g} s"
 
 
@@ -37,6 +39,15 @@ def _bound(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
+def duration(value: float) -> str:
+    """Return seconds in the unit that suits them, never with an exponent: `under 0.1 ms`, `140 ms`, `3.99 s`."""
+    if 0 < value < 0.0001:
+        return "under 0.1 ms"
+    return f"{1000 * value:.3g} ms" if 0 < value < 0.9995 else seconds(value)
+
+
 def rounded(value: float) -> str:
     """Return a number with two digits, or all before the decimal point: `0.45`, `3.1`, `12,345`."""
+    if 0 < abs(value) < 0.0001:
+        return f"{value:.12f}".rstrip("0").rstrip(".") if abs(value) >= 5e-13 else "0"
     return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.2g}"

@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.account_limits import refused_accounts
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
-from ldapdiag.analysis.indexes.search_coverage import PredictedTime
+from ldapdiag.analysis.indexes.prediction_words import between, saved_between, time_with
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
@@ -25,7 +25,7 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unle
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
-from ldapdiag.wording import counted, rounded
+from ldapdiag.wording import counted, duration
 from ldapdiag.wording import seconds as in_seconds
 
 MOST = 10
@@ -129,9 +129,9 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_cost(share, seconds, limits),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
-        title=f"{plan.server} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
-        f"which would save {in_seconds(seconds)} ({share:.0%} of the search time)",
-        detail="\n".join(_sentences(row, plan)),
+        title=f"{plan.server} has no index {what}: an index would save about {in_seconds(seconds)}"
+        f"{saved_between(row.before, after)} in {counted(row.search_count, 'search')}, {share:.0%} of the search time",
+        detail="\n".join(_sentences(row, plan, coverage.fastest)),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -157,13 +157,13 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
     )
 
 
-def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
+def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:
     for one in row.resolved[:3]:
         noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
         after = one.after(plan.added).part(max(1, one.count))
         yield (
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
-            f"{rounded(one.mean / SECOND)} s{noted}; with the index {_interval(after)}."
+            f"{duration(one.mean / SECOND)}{noted}; with the index {time_with(after, one.mean, fastest)}."
         )
     first = row.resolved[0].group
     yield from trend_sentences(first.trend, f"Those for {first.shape}" if len(row.resolved) > 1 else "These searches")
@@ -173,8 +173,8 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
     for one in row.slowed[:3]:
         slow = one.slowed_by(plan.added)
         if slow is not None:
-            mean = rounded(one.mean / SECOND)
-            yield f"{one.group.shape} takes longer with it: {_interval(slow)} instead of {mean} s."
+            mean, longer = duration(one.mean / SECOND), between(slow.least, slow.most)
+            yield f"{one.group.shape} takes longer with it: {longer} instead of {mean}."
     if refused := sum(one.refused for one in row.resolved):
         by = ", ".join(refused_accounts(row.requesters)[:3])
         yield f"{refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
@@ -183,12 +183,6 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
     if not plan.exact:
         times = plan.cost / plan.lower_bound
         yield f"The cost of the whole plan is at most {times:.2g} times that of the least expensive one."
-
-
-def _interval(time: PredictedTime) -> str:
-    """Return a predicted time with its bounds."""
-    least, expected, most = (rounded(each / SECOND) for each in (time.least, time.expected, time.most))
-    return f"{expected} s" if least == most else f"{expected} s ({least} to {most} s)"
 
 
 def _remedies(row: PlannedIndexes, coverage: IndexCoverage) -> tuple[Remedy, ...]:

@@ -136,6 +136,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
     diagnosis = judge(bundle, in_force().checks, kind=kind, earlier=earlier, in_force=in_force())
+    diagnosis = replace(diagnosis, typed=collection.typed)
     return diagnosis if before is None else compared(diagnosis, before)
 
 

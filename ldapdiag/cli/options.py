@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable
-from functools import partial, wraps
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -21,6 +23,8 @@ from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
 
@@ -119,6 +123,8 @@ ProbeAnswers = Annotated[
 ]
 
 
+ALIKE = ("evidence", "config", "since", "cluster")
+"""What several commands have that selects the evidence."""
 FOR_COMMANDS = ("options", "site")
 """Parameters of commands that are no options."""
 
@@ -182,10 +188,13 @@ def with_collection_options(command: Callable[..., None]) -> Callable[..., None]
         except LdapdiagError as error:
             print_error(error)
             raise typer.Exit(FAILED) from None
-        options = partial(
-            collection_options, **{name: given[name] if name in both else given.pop(name) for name in added.parameters}
-        )
-        command(**given, options=options, **({"site": site} if "site" in own.parameters else {}))
+        values = {name: given[name] if name in both else given.pop(name) for name in added.parameters}
+        words = _typed(context, {*added.parameters} - both)
+
+        def asked() -> CollectionOptions:
+            return replace(collection_options(**values), typed=words)
+
+        command(**given, options=asked, **({"site": site} if "site" in own.parameters else {}))
 
     hints = _hints(collection_options) | _hints(command)
     shown = [one for one in own.parameters.values() if one.name not in FOR_COMMANDS]
@@ -218,6 +227,23 @@ def _with_site(
     if site is not None and site.fail_on is not None and "fail_on" in given and "fail_on" not in typed:
         values["fail_on"] = FailOn(site.fail_on)
     return values, site
+
+
+def _typed(context: typer.Context, collecting: Container[str]) -> str:
+    """Return the evidence and the options that select or reach it, as words of a shell."""
+    words = list[str]()
+    for one in context.command.params:
+        name = one.name or ""
+        source, value = context.get_parameter_source(name), context.params.get(name)
+        if source is None or source.name != "COMMANDLINE" or not (name in collecting or name in ALIKE):
+            continue
+        if one.param_type_name == "argument":
+            words += value or ()
+        elif isinstance(value, bool) or getattr(one, "count", False):
+            words += [one.opts[-1]] * int(value or 0)
+        else:
+            words += [one.opts[-1], str(value)]
+    return shlex.join(words)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -200,6 +200,7 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "family": str(remedy.family) if remedy.family else None,
         "kind": str(remedy.kind),
         "text": remedy.text,
+        "brief": remedy.brief,
         "changes": remedy.changes,
         "needs": str(remedy.needs),
         "risk": remedy.risk,

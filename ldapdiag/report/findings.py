@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Finding, Severity
-from ldapdiag.remedy import Needs, step_labels
+from ldapdiag.remedy import step_labels
 from ldapdiag.report.finding_chart import finding_chart
 from ldapdiag.wording import counted
 
@@ -27,7 +27,7 @@ LONG = 16
 """Rows of commands that are shown without -v."""
 
 LONG_FIRST = 50
-"""The same of the first step, which has to be carried out from what is printed."""
+"""The same of the first step, which is carried out from what is printed, and of the few lines of a remedy (`brief`)."""
 
 FIRST_SCREEN = 24
 """Rows in which a report answers what is wrong, how certain that is, and what to do first."""
@@ -161,18 +161,25 @@ def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> Non
         page.indented(remedy.text if verbose or not deeper else first_sentence(remedy.text), deeper=deeper)
         return
     page.indented(remedy.changes if verbose else first_sentence(remedy.changes), deeper=deeper)
-    if page.rows_of(remedy.text) > (LONG if deeper else LONG_FIRST) and not verbose:
+    text = remedy.text if verbose else brief_text(page, remedy, LONG if deeper else LONG_FIRST)
+    whole = verbose or text == remedy.text
+    page.indented(f"risk: {remedy.risk if whole else first_sentence(remedy.risk)}", deeper=deeper)
+    if not text:
         lines = counted(remedy.text.count("\n") + 1, "line")
-        script = "; ldapdiag indexes --script writes a plan" if remedy.needs is Needs.REINDEX else ""
-        page.indented(f"commands: {lines} (-v shows them with their risk{script})", deeper=deeper)
+        page.indented(f"commands: {lines} (-v shows them)", deeper=deeper)
         return
-    page.indented(f"risk: {remedy.risk}", deeper=deeper)
-    print_commands(page, remedy.text)
+    print_commands(page, text)
     if verbose:
         page.indented("verify:", deeper=deeper)
         print_commands(page, remedy.verify)
         page.indented("undo:", deeper=deeper)
         print_commands(page, remedy.undo)
+
+
+def brief_text(page: Page, remedy: Remedy, most: int = LONG_FIRST) -> str:
+    """Return the commands that are printed without -v: those of a few rows; empty if there are none."""
+    text = remedy.brief or remedy.text
+    return text if page.rows_of(text) <= (LONG_FIRST if remedy.brief else most) else ""
 
 
 def first_sentence(text: str) -> str:

@@ -39,20 +39,20 @@ class DsconfigIndexRemedies:
         tool = self.tool
         wanted = to_add(changes, tool.backend, tool.schema)
         named = listed(wanted.types)
+        commands = "\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else ""
         remedy = Remedy(
             title=f"Index {named}" if named else INDEX_BY_HAND,
             target=self.server.name,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
-            text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)])
-            if named
-            else wanted.left_out_sentence.strip(),
+            text=commands or wanted.left_out_sentence.strip(),
             changes=f"Searches by these attributes use an index. {wanted.left_out_sentence}{PASSWORD_HINT}",
             risk=self.while_it_builds,
             undo="\n".join(tool.undo_add(wanted.types)),
             verify="\n".join(map(self.verify, wanted.types)),
             family=self.family,
             needs=Needs.REINDEX,
+            brief=commands,
         )
         return self._ready(remedy)
 

@@ -27,19 +27,27 @@ def add_indexes(
     changes: Sequence[Change],
     configuration: IndexConfiguration,
     schema: Schema,
-    verify: str | None,
+    search: str | None,
+    *,
+    verifies: bool = True,
 ) -> tuple[Remedy, ...]:
-    """Return the remedies that add and build indexes: commands, and the same as LDIF where the product takes it."""
+    """Return the remedies that add and build indexes: commands, and the same as LDIF where the product takes it.
+
+    `search` is an example of the searches; `verifies`: it alone verifies the remedy.
+    """
     module = _module(configuration.identity.family)
     if module is None:
         return ()
     remedy = module.add_indexes(server, backend, changes, configuration, schema)
-    remedy = _ready(replace(remedy, verify=verify or remedy.verify), server)
+    if search and remedy.brief:
+        verified = f"# verify with such a search. {module.EXPECTED_IN_LOG}\n{search}"
+        remedy = replace(remedy, brief=f"{remedy.brief}\n{verified}")
+    remedy = _ready(replace(remedy, verify=search if search and verifies else remedy.verify), server)
     ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)
     if ldif is None:
         return (remedy,)
     title = f"{remedy.title} by LDIF for ldapmodify"
-    return remedy, alternative(replace(remedy, title=title, kind=RemedyKind.LDIF, text=ldif))
+    return remedy, alternative(replace(remedy, title=title, kind=RemedyKind.LDIF, text=ldif, brief=""))
 
 
 def indexes_set(
@@ -135,8 +143,9 @@ def _ready(remedy: Remedy, server: ServerAddress) -> Remedy:
     adapted = server.adapt(remedy)
     if adapted.kind is not RemedyKind.SHELL:
         return adapted
-    text, undo, verify = (preceded(server, part) for part in (adapted.text, adapted.undo, adapted.verify))
-    return replace(adapted, text=text, undo=undo, verify=verify)
+    parts = (adapted.text, adapted.undo, adapted.verify, adapted.brief)
+    text, undo, verify, brief = (preceded(server, part) for part in parts)
+    return replace(adapted, text=text, undo=undo, verify=verify, brief=brief)
 
 
 def _module(family: Family) -> IndexRemedies | None:

@@ -81,6 +81,23 @@ def host(server: ServerAddress) -> str:
     return shlex.quote(server.command_host) if server.command_host else variable(HOST)
 
 
+def waiting(search: str, entry: str, filter_: str, attribute: str, seconds: int) -> str:
+    """Return the lines that wait, an hour at most, until a filter matches an entry, and print an attribute of it.
+
+    `search` is ldapsearch with its connection options. It asks for the password once, because it takes filter after
+    filter from the loop (-f), and it ends by itself where the entry is gone.
+    """
+    again = f"echo '{filter_}'; sleep {seconds}"
+    return "\n".join(
+        [
+            "out=$(mktemp)",
+            f"for i in $(seq {3600 // seconds}); do grep -q '^{attribute}:' \"$out\" && break; {again}; done |",
+            f"{search} -LLL -b {shlex.quote(entry)} -s base -f - '(%s)' {attribute} >\"$out\"",
+            'cat "$out"; rm "$out"',
+        ]
+    )
+
+
 def preceded(server: ServerAddress, commands: str) -> str:
     """Return commands preceded by the host on which they must run, and by the variables that they need.
 

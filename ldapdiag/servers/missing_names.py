@@ -26,7 +26,7 @@ def advice_if_missing(remedy: Remedy, missing: Collection[str]) -> Remedy:
     if not missing:
         return remedy
     if remedy.kind is RemedyKind.ADVICE:
-        return replace(remedy, undo="", verify="")
+        return replace(remedy, undo="", verify="", brief="")
     return replace(
         remedy,
         kind=RemedyKind.ADVICE,
@@ -34,4 +34,5 @@ def advice_if_missing(remedy: Remedy, missing: Collection[str]) -> Remedy:
         "Collect the server's whole configuration (see ldapdiag indexes --help).",
         undo="",
         verify="",
+        brief="",
     )

@@ -110,10 +110,9 @@ class ServerAddress:
         """Return a remedy with the names of this server's service and process, for this server alone."""
         if self.is_only:
             return remedy
-        text, undo, verify, changes, risk = (
-            self._rewritten(part) for part in (remedy.text, remedy.undo, remedy.verify, remedy.changes, remedy.risk)
-        )
-        adapted = replace(remedy, text=text, undo=undo, verify=verify, changes=changes, risk=risk)
+        parts = (remedy.text, remedy.undo, remedy.verify, remedy.changes, remedy.risk, remedy.brief)
+        text, undo, verify, changes, risk, brief = map(self._rewritten, parts)
+        adapted = replace(remedy, text=text, undo=undo, verify=verify, changes=changes, risk=risk, brief=brief)
         missing = [what for pattern, what in NEEDS.items() if pattern.search(f"{text}\n{undo}")]
         return replace(advice_if_missing(adapted, missing), verify="" if _unclear(verify) else verify)
 

@@ -58,3 +58,5 @@ class CollectionOptions:
     logs: bool = False
     """Collect the access logs of the directory servers on the hosts, too."""
     ldap_ports: frozenset[int] = frozenset()
+    typed: str = ""
+    """The evidence and the options that reached it, as words of a shell: by them another command reads the same."""

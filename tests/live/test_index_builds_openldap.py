@@ -137,6 +137,56 @@ def test_online_builds_of_two_databases_stop_no_search(laboratory, host) -> None
     assert missed(server) == 0
 
 
+def test_the_few_lines_build_both_databases_beside_writes_and_stop_no_search(laboratory, host) -> None:
+    """Pasted as they are printed, one database after the other; each entry that was written meanwhile is found."""
+    server = start(laboratory, host)
+    found = remedies(server)
+    seconds, written, ended = [], [], threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            number = len(written)
+            name = f"dn: uid=p{COUNT - 1 - number % 50},{SUFFIX}\nchangetype: modify\nreplace: displayName"
+            server.modify(f"{name}\ndisplayName: written {number:07} {'x' * 60}\n")
+            written.append(number)
+
+    writing = threading.Thread(target=write)
+    with searching(server, LANES) as client:
+        writing.start()
+        for remedy in found:
+            began = time.monotonic()
+            shown = paste(host, remedy.brief)
+            seconds.append(time.monotonic() - began)
+            assert not server.is_building()
+            assert "Nothing is changed" not in shown
+            assert shown.count("modifying entry") == 1
+        ended.set()
+        writing.join()
+    print(seconds, len(written), client.longest_pauses())  # noqa: T201  the figures, with -s
+    assert len(written) > 50
+    assert max(client.longest_pauses().values()) < SHARE * min(seconds)
+    assert not client.failures
+    server.restart()
+    for number in written[-50:]:
+        assert "dn:" in server.search(SUFFIX, f"(displayName=written {number:07} *)", "1.1"), number
+    numbers = range(0, COUNT - 60, 97)
+    assert all("dn:" in server.search(SUFFIX, f"(displayName=p{number:07} *)", "1.1") for number in numbers)
+    assert all("dn:" in server.search(OTHER, f"(displayName=p{number:07} *)", "1.1") for number in numbers)
+
+
+def test_the_few_lines_change_nothing_while_an_index_is_built(laboratory, host) -> None:
+    server = start(laboratory, host)
+    first, second = remedies(server)
+    change, _, _ = first.brief.partition("# wait for")
+    paste(host, change)
+    assert server.is_building()
+    before = lines(server)
+    shown = paste(host, second.brief.partition("# wait for")[0])
+    assert "Nothing is changed." in shown
+    assert lines(server) == before
+    wait_for(lambda: not server.is_building(), "the build does not end", seconds=120)
+
+
 def test_without_a_monitor_database_slapd_is_stopped_for_at_most_the_announced_time(laboratory, host) -> None:
     server = start(laboratory, host, monitor=False, user="openldap")
     before = lines(server)

@@ -167,9 +167,18 @@ class TestFindings:
     def test_a_long_block_of_commands_is_counted(self) -> None:
         long = replace(diagnoses.REMEDY, text="\n".join(f"command {number}" for number in range(99)))
         check = diagnoses.check("wrong", diagnoses.finding(remedies=(long,)))
-        assert "commands: 99 lines (-v shows them with their risk)" in told(check)
+        assert "commands: 99 lines (-v shows them)" in told(check)
         assert "command 98" not in told(check)
         assert "command 98" in told(check, verbose=True)
+
+    def test_the_few_lines_of_a_long_block_stand_below_its_worst_risk(self) -> None:
+        text = "\n".join(f"command {number}" for number in range(99))
+        long = replace(diagnoses.REMEDY, text=text, brief="few lines", risk="All is lost. It is late.")
+        check = diagnoses.check("wrong", diagnoses.finding(remedies=(long,)))
+        assert "risk: All is lost.\n\nfew lines\n" in told(check)
+        assert "It is late" not in told(check)
+        assert "few lines" not in told(check, verbose=True)
+        assert "It is late" in told(check, verbose=True)
 
     def test_a_first_step_of_another_check_is_printed_once(self) -> None:
         cured = diagnoses.check("costly-search", diagnoses.finding(server="ldap"))

@@ -69,6 +69,8 @@ class IndexCoverage:
     """Nanoseconds of all searches."""
     seconds: float
     """Between the first record of the log and the last."""
+    resolution: int
+    """Nanoseconds: the resolution of its times."""
     unlisted: str
     """Why an index may be missing that these searches do not show (worth.py); empty: none may."""
     origins: tuple[str, ...]
@@ -77,6 +79,12 @@ class IndexCoverage:
     def scans(self) -> tuple[SearchCoverage, ...]:
         """Return the searches that examine every entry."""
         return tuple(search for search in self.searches if search.is_scan)
+
+    @property
+    def fastest(self) -> int:
+        """Return the average time, without waits, of the fastest kind of search, as far as the log shows it."""
+        least = min((search.own_time for search in self.searches if search.completed), default=0)
+        return max(least, self.resolution)
 
     @property
     def harmless(self) -> tuple[SearchCoverage, ...]:
@@ -121,6 +129,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,
+        resolution=traffic.segment.resolution,
         unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated)),
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )

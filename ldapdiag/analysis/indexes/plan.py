@@ -61,6 +61,11 @@ class PlannedIndexes:
         return self.before - self.after.expected
 
     @property
+    def mean_before(self) -> int:
+        """Return the average of the resolved scans."""
+        return sum(scan.etime for scan in self.resolved) // max(1, self.search_count)
+
+    @property
     def search_count(self) -> int:
         """Return the number of resolved searches."""
         return sum(scan.count for scan in self.resolved)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.axis import axis_for
 from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Part, Table
-from ldapdiag.wording import seconds
+from ldapdiag.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_SHAPES = 10
+SHORTEST = 1e-6
+"""No search takes 0 s."""
 COLUMNS = ("filter", "searches", "as logged", "with the plan", "at least", "at most")
 
 
@@ -26,7 +28,7 @@ def before_after(plan: Mapping[str, Any]) -> BarChart | None:
         title=f"Search time at {plan['server']} by filter, as logged and with the plan",
         unit="s",
         sentence=" ".join(map(_sentence, rows[:MOST_SHAPES])),
-        notes=(f"The times with the plan are predicted. It saves at most {_time(most)}.",),
+        notes=(f"The times with the plan are predicted. It saves at most {duration(most)}.",),
         axis=axis_for(longest),
         groups=tuple(_group(row) for row in rows[:MOST_SHAPES]),
         more=max(0, len(rows) - MOST_SHAPES),
@@ -47,13 +49,9 @@ def _group(row: Mapping[str, Any]) -> BarGroup:
 def _sentence(row: Mapping[str, Any]) -> str:
     before, after = row["etime_seconds"], row["with_plan_seconds"]
     if after["least"] == after["most"] == before:
-        return f"{row['shape']}: {_time(before)}, unchanged."
-    span = f"{_time(after['least'])} to {_time(after['most'])}"
-    return f"{row['shape']}: {_time(before)}, with the plan {_time(after['expected'])} ({span})."
-
-
-def _time(value: float) -> str:
-    return f"{1000 * value:.3g} ms" if 0 < value < 0.9995 else seconds(value)
+        return f"{row['shape']}: {duration(before)}, unchanged."
+    span = f"{duration(max(after['least'], SHORTEST))} to {duration(after['most'])}"
+    return f"{row['shape']}: {duration(before)}, with the plan {duration(after['expected'])} ({span})."
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str | float, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ldapdiag.wording import duration as short_duration
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ def duration(seconds: float) -> str:
     """Return a duration with its unit: 0.7 ms, 30 s, 16 min, 4.2 h, 3.1 d."""
     if seconds <= 0:
         return "0 s"
-    if seconds < 0.9995:
-        return f"{1000 * seconds:.3g} ms"
     if seconds < AS_MINUTES:
-        return f"{seconds:.3g} s"
+        return short_duration(seconds)
     unit, name = (60, "min") if seconds < AS_HOURS else (3600, "h") if seconds < AS_DAYS else (86_400, "d")
     return f"{seconds / unit:,.3g} {name}" if seconds / unit < 999.5 else f"{seconds / unit:,.0f} {name}"
 

@@ -2,7 +2,7 @@
 
     24.0 h of log · 4,012,338 searches · 190 min of search time, 165 min (87 %) of it without an index
 
-    PLAN        2 index changes remove 97 % of the unindexed search time
+    PLAN        2 index changes remove 97 % of the unindexed search time (the smallest set found)
                 saves              searches  add     attribute
                 152 min ━━━━━━━━    18,220  eq,sub  displayName
                      (displayName=?*) · uid=quickr (10.10.1.168)
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
+from ldapdiag.analysis.indexes.prediction_words import time_with
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
@@ -24,10 +25,10 @@ from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import CommonParts
-from ldapdiag.report.findings import FIRST, LONG, print_commands, print_finding, print_step
+from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_finding, print_step
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import Headline, first_step, headline
-from ldapdiag.report.indexes.plan_headline import PLAN, saving, step_of_plan
+from ldapdiag.report.indexes.plan_headline import PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
@@ -155,16 +156,18 @@ class IndexScreen:
 
     def commands(self, remedy: Remedy, coverage: IndexCoverage) -> None:
         """Print what a remedy of the plan changes, its risk, and its commands, if they are few or with -v."""
-        self.page.indented(remedy.changes)
-        if self.page.rows_of(remedy.text) > LONG and not self.verbose:
-            lines = counted(remedy.text.count("\n") + 1, "line")
-            self.page.indented(f"commands: {lines} (--script writes them alone, -v shows them with their risk)")
-            self.page.blank()
+        if not self.verbose:
+            self.page.indented(first_sentence(remedy.changes))
+            text = brief_text(self.page, remedy)
+            self.page.indented(f"risk: {first_sentence(remedy.risk) if remedy.brief else remedy.risk}")
+            if text:
+                print_commands(self.page, text)
+            self.page.indented("the same as a script, which checks each step and the answers of the index:")
+            print_commands(self.page, script_command(self.diagnosis))
             return
+        self.page.indented(remedy.changes)
         self.page.indented(f"risk: {remedy.risk}")
         print_commands(self.page, remedy.text)
-        if not self.verbose:
-            return
         if remedy.verify:
             self.page.indented("show the new setting, and the progress of the build:")
             print_commands(self.page, remedy.verify)
@@ -206,7 +209,7 @@ class IndexScreen:
                 *_some(shapes, 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
                 *self.judged(coverage.server, row),
-                _then(row),
+                f"then each {time_with(row.mean_after, row.mean_before, coverage.fastest)}",
                 *(f"makes {shape} slower" for shape in dict.fromkeys(one.group.shape for one in row.slowed)),
             ]
             for line in packed(parts, self.page.room - table.deeper):
@@ -273,12 +276,6 @@ def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
     """Return the database that a line is about, of a server with several."""
     several = coverage.indexes is not None and len(coverage.indexes.configuration.backends) > 1
     return f" of {backend.name}" if backend is not None and several else ""
-
-
-def _then(row: PlannedIndexes) -> str:
-    """Return the predicted time of each search with the index, with its bounds where they differ."""
-    least, expected, most = map(duration, row.mean_after)
-    return f"then {expected} each" if least == most else f"then {expected} each ({least} to {most})"
 
 
 def _each(etime: int, count: int) -> str:

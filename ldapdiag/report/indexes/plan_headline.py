@@ -13,6 +13,7 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.coverage import IndexCoverage
     from ldapdiag.analysis.indexes.plan import IndexPlan
+    from ldapdiag.diagnosis import Diagnosis
 
 PLAN = "PLAN"
 
@@ -23,16 +24,31 @@ def saving(plan: IndexPlan, coverage: IndexCoverage) -> str:
         return "no index to add"
     scanned = sum(row.etime for row in coverage.scans)
     changes = counted(len(plan.indexes), "index change")
-    share = f"{percent(plan.saved / scanned if scanned else 0)} of the unindexed search time"
+    least, probable, most = (
+        percent(each / scanned if scanned else 0).removesuffix(" %").replace("<1", "0")
+        for each in (plan.before - plan.after.most, plan.saved, plan.before - plan.after.least)
+    )
+    share = f"{probable} %" if least == most else f"about {probable} % ({least} to {most} %)"
     possible = "possible: " if coverage.indexes is None else ""
-    return f"{possible}{changes} remove{'s' * (len(plan.indexes) == 1)} {share}; {_how_good(plan)}"
+    removes = f"remove{'s' * (len(plan.indexes) == 1)}"
+    return f"{possible}{changes} {removes} {share} of the unindexed search time ({_how_good(plan)})"
 
 
 def _how_good(plan: IndexPlan) -> str:
     """Return how the plan compares with all sets of indexes that have the same effect."""
     if plan.exact:
-        return "no cheaper set does"
-    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the cheapest set"
+        return "the smallest set found"
+    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the smallest set"
+
+
+def script_command(diagnosis: Diagnosis) -> str:
+    """Return the command that writes the script of the plans."""
+    return f"{audit_command(diagnosis)} --script > plan.sh"
+
+
+def audit_command(diagnosis: Diagnosis) -> str:
+    """Return the command that prints the plans of the same evidence in full."""
+    return " ".join(filter(None, ["ldapdiag indexes", diagnosis.typed]))
 
 
 def step_of_plan(plan: IndexPlan, coverage: IndexCoverage) -> FirstStep | None:
@@ -40,6 +56,6 @@ def step_of_plan(plan: IndexPlan, coverage: IndexCoverage) -> FirstStep | None:
     if not plan.indexes:
         return None
     if coverage.indexes is not None:
-        return FirstStep("write the commands to a file and read it: the same command with --script > plan.sh")
+        return FirstStep("add the indexes with the commands below, one server at a time, off peak")
     how = hint_for(IndexConfiguration.how, [coverage.family] if coverage.family else [])
     return FirstStep(f"add the index configuration{f': {how}' if how else ''}")

@@ -10,15 +10,24 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.remedy import Needs, RemedyKind
+from ldapdiag.report.findings import first_sentence
 from ldapdiag.report.indexes.script_addresses import addresses_of
 from ldapdiag.report.neutral import neutral
+from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_answers import FUNCTIONS
-from ldapdiag.servers.index_remedies import add_indexes, between_ldif, libraries_of, without_ldif
+from ldapdiag.servers.index_remedies import (
+    add_indexes,
+    between_ldif,
+    ldapsearch_command,
+    libraries_of,
+    without_ldif,
+)
 from ldapdiag.servers.shell_session import SESSION, is_block, without_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.remedy import Remedy
@@ -62,12 +71,16 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
         indexing = coverages[plan.server].indexes
         if indexing is None:
             continue
-        backends: dict[str, tuple[Backend, list[Change]]] = {}
+        backends: dict[str, tuple[Backend, list[Change], SearchCoverage]] = {}
         for row in plan.indexes:
             if row.backend is not None:
-                backends.setdefault(row.backend.name, (row.backend, []))[1].extend(row.changes)
-        for backend, changes in backends.values():
-            yield from add_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema, None)
+                of_backend = backends.setdefault(row.backend.name, (row.backend, [], row.resolved[0]))
+                of_backend[1].extend(row.changes)
+        address, configuration, schema = indexing.address, indexing.configuration, indexing.schema
+        tool = ldapsearch_command(address, configuration)
+        for backend, changes, one in backends.values():
+            search = search_command(tool, one.group.base, one.group.scope, one.filter)
+            yield from add_indexes(address, backend, changes, configuration, schema, search, verifies=False)
 
 
 def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -118,7 +131,8 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
     lines = ["undo() { :; }"]
     if remedy.undo:
         lines = ["undo() {", "say 'To undo this step:'", "cat <<'UNDO'", remedy.undo, "UNDO", "}"]
-    lines = [f"at {shlex.quote(neutral(remedy.target))}", *addresses.before(remedy), *lines]
+    risk = shlex.quote(f"risk: {neutral(first_sentence(remedy.risk), longest=2000)}")
+    lines = [f"at {shlex.quote(neutral(remedy.target))}", f"say {risk}", *addresses.before(remedy), *lines]
     if is_block(remedy.text):
         return "\n".join([_comments(remedy), *lines, without_libraries(remedy.text, libraries), ""])
     title = shlex.quote(neutral(f"{remedy.title} at {remedy.target}"))

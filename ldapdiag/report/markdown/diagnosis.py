@@ -167,7 +167,7 @@ def _remedy(label: str, remedy: Plain) -> Iterator[str]:
         return
     yield prose(remedy["changes"], SENTENCE)
     yield f"Risk: {prose(remedy['risk'], SENTENCE)}"
-    yield _commands(remedy["text"], LANGUAGES.get(remedy["kind"], "text"))
+    yield _commands(remedy["brief"] or remedy["text"], LANGUAGES.get(remedy["kind"], "text"))
     for name in ("verify", "undo"):
         if remedy[name]:
             yield f"{name.capitalize()}:"

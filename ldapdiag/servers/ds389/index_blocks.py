@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import is_attribute_type
 from ldapdiag.servers.ds389.index_build import TASKS, building, changing
 from ldapdiag.servers.index_answers import REACHED, check_suffixes
-from ldapdiag.servers.ldap_tools import as_manager
+from ldapdiag.servers.ldap_tools import as_manager, waiting
 from ldapdiag.servers.ldbm_index_changes import EntryChange, EntryChanges, in_order, removes_all
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.remedy_texts import NOTHING_DONE
@@ -32,6 +32,27 @@ def adding(server: ServerAddress, backend: Backend, verb: str, chosen: EntryChan
         joined(definitions(backend, chosen)),
         [line for one in chosen.changes for line in _checks(backend, one)],
         *(f"no_unordered_number {one.attribute}" for one in chosen.perhaps_numbers),
+    )
+
+
+def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
+    """Return the few lines that configure and build indexes, and wait; empty: only the block is safe.
+
+    One ldapmodify, which goes on after an error (-c), so that what it has configured is built in any case.
+    """
+    if not chosen.changes or chosen.perhaps_numbers:
+        return ""
+    task = task_entry(backend, chosen.attributes)
+    ldif = joined([*definitions(backend, chosen), task])
+    search = as_manager("ldapsearch", server)
+    adds = "add and " if chosen.new or chosen.extended else ""
+    return "\n".join(
+        [
+            f"# {adds}build, in the database {backend_name(backend)}:",
+            here_document(as_manager("ldapmodify -c", server), *ldif),
+            "# wait for the end of the build, an hour at most: nsTaskExitCode: 0",
+            waiting(search, task[0].removeprefix("dn: "), "nsTaskExitCode=*", "nsTaskExitCode", 5),
+        ]
     )
 
 

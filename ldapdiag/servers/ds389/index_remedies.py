@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
-from ldapdiag.servers.ds389.index_blocks import adding, definitions, dropping, task_entry, undoing_add, undoing_drop
+from ldapdiag.servers.ds389.index_blocks import (
+    adding,
+    brief,
+    definitions,
+    dropping,
+    task_entry,
+    undoing_add,
+    undoing_drop,
+)
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
@@ -53,18 +61,20 @@ BETWEEN_LDIF = ""
 FIRST_WITH_LMDB = (2, 1)
 """389-ds could be configured with it from then on."""
 NO_RESTART = (
-    "Until the build has ended, do not restart the server: it would then treat the index as built, and searches would "
-    "find nothing. Do not change this index either, and start no second build or import of the same database: it would "
-    "fail."
+    "Stopped before the build has ended, the server would treat the index as built, and searches would find nothing: "
+    "let nothing restart it."
 )
 LOSES_ENTRIES = (
-    "is stopped during a build can lose every entry of the database (389ds#7539, mended in releases since June 2026): "
-    "make a backup first, and watch that nothing stops the server."
+    "can lose every entry (389ds#7539, mended in releases since June 2026): back up first, and let nothing stop the "
+    "server before the build has ended."
 )
-ON_LMDB = f"The database is LMDB: a server that {LOSES_ENTRIES}"
+ON_LMDB = f"Stopped during a build, this LMDB database {LOSES_ENTRIES}"
 PERHAPS_ON_LMDB = (
-    "If the database is LMDB (nsslapd-backend-implement: mdb; the evidence does not contain it), a server that "
+    "Stopped during a build, an LMDB database (nsslapd-backend-implement: mdb; the evidence does not contain it) "
     f"{LOSES_ENTRIES}"
+)
+UNDISTURBED = (
+    "Do not change this index either, and start no second build or import of the same database: it would fail."
 )
 NUMBER_OR_NOT = (
     "No known schema defines it: if it is a number without an ordering rule, ranges would miss entries. The script "
@@ -108,6 +118,7 @@ def add_indexes(
         verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.REINDEX,
+        brief=brief(server, backend, chosen),
     )
     return advice_if_missing(remedy, _missing(backend))
 
@@ -160,6 +171,7 @@ def build_indexes(
         verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.REINDEX,
+        brief=brief(server, backend, chosen),
     )
     return advice_if_missing(remedy, _missing(backend))
 
@@ -201,10 +213,10 @@ def _risk_of_building(backend: Backend, configuration: IndexConfiguration) -> st
     version = configuration.identity.version
     lmdb = ""
     if backend.kind == "mdb":
-        lmdb = f" {ON_LMDB}"
+        lmdb = f"{ON_LMDB} "
     elif not backend.kind and (not version or version >= FIRST_WITH_LMDB):
-        lmdb = f" {PERHAPS_ON_LMDB}"
-    return f"{NO_RESTART}{lmdb} {INDEX_ON_EACH_REPLICA}"
+        lmdb = f"{PERHAPS_ON_LMDB} "
+    return f"{lmdb}{NO_RESTART} {UNDISTURBED} {INDEX_ON_EACH_REPLICA}"
 
 
 def _as_configured(names: Iterable[str], backend: Backend, schema: Schema) -> EntryChanges:

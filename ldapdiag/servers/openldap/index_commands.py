@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import is_attribute_description, is_distinguished_name, ldif_line
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
 from ldapdiag.servers.ldap_tools import as_root
+from ldapdiag.servers.openldap import online_build
 from ldapdiag.servers.openldap.offline_build import (
     BY_FILE,
     NO_BUILD,
@@ -90,6 +91,15 @@ def changing(
     return block_of(server, title, [_change(server)], writing, WATCH)
 
 
+def brief(server: ServerAddress, writes: Sequence[LineChanges], backend: Backend, procedure: Procedure) -> str:
+    """Return the few lines that make changes online, of which the last builds; empty: only the block is safe."""
+    entry, suffix = entry_of(backend), suffix_of(backend)
+    if procedure is not Procedure.ONLINE or entry is None or not suffix or not writes[-1].added_lines:
+        return ""
+    search, modify = as_root("ldapsearch", server), as_root("ldapmodify", server)
+    return online_build.brief(search, modify, suffix, [modification(entry, one) for one in writes])
+
+
 def building(
     server: ServerAddress, title: str, lines: LineChanges, backend: Backend, configuration: IndexConfiguration,
     schema: Schema,
@@ -99,9 +109,7 @@ def building(
     answers = answers_of(suffix, lines.added)
     procedure = procedure_of(lines, backend, configuration)
     if procedure is Procedure.ONLINE and entry is not None and lines.removed_lines:
-        # Lines that one change removes and adds are not built again.
-        halves = (replace(lines, added_lines=()), replace(lines, removed_lines=()))
-        writes = [modification(entry, half) for half in halves]
+        writes = [modification(entry, half) for half in halves_of(lines)]
         return block_of(server, title, [_change(server)], online(suffix, writes, answers, builds=True), WATCH)
     if procedure is Procedure.FILE:
         steps = [*checked(replace(lines, added=()), suffix, schema), *rebuilt(answers)]
@@ -109,6 +117,11 @@ def building(
         return block_of(server, title, [build], steps, STOPPED, CONVERTED)
     steps = ["only_slapd", *rebuilt(answers)]
     return block_of(server, title, [build_function(suffix, lines.attributes)], steps, STOPPED)
+
+
+def halves_of(lines: LineChanges) -> tuple[LineChanges, LineChanges]:
+    """Return the removal and the addition of lines: those that one change removes and adds are not built again."""
+    return replace(lines, added_lines=()), replace(lines, removed_lines=())
 
 
 def modification(entry: str, lines: LineChanges) -> list[str]:

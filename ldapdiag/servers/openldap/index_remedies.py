@@ -26,9 +26,11 @@ from ldapdiag.servers.openldap.index_changes import rewritten, with_types, witho
 from ldapdiag.servers.openldap.index_commands import (
     SLAPD_CONF,
     Procedure,
+    brief,
     building,
     changing,
     entry_of,
+    halves_of,
     modification,
     procedure_of,
     suffix_of,
@@ -64,9 +66,9 @@ IN_BACKGROUND = (
     "it does not, the commands change nothing. "
 )
 UNDISTURBED = (
-    "Until the build has ended, do not stop slapd: it would treat the incomplete index as complete, and searches would "
-    "silently miss entries (if so, remove the line and add it again). Do not change cn=config either: slapd would "
-    "answer no request until the build has ended. "
+    "Stopped before the build has ended, slapd would treat the incomplete index as complete, and searches would "
+    "silently miss entries: let nothing stop it (if so, remove the line and add it again). Do not change cn=config "
+    "either: slapd would answer no request until the build has ended. "
 )
 BUSY = "A search that is answered at the moment of the change may end early, with the result 51 (busy). "
 APPROXIMATE = (
@@ -122,6 +124,7 @@ def add_indexes(
         verify=_shown(server, backend, configuration),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
+        brief=brief(server, [wanted], backend, procedure),
     )
     return advice_if_missing(remedy, _missing(backend, procedure))
 
@@ -179,6 +182,7 @@ def build_indexes(
         verify=_shown(server, backend, configuration),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
+        brief=brief(server, halves_of(lines), backend, procedure),
     )
     return advice_if_missing(remedy, _missing(backend, procedure))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.ldap_tools import waiting
 from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ is_complete() {
 ! is_full || incomplete 'over 96 % of olcDbMaxSize is used, so the build may have ended early'
 }"""
 """They need `search` (ldapsearch with its connection options)."""
+TASKS, NO_INDEXER = "cn=Tasklist,cn=Threads,cn=Monitor", "!(monitoredInfo=*online_index*)"
 MAYBE = "state='the index lines may be changed: see olcDbIndex of the database'"
 UNBUILT = "state='the index lines are set, and the index is not complete: do not restart slapd before it is built'"
 UNPROVEN = "state='the index lines are set; the check of the answers has not passed'"
@@ -77,6 +79,27 @@ def online(suffix: str, writes: Sequence[Sequence[str]], checks: Iterable[str], 
     if builds:
         yield from (UNBUILT, "until_built", "is_complete")
     yield from (UNPROVEN, *checks)
+
+
+def brief(search: str, modify: str, suffix: str, writes: Sequence[Sequence[str]]) -> str:
+    """Return the few lines that do the same: one ldapmodify if no indexer runs and the database has room, and the wait.
+
+    `search` and `modify` are ldapsearch and ldapmodify with their connection options.
+    """
+    database = shlex.quote(f"(namingContexts={escaped(suffix)})")
+    ldif = [line for place, lines in enumerate(writes) for line in ([""] * bool(place) + [*lines])]
+    return "\n".join(
+        [
+            "# if cn=Monitor shows that no index is built, and less than 96 % of olcDbMaxSize is used:",
+            f"if {search} -LLL -b {TASKS} -s base '({NO_INDEXER})' 1.1 | grep -q '^dn:' &&",
+            f"{search} -LLL -b cn=Databases,cn=Monitor -s one {database} olmMDBPagesMax olmMDBPagesUsed |",
+            "awk '/Max:/ { most = $2 } /Used:/ { used = $2 } END { exit used * 100 > most * 96 }'",
+            f"then {here_document(modify, *ldif)}",
+            "else echo 'Nothing is changed.'; fi",
+            "# wait for the end of the build, an hour at most: the entry is printed",
+            waiting(search, TASKS, NO_INDEXER, "dn", 2),
+        ]
+    )
 
 
 def unwatched(ldif: Sequence[str], checks: Iterable[str]) -> Iterator[str]:

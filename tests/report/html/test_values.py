@@ -13,18 +13,27 @@ from ldapdiag.report.html.values import HEIGHT, WIDTH, duration, percent, points
 SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
-@given(seconds=st.floats(1e-6, 1e9))
+@given(seconds=st.floats(1e-4, 1e9))
 @example(0.99999)
 @example(999.6 * 86_400)
 def test_a_duration_names_its_unit_and_keeps_three_digits(seconds: float) -> None:
-    found = re.fullmatch(r"([\d,.]+(?:e-0[1-9])?) (ms|s|min|h|d)", duration(seconds))
+    found = re.fullmatch(r"([\d,.]+) (ms|s|min|h|d)", duration(seconds))
     assert found
     assert float(found[1].replace(",", "")) * SECONDS[found[2]] == pytest.approx(seconds, rel=0.006)
 
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0, "0 s"), (0.0142, "14.2 ms"), (30, "30 s"), (300, "300 s"), (975, "16.2 min"), (7200, "2 h"), (259_200, "3 d")],
+    [
+        (0, "0 s"),
+        (7.1e-06, "under 0.1 ms"),
+        (0.0142, "14.2 ms"),
+        (30, "30 s"),
+        (300, "300 s"),
+        (975, "16.2 min"),
+        (7200, "2 h"),
+        (259_200, "3 d"),
+    ],
 )
 def test_durations_read_as_in_a_manual(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown

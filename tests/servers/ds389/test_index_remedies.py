@@ -325,14 +325,30 @@ class TestOn389:
 
     @pytest.mark.parametrize(
         ("kind", "version", "mentioned"),
-        [("bdb", (2, 3, 1), ""), ("mdb", (2, 3, 1), "is LMDB"), ("", (2, 3, 1), "If the"), ("", (1, 4, 3), "")],
+        [("bdb", (2, 3, 1), ""), ("mdb", (2, 3, 1), "this LMDB"), ("", (2, 3, 1), "an LMDB"), ("", (1, 4, 3), "")],
     )
     def test_the_risk_names_what_a_stop_costs_on_lmdb(self, kind, version, mentioned):
         backend = replace(BACKEND, kind=kind)
         risk = ds389.build_indexes(DS1, backend, ["uid"], configuration(version), SCHEMA).risk
         assert ("389ds#7539" in risk) == bool(mentioned)
-        assert mentioned in risk
-        assert "do not restart" in risk
+        worst, *_ = risk.split(". ")
+        assert mentioned in worst
+        assert ("lose every entry" in worst and "back up first" in worst) if mentioned else "find nothing" in worst
+        assert "let nothing restart it" in risk
+
+    def test_the_few_lines_add_build_and_wait_with_one_ldapmodify(self):
+        text = ds389.add_indexes(DS1, BACKEND, (*NEW, *FURTHER), configuration(), SCHEMA).brief
+        assert text.count("ldapmodify -c ") == 1
+        change, wait = text.split("\n# wait for")
+        assert change.endswith("\nLDIF")
+        assert change.index("nsIndexType") < change.index("nsIndexAttribute")
+        task = change.partition("cn=index,cn=tasks,cn=config")[0].rpartition("dn: ")[2]
+        assert f"-b {task}cn=index,cn=tasks,cn=config -s base" in wait
+        assert "seq 720" in wait
+
+    def test_of_an_attribute_that_may_be_a_number_there_are_no_few_lines(self):
+        unknown = (Change("acmeNumber", "eq"),)
+        assert ds389.add_indexes(DS1, BACKEND, unknown, configuration(), SCHEMA).brief == ""
 
     def test_one_attribute_of_two_databases_is_built_by_two_tasks(self):
         names = [
