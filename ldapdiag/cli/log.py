@@ -276,8 +276,11 @@ def _check_compared(table: LogTable | None, by: By) -> None:
 
 def _print_not_found(found: ReadLog, written: Sequence[Destination]) -> None:
     """Print what the selection names and the log does not have, which only the text contains."""
+    from ldapdiag.report.log.selected import no_match, no_match_sentence  # noqa: PLC0415  import late
+
     if all(one.form is not ReportFormat.TEXT for one in written):
-        for sentence in found.not_found:
+        nothing = no_match(found)
+        for sentence in (*([f"nothing matches: {no_match_sentence(nothing)}"] if nothing else []), *found.not_found):
             print_error(sentence)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING
 
 from ldapdiag.cli.destinations import deliver
@@ -49,6 +50,7 @@ def combined(
     families = {one.family for one in streams}
     fleet = _fleet(reading, finished) if by_server else None  # before their counts are added up
     workload = Workload(combine(*finished), families.pop() if len(families) == 1 else None)
+    has_none = wanted is not None and wanted.restricts and not any(workload.operations.values())
     shown = sorted((operation for one in reading.streams for operation in one.shown), key=lambda one: -one.etime)
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
     return ReadLog(
@@ -62,6 +64,7 @@ def combined(
         remarks=tuple(note for one in reading.streams for note in one.notes),
         since=reading.period.since,
         until=reading.period.until,
+        log_times=_times(reading) if has_none or workload.period is None else None,
         wanted=wanted,
         not_found=_not_found(wanted, workload.segment),
         shown=tuple(shown[: 0 if wanted is None else wanted.most_shown]),
@@ -69,6 +72,15 @@ def combined(
         cluster=reading.cluster,
         stopped=reading.stopped,
     )
+
+
+def _times(reading: LogReading) -> tuple[int, int] | None:
+    """Return when the logs begin and end, whatever was asked for; None without a record."""
+    from ldapdiag.sources.logs.asked_period import end_of  # noqa: PLC0415  import late: most logs have a match
+
+    streams = [one.stream for one in reading.streams]
+    end = end_of(streams, Event())
+    return (min(one.first_time for one in streams), end) if end else None
 
 
 def _fleet(reading: LogReading, finished: Sequence[Segment]) -> Comparison:

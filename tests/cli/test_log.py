@@ -20,6 +20,7 @@ from log_lines import connection, header, run, stamp
 pytestmark = pytest.mark.usefixtures("scanner")
 
 CAPTURED_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
+AUDIT = Path(__file__).parents[2] / "examples/audit/ds1/access"
 SLOW = "".join(
     f"{line}\n"
     for line in (
@@ -284,3 +285,52 @@ def test_a_selected_client_that_is_not_in_the_log_is_named_beside_every_format(f
     assert "no connection of the log has the client 203.0.113.9" in " ".join(ldapdiag(*arguments).text.split())
     beside = ldapdiag(*arguments, "--format", form, "-q").complaints
     assert any("no connection of the log has the client 203.0.113.9" in line for line in beside)
+
+
+class TestNoMatch:
+    """A selection or a period without a match: every format says so, and when the log begins and ends."""
+
+    ENDS = "the log begins at 2026-11-20 08:45:20 UTC and ends at 2026-11-20 08:45:25 UTC"
+    ASKED = (
+        (("--code", "9999"), "no operation with result code 9999"),
+        (("--client", "10.9.9.9"), "no operation of client 10.9.9.9"),
+        (("--account", "uid=nobody"), "no operation as uid=nobody"),
+        (("--conn", "99999"), "no operation of connection 99999"),
+        (("--shape", "(foo=?)"), "no operation with filter (foo=?)"),
+        (("--min-etime", "1h"), "no operation of 60.0 min or more"),
+        (("--since", "2030-01-01"), "no record since 2030-01-01 00:00:00 UTC"),
+        (("--until", "2001-01-01"), "no record until 2001-01-01 23:59:59 UTC"),
+        (("--code", "9999", "--since", "-1h"), "no operation with result code 9999 since 2026-11-20 07:45:25 UTC"),
+    )
+
+    @pytest.mark.parametrize(("options", "sentence"), ASKED)
+    def test_is_said_in_every_format(self, options, sentence, tmp_path):
+        out = [tmp_path / f"report.{end}" for end in ("txt", "json", "md", "html", "csv")]
+        ran = log(AUDIT, *options, *(part for path in out for part in ("-o", path)))
+        text, json_text, markdown, page, table = (path.read_text() for path in out)
+        assert ran.code == 0
+        assert f"{sentence}; {self.ENDS}" in " ".join(text.split())
+        assert "searches    none" not in text
+        assert json.loads(json_text)["no_match"] == {
+            "asked": sentence.removeprefix("no "),
+            "log_begins": "2026-11-20T08:45:20Z",
+            "log_ends": "2026-11-20T08:45:25Z",
+        }
+        for report in (markdown.replace("\\", ""), page):
+            assert f"Nothing matches: {sentence}; {self.ENDS}." in report
+        assert len(table.splitlines()) == 1
+
+    @pytest.mark.parametrize("form", ["csv", "json", "markdown", "html"])
+    def test_is_a_line_on_standard_error_where_no_text_is_written(self, form):
+        ran = log(AUDIT, "--code", "9999", "--format", form)
+        assert f"ldapdiag: nothing matches: no operation with result code 9999; {self.ENDS}" in ran.err.decode()
+
+    def test_a_compressed_log_ends_when_its_last_record_was_written(self, tmp_path):
+        (tmp_path / "access.gz").write_bytes(gzip.compress(AUDIT.read_bytes()))
+        assert self.ENDS in " ".join(log(tmp_path / "access.gz", "--since", "2030-01-01").text.split())
+
+    @pytest.mark.parametrize("options", [(), ("--code", "0"), ("--since", "2026-11-20"), ("--show-lines", "2")])
+    def test_is_not_said_of_a_match(self, options):
+        ran = log(AUDIT, *options, "--format", "json")
+        assert ran.report["no_match"] is None
+        assert "nothing matches" not in ran.err.decode()

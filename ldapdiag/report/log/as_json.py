@@ -15,7 +15,7 @@ from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.operations_json import operations_of, requester_of, worst_of
 from ldapdiag.report.log.quantities import seconds
-from ldapdiag.report.log.selected import conditions_as_data, lines_as_data
+from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
 from ldapdiag.report.log.sort import Sort, in_order
 from ldapdiag.report.log.times_json import kind, quantiles, timeline, trend_of
 
@@ -74,6 +74,7 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
         "since": _moment(read.since, 1),
         "until": _moment(read.until, 1),
         "selection": conditions_as_data(read.wanted),
+        "no_match": no_match(read),
         "slowest_lines": lines_as_data(read.shown, segment.resolution),
         "lines": segment.lines,
         "lines_not_understood": segment.misread,

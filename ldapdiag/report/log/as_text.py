@@ -22,7 +22,7 @@ from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
 from ldapdiag.report.log.quantities import day_and_time, duration, per_second, span
 from ldapdiag.report.log.result_codes import named
-from ldapdiag.report.log.selected import print_conditions, print_lines
+from ldapdiag.report.log.selected import no_match, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
 from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
 from ldapdiag.report.log.times import print_times
@@ -79,6 +79,10 @@ class LogScreen:
         """Print every part."""
         self.heading()
         print_conditions(self.page, self.read)
+        if nothing := no_match(self.read):
+            self.page.labelled("no match", no_match_sentence(nothing), "bold", "bold")
+            self.caveats()
+            return
         if self.read.fleet is not None:
             self.servers(self.read.fleet)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.log.caveats import CAPS
+from ldapdiag.report.log.selected import no_match_sentence
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ def limits(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on each limit, to be read before the numbers."""
     if document["stopped"]:
         yield "Interrupted: this is what was read until then."
+    if document["no_match"]:
+        yield f"Nothing matches: {no_match_sentence(document['no_match'])}."
     if document["selection"] is not None:
         yield "Only selected operations are counted; counts of connections are those of the whole log."
     if document["lost_lines"]:

@@ -56,6 +56,8 @@ class ReadLog:
     since: int | None = None
     until: int | None = None
     """The period selected: nanoseconds since 1970."""
+    log_times: tuple[int, int] | None = None
+    """When the whole log begins and ends, where no record or operation of it is selected."""
     wanted: Wanted | None = None
     """The operations that were asked for; None: all."""
     not_found: tuple[str, ...] = ()

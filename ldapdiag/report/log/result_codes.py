@@ -49,4 +49,4 @@ def named(err: int) -> str:
     """Return the name of a result code with its number; success without."""
     if err == 0:
         return NAMES[0]
-    return f"{NAMES[err]} ({err})" if err in NAMES else f"result {err}"
+    return f"{NAMES[err]} ({err})" if err in NAMES else f"code {err}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.stamps import moment
-from ldapdiag.report.log.quantities import duration, seconds
+from ldapdiag.evidence.log.stamps import SECOND, moment
+from ldapdiag.report.log.quantities import day_and_time, duration, seconds
 from ldapdiag.report.log.result_codes import named
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.evidence.log.shown_operation import ShownOperation
@@ -25,12 +25,32 @@ def print_conditions(page: Page, read: ReadLog) -> None:
     page.packed("only", ["operations with a result", *conditions(read.wanted)], "bold")
     for sentence in read.not_found:
         page.labelled("", sentence, "")
-    if read.wanted.clients:
+    if read.wanted.clients and read.log_times is None:
         page.labelled(
             "",
             f"these clients opened {counted(read.wanted.connections_opened(read.workload.segment), 'connection')}",
             "",
         )
+
+
+def no_match(read: ReadLog) -> dict[str, str] | None:
+    """Return what was asked for and is not in the log, and when that begins and ends; None where something matches."""
+    if read.log_times is None:
+        return None
+    of = ["operation", *conditions(read.wanted)] if read.wanted and read.is_selection else ["record"]
+    period = [f"{word} {_second(time)}" for word, time in (("since", read.since), ("until", read.until)) if time]
+    begins, ends = (moment(time, SECOND) for time in read.log_times)
+    return {"asked": " ".join([*of, *period]), "log_begins": begins, "log_ends": ends}
+
+
+def no_match_sentence(found: Mapping[str, str]) -> str:
+    """Return the same as a sentence."""
+    begins, ends = (f"{found[key][:10]} {found[key][11:19]} UTC" for key in ("log_begins", "log_ends"))
+    return f"no {found['asked']}; the log begins at {begins} and ends at {ends}"
+
+
+def _second(nanoseconds: int) -> str:
+    return f"{' '.join(day_and_time(nanoseconds))} UTC"
 
 
 def conditions(wanted: Wanted) -> Iterator[str]:

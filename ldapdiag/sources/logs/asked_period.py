@@ -67,10 +67,10 @@ def period_of(asked: AskedPeriod | None, streams: Sequence[Stream], stop: Event)
     """Return the period asked for; None for all records. Where it counts from the end of the logs, find their end."""
     if asked is None or (asked.since is None and asked.until is None):
         return None
-    return asked.by_end(_end_of(streams, stop) if asked.needs_end else 0)
+    return asked.by_end(end_of(streams, stop) if asked.needs_end else 0)
 
 
-def _end_of(streams: Iterable[Stream], stop: Event) -> int:
+def end_of(streams: Iterable[Stream], stop: Event) -> int:
     """Return the time of the last record of all streams; 0 if no stream has one."""
     ends = [0]
     for stream in streams:
