@@ -107,7 +107,9 @@ def _verdict(tracking: ConntrackUsage, limits: tuple[float, float, float], *, is
         subject=host,
         severity=severity,
         confidence=Confidence.CERTAIN if is_known else Confidence.POSSIBLE,
-        title=f"{host} tracks {used:,} of at most {limit:,} connections ({used / limit:.0%})",
+        title=f"The connection tracking table of {host} is full: {used:,} of {limit:,} connections"
+        if used >= limit
+        else f"{host} tracks {used:,} of at most {limit:,} connections ({used / limit:.0%})",
         detail=(
             f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
             f"{host}, and its clients time out.{'' if is_known else ELSEWHERE}"

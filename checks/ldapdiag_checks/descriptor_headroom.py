@@ -7,10 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.servers import HOW_TO_SEPARATE
-from ldapdiag.analysis.load.accept_queue import accept_queues
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem
 from ldapdiag.analysis.load.forecast_sentences import (
@@ -28,6 +26,8 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
 LEAST_LIMIT = 8192
+SOON = 1 / 60
+"""Hours: what is left is shorter than a report takes to be read, so it is a state and no time."""
 
 MOST_EACH = 2
 """Descriptors one connection may take: since 389-ds 3.2 (commit e14e23e0f) it has a timerfd beside its socket."""
@@ -37,7 +37,6 @@ MOST_EACH = 2
 def judge(
     descriptors: Descriptors,
     server: Instance,
-    host: Host | None = None,
     *,
     critical_percent: Annotated[float, Threshold("%", "so much or more used is critical", most=100)] = 95.0,
     high_percent: Annotated[float, Threshold("%", "so much or more used is high", most=100)] = 80.0,
@@ -96,8 +95,7 @@ def judge(
         hours_left=hours_left,
     )
     if severity is not None:
-        waiting = sum(queue.waiting for queue in accept_queues(host, server.ports)) if host is not None else None
-        yield _finding(descriptors, server, severity, waiting, hours_left)
+        yield _finding(descriptors, server, severity, hours_left)
     elif used is None or limit is None:
         lacking = DescriptorCount if used is None else ProcessLimits
         missing = "the number of open descriptors" if used is None else "the descriptor limit"
@@ -135,15 +133,13 @@ def severity_of(
     return Severity.MEDIUM if share >= medium or exhausted else None
 
 
-def _finding(
-    descriptors: Descriptors, server: Instance, severity: Severity, waiting: int | None, hours_left: float
-) -> Finding:
+def _finding(descriptors: Descriptors, server: Instance, severity: Severity, hours_left: float) -> Finding:
     return Finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
         title=_title(descriptors, hours_left),
-        detail="\n".join(_sentences(descriptors, waiting)),
+        detail="\n".join(_sentences(descriptors)),
         observed={
             "server": server.name,
             "used": descriptors.used,
@@ -197,26 +193,40 @@ def _numbers(descriptors: Descriptors) -> str:
 
 def _title(descriptors: Descriptors, hours_left: float) -> str:
     host, left, numbers = descriptors.server, descriptors.hours_left, _numbers(descriptors)
+    if descriptors.has_run_out or (descriptors.exhausted and descriptors.waiting):
+        waits = f", {_waiting(descriptors)}" if descriptors.waiting else ""
+        if descriptors.served and (descriptors.connections or 0) >= descriptors.served:
+            full = f"{descriptors.connections:,} of {descriptors.served:,} are open"
+            return f"{host} has no room for a connection: {full}{waits}"
+        return f"{host} has run out of descriptors: {numbers} in use{waits}"
     if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
     earliest = descriptors.earliest_hours_left
-    if descriptors.forecast.is_over and descriptors.served and (descriptors.connections or 0) >= descriptors.served:
-        return f"{host} has no room for a connection: {descriptors.connections:,} of {descriptors.served:,} are open"
-    if descriptors.forecast.is_over:
-        return f"{host} has no descriptor left: {numbers}"
+    if left is not None and left < SOON:
+        return f"{host} is running out of descriptors: {numbers} in use"
     if left is not None and earliest is not None and earliest < hours_left:
         return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
     return f"{host} uses {numbers} descriptors"
 
 
-def _sentences(descriptors: Descriptors, waiting: int | None) -> Iterator[str]:
+def _waiting(descriptors: Descriptors) -> str:
+    verb = "waits" if descriptors.waiting == 1 else "wait"
+    return f"{counted(descriptors.waiting, 'connection')} {verb} to be accepted"
+
+
+def _sentences(descriptors: Descriptors) -> Iterator[str]:
+    if descriptors.exhausted:
+        yield (
+            "It serves no new client until a descriptor is free. To free some now: close the dead connections "
+            "(ghost-connections), let the largest client close its own (connection-share), or restart the server, "
+            f"which closes all{_advice(descriptors)}."
+        )
+    elif descriptors.waiting and descriptors.accepts_few:
+        yield f"{_waiting(descriptors)}, each for a free descriptor."
     if descriptors.exhaustion_reports:
         yield f"Its logs: {'; '.join(descriptors.exhaustion_reports)}."
         yield from reached_sentences(descriptors.reached)
-    if waiting and descriptors.accepts_few:
-        connections = counted(waiting, "connection")
-        yield f"{connections} {'waits' if waiting == 1 else 'wait'} to be accepted, each for a free descriptor."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
@@ -225,7 +235,8 @@ def _sentences(descriptors: Descriptors, waiting: int | None) -> Iterator[str]:
             "this limit allows are open."
         )
     yield from forecast_sentences(descriptors.forecast)
-    yield f"connection-share names the accounts and clients, ghost-connections the dead ones{_advice(descriptors)}."
+    if not descriptors.exhausted:
+        yield f"connection-share names the accounts and clients, ghost-connections the dead ones{_advice(descriptors)}."
 
 
 def _advice(descriptors: Descriptors) -> str:

@@ -129,16 +129,15 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high:
 
 def _finding(use: PortUse, severity: Severity) -> Finding:
     rate, possible = use.opened_per_second, use.possible_per_second
+    ports = counted(use.ports.count, "port")
+    used = f"has used up its {ports}" if use.share >= 1 else f"uses {use.used:,} of {ports} ({use.share:.0%})"
     waiting = f", {use.time_wait:,} of them in TIME-WAIT" if use.time_wait else ""
     return Finding(
         subject=f"{use.host}: {use.source} -> {use.server}",
         key=f"{use.host}|{use.source}|{use.server}",
         severity=severity,
         confidence=_confidence(use),
-        title=(
-            f"{use.source} uses {use.used:,} of {counted(use.ports.count, 'port')} ({use.share:.0%}) towards "
-            f"{use.server}{waiting}"
-        ),
+        title=(f"{use.source} {used} towards {use.server}{waiting}"),
         detail="\n".join(_sentences(use)),
         observed={
             "host": use.host,

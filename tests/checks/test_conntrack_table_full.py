@@ -32,6 +32,12 @@ def test_severity_by_share(used, severity) -> None:
     assert "nf_conntrack_max = 2000" in found.remedies[0].text
 
 
+@pytest.mark.parametrize("used", [1000, 1001])
+def test_a_full_table_is_a_state(used) -> None:
+    (found,) = judged(kernels=[facts.settings(count=used, max=1000)])
+    assert found.title == f"The connection tracking table of fw is full: {used:,} of 1,000 connections"
+
+
 def test_is_clear_with_the_numbers() -> None:
     (clear,) = judged(kernels=[facts.settings(count=599, max=1000)])
     assert (type(clear), clear.reason) == (Clear, "599 of at most 1,000 connections tracked (nf_conntrack_max)")

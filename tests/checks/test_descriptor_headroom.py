@@ -122,7 +122,7 @@ class TestTheForecast:
     def test_of_a_limit_that_is_reached_gives_what_is_full(self) -> None:
         over = facts.forecast(0.0, earliest=0.0, latest=0.0)
         assert over.is_over
-        assert judged(1000, forecast=over).title.startswith("ldap has no descriptor left: 1,000 of 1,000")
+        assert judged(1000, forecast=over).title.startswith("ldap has run out of descriptors: 1,000 of 1,000")
         full = judged(930, connections=900, served=896, forecast=over)
         assert full.title == "ldap has no room for a connection: 900 of 896 are open"
 
@@ -212,6 +212,29 @@ def test_a_real_slapd_at_its_last_descriptor(corpus) -> None:
 
 
 def test_connections_in_the_accept_queue_wait_for_a_descriptor() -> None:
-    queue = facts.host("ldap", facts.table([facts.listening(receive_queue=25, send_queue=128)]))
-    (found,) = judge(facts.descriptors(used=100, limit=100), facts.server(), queue)
+    found = judged(96, 100, waiting=25)
     assert "25 connections wait to be accepted, each for a free descriptor" in found.detail
+
+
+NUMBERS = "(Max open files of the process)"
+
+
+@pytest.mark.parametrize(
+    ("facts_now", "title"),
+    [
+        ({"used": 259, "waiting": 43}, f"has run out of descriptors: 259 of 260 {NUMBERS} in use, 43 connections wait"),
+        ({"used": 260}, f"has run out of descriptors: 260 of 260 {NUMBERS} in use"),
+        ({"used": 260, "reached": REACHED, "recovered": True}, "has run out of descriptors: 260 of 260"),
+        ({"used": 259}, f"is running out of descriptors: 259 of 260 {NUMBERS} in use"),
+        ({"used": 257, "waiting": 43}, f"is running out of descriptors: 257 of 260 {NUMBERS} in use"),
+        (
+            {"used": 150, "connections": 72, "served": 72, "waiting": 3},
+            "has no room for a connection: 72 of 72 are open, 3 connections wait",
+        ),
+    ],
+)
+def test_what_has_run_out_is_a_state_whatever_the_forecast(facts_now, title) -> None:
+    found = judged(**{"limit": 260, "forecast": facts.forecast(1 / 3600, 0.0)} | facts_now)
+    assert found.severity is Severity.CRITICAL
+    assert found.title.startswith(f"ldap {title}")
+    assert " in 0 to" not in found.title

@@ -48,6 +48,11 @@ def test_severity_by_share(used, severity) -> None:
         assert verdict.reason.startswith("10.77.2.2 uses 79 ports towards 10.77.1.2:389, of 100")
 
 
+def test_ports_that_are_used_up_are_a_state() -> None:
+    (found,) = of(client(*facts.at_client(100), settings=kernel()))
+    assert found.title.startswith("10.77.2.2 has used up its 100 ports towards 10.77.1.2:389")
+
+
 def test_states_its_numbers() -> None:
     (found,) = of(client(*facts.at_client(40), *waiting(50), settings=kernel()))
     assert isinstance(found, Finding)

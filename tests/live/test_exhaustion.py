@@ -91,6 +91,7 @@ def test_slapd_at_its_ulimit(laboratory, topology, exhausted) -> None:
     assert headroom["severity"] == "critical"
     assert headroom["confidence"] == "certain"
     assert 0.95 * 150 <= headroom["observed"]["used"] <= headroom["observed"]["limit"] == 150
+    assert headroom["title"].startswith("ldap has run out of descriptors: "), "a state, and no time"
     assert {one["severity"] for one in case.said.found("ghost-connections")} == {"critical"}
 
 

@@ -85,6 +85,11 @@ class DescriptorForecast:
         return self.latest == 0
 
     @property
+    def over(self) -> DescriptorForecast:
+        """Return the forecast with no time left, of a server that has run out by its present numbers."""
+        return self if self.median is None else replace(self, earliest=0.0, median=0.0, latest=0.0)
+
+    @property
     def numbers(self) -> dict[str, float | None]:
         """Return rate and time left with their bounds, by the keys of the contract."""
         low, rate, high = self.rates or (None, None, None)

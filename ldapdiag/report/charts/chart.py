@@ -187,12 +187,14 @@ class TimeChart:
     step_seconds: int
     values: tuple[float | None, ...]
     """One per step from the beginning on, at its end; None: nothing was read in it."""
-    now: Point
-    """The last value."""
+    last: Point
+    """The last value; a count of the present may be of another time."""
+    last_label: str
+    """With its time, as in `114 at 09:21 UTC`."""
     limit: float | None = None
     """Drawn as a line across; None: there is none, or a note gives its number because it is far above the values."""
     forecast: Line | None = None
-    """From `now` on, at most twice as long as the values, and never to the limit unless that is reached within."""
+    """From `last` on, at most twice as long as the values, and never to the limit unless that is reached within."""
     table: Table
 
     def points(self) -> tuple[Point | None, ...]:

@@ -59,9 +59,9 @@ def chart_of(one: Mapping[str, Any]) -> TimeChart | None:
     if len(known) < FEWEST or not largest:
         return None
     begin, step = datetime.fromisoformat(one["from"]), one["step_seconds"]
-    now = Point((known[-1][0] + 1) * step, known[-1][1])
-    line, limit = _forecast(one, now), one["limit"]
-    end = line.end if line is not None else now
+    last = Point((known[-1][0] + 1) * step, known[-1][1])
+    line, limit = _forecast(one, last), one["limit"]
+    end = line.end if line is not None else last
     shown = limit if limit is not None and limit <= FAR * max(largest, end.value) else None
     noun, unit, per = TITLES[one["name"]]
     where = f" at {one['server']}" if one["server"] else ""
@@ -75,7 +75,8 @@ def chart_of(one: Mapping[str, Any]) -> TimeChart | None:
         times=time_scale(begin, end.seconds),
         step_seconds=step,
         values=tuple(one["values"]),
-        now=now,
+        last=last,
+        last_label=f"{_number(last.value)} at {_moment(begin + timedelta(seconds=known[-1][0] * step), step)} UTC",
         limit=shown,
         forecast=line,
         table=Table(
@@ -90,24 +91,24 @@ def length(seconds: int) -> str:
     return f"{seconds // size} {unit}"
 
 
-def _forecast(one: Mapping[str, Any], now: Point) -> Line | None:
-    """Return the line from now on: to the limit if that is reached soon enough, else as far as it may be drawn."""
+def _forecast(one: Mapping[str, Any], last: Point) -> Line | None:
+    """Return the line from the last value on: to the limit if that is soon enough, else as far as it may be drawn."""
     forecast, limit = one["forecast"], one["limit"]
     if forecast is None:
         return None
-    left, longest = forecast["hours_left"], LONGEST_FORECAST * now.seconds
-    if (left is not None and left <= 0) or (limit is not None and limit <= now.value):
+    left, longest = forecast["hours_left"], LONGEST_FORECAST * last.seconds
+    if (left is not None and left <= 0) or (limit is not None and limit <= last.value):
         return None
     seconds = longest if left is None else min(longest, left * 3600)
-    rate = forecast["rate_per_hour"] / 3600 if left is None or limit is None else (limit - now.value) / (left * 3600)
-    value = now.value + rate * seconds
-    return Line(begin=now, end=Point(now.seconds + seconds, value if limit is None else min(value, limit)))
+    rate = forecast["rate_per_hour"] / 3600 if left is None or limit is None else (limit - last.value) / (left * 3600)
+    value = last.value + rate * seconds
+    return Line(begin=last, end=Point(last.seconds + seconds, value if limit is None else min(value, limit)))
 
 
 def _notes(one: Mapping[str, Any], *, shown: float | None, line: Line | None) -> Iterator[str]:
     limit = one["limit"]
     if limit is not None and shown is None:
-        yield f"The limit of {number(limit)} is far above and not drawn."
+        yield f"The limit of {number(limit)} {TITLES[one['name']][1]} is far above and not drawn."
     left = one["forecast"] and one["forecast"]["hours_left"]
     if line is not None and (left is None or left * 3600 > line.end.seconds - line.begin.seconds + 1):
         yield f"The forecast is drawn for {LONGEST_FORECAST} times the observed time."
@@ -122,12 +123,14 @@ def _sentence(one: Mapping[str, Any], known: Sequence[tuple[int, float]], begin:
         f"{_time(begin, last, step)} UTC, at most {_number(most)}."
     )
     if one["limit"] is not None:
-        text += f" The limit is {number(one['limit'])}."
+        text += f" The limit is {number(one['limit'])} {TITLES[one['name']][1]}."
     forecast = one["forecast"]
     if forecast is not None:
         text += f" It grows by about {rounded(forecast['rate_per_hour'])} an hour"
         left, earliest, latest = (forecast[f"hours_left{end}"] for end in ("", "_earliest", "_latest"))
-        if left is not None:
+        if left == 0:
+            text += ", and is at the limit"
+        elif left is not None:
             until = "or more" if latest is None else f"to {rounded(latest)} h"
             text += f": the limit is reached in about {rounded(left)} h ({rounded(earliest)} h {until})"
         text += "."
@@ -141,4 +144,8 @@ def _number(value: float) -> str:
 def _time(begin: datetime, place: int, step: int) -> str:
     """Return the beginning of a step, with seconds only where steps are shorter than a minute."""
     at = begin + timedelta(seconds=place * step)
-    return f"{at:%Y-%m-%d %H:%M}" if step % 60 == 0 else f"{at:%Y-%m-%d %H:%M:%S}"
+    return f"{at:%Y-%m-%d} {_moment(at, step)}"
+
+
+def _moment(at: datetime, step: int) -> str:
+    return f"{at:%H:%M}" if step % 60 == 0 else f"{at:%H:%M:%S}"

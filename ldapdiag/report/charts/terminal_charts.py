@@ -124,7 +124,7 @@ def time_rows(chart: TimeChart, room: int) -> Iterator[str]:
 
 def _numbers(chart: TimeChart) -> Iterator[str]:
     """Yield what the glyphs of a course stand for, with the numbers."""
-    yield f"now {_value(chart.now.value)}"
+    yield chart.last_label
     if chart.limit is not None:
         yield f"limit {number(chart.limit)} ({LIMIT})"
     if chart.forecast is not None:

@@ -184,6 +184,15 @@ class TestConnections:
         rows = [*facts.at_server(48, receive_queue=14, inode=7), *facts.at_server(2, inode=0)]
         assert self.count(rows).used == 48
 
+    @pytest.mark.parametrize(("free", "over"), [(0, True), (1, True), (2, False)])
+    def test_while_connections_wait_one_free_descriptor_is_none(self, free: int, *, over: bool) -> None:
+        """Slapd with tcp wrappers needs a second one for each connection that it accepts."""
+        used = DescriptorCount(origin=facts.origin(name="fds.txt"), open=60)
+        limits = ProcessLimits(origin=facts.origin(name="limits"), open_files_soft=60 + free, open_files_hard=60 + free)
+        found = self.count(facts.at_server(50), descriptors=used, limits=limits)
+        assert (found.waiting, found.has_run_out, found.exhausted) == (40, over, over)
+        assert replace(found, waiting=0).has_run_out is (free == 0)
+
     def test_a_count_below_them_is_of_another_process(self) -> None:
         fewer = DescriptorCount(origin=facts.origin(name="fds.txt"), open=9)
         found = self.count(facts.at_server(50), descriptors=fewer)

@@ -54,7 +54,7 @@ def test_every_value_and_mark_is_on_the_axes(one: dict[str, Any]) -> None:
     points = [point for point in chart.points() if point is not None]
     assert [point.value for point in points] == known
     assert all(0 < point.seconds <= chart.times.seconds for point in points)
-    assert chart.now == points[-1]
+    assert chart.last == points[-1]
     assert [cells[1] for cells in chart.table.rows] == one["values"]
     if chart.limit is not None:
         assert chart.limit == one["limit"] <= chart.axis.end
@@ -69,13 +69,13 @@ def test_a_forecast_is_at_most_twice_as_long_as_the_values_and_stops_below_a_lim
     chart = chart_of(one)
     if chart is None or chart.forecast is None:
         return
-    line, longest = chart.forecast, LONGEST_FORECAST * chart.now.seconds
-    assert line.begin == chart.now
-    assert 0 < line.end.seconds - chart.now.seconds <= longest * (1 + 1e-9)
+    line, longest = chart.forecast, LONGEST_FORECAST * chart.last.seconds
+    assert line.begin == chart.last
+    assert 0 < line.end.seconds - chart.last.seconds <= longest * (1 + 1e-9)
     assert line.end.value <= chart.axis.end
     assert line.end.seconds <= chart.times.seconds
     left, limit = one["forecast"]["hours_left"], one["limit"]
-    assert left is None or line.end.seconds - chart.now.seconds <= left * 3600 * (1 + 1e-9)
+    assert left is None or line.end.seconds - chart.last.seconds <= left * 3600 * (1 + 1e-9)
     if limit is None:
         return
     assert line.end.value <= limit or line.end.value == pytest.approx(limit)
@@ -105,8 +105,8 @@ def test_the_sentence_has_the_numbers_and_the_interval() -> None:
     chart = chart_of(growing())
     assert chart is not None
     assert chart.sentence == (
-        "300 at 2026-11-20 08:00 UTC, 418 at 2026-11-20 08:59 UTC, at most 418. The limit is 898. It grows by about "
-        "120 an hour: the limit is reached in about 4 h (3 h or more)."
+        "300 at 2026-11-20 08:00 UTC, 418 at 2026-11-20 08:59 UTC, at most 418. The limit is 898 connections. "
+        "It grows by about 120 an hour: the limit is reached in about 4 h (3 h or more)."
     )
     assert chart.title == "Connections open at ldap (its access log)"
     assert chart.forecast is not None
@@ -117,7 +117,7 @@ def test_a_limit_that_is_far_above_is_a_note() -> None:
     chart = chart_of(growing(limit=20_000, forecast=None))
     assert chart is not None
     assert (chart.limit, chart.axis.end) == (None, 600)
-    assert chart.notes == ("The limit of 20,000 is far above and not drawn.",)
+    assert chart.notes == ("The limit of 20,000 connections is far above and not drawn.",)
 
 
 def test_the_forecast_of_a_server_is_from_the_source_that_has_it() -> None:

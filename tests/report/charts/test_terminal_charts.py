@@ -117,6 +117,6 @@ def test_a_leak_is_drawn_up_to_where_the_forecast_may_go() -> None:
         "    │▅▅▆▇██",
         "  0 │██████",
         "    08:00 UTC   10:00 11:00",
-        "now 400, limit 676 (╌), forecast to 640 (·)",
+        "400 at 08:50 UTC, limit 676 (╌), forecast to 640 (·)",
         "The forecast is drawn for 2 times the observed time.",
     ]
