@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,22 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from ldapdiag.report.tables.table import TableColumns
+
+
+SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://[^?\s]*\?).*", re.DOTALL), r"\1***"))
+"""Of addresses: the password of a user, and what follows a question mark (signed addresses of objects)."""
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return the command as it can be pasted into a shell, without the secrets of addresses. No option takes any."""
+    for pattern, shown in SECRETS:
+        arguments = [pattern.sub(shown, one) for one in arguments]
+    return shlex.join(["ldapdiag", *arguments])
+
+
+def _made() -> str:
+    """Return when a report was made, and by which command: the bytes of JSON depend on the evidence alone."""
+    return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC by: {command_line(sys.argv[1:])}"
 
 
 def writer(
@@ -32,7 +52,7 @@ def writer(
             case ReportFormat.MARKDOWN:
                 from ldapdiag.report.markdown import page  # noqa: PLC0415  import late
 
-                stream.write(page.render(document()))
+                stream.write(page.render(document(), _made()))
             case ReportFormat.CSV:
                 from ldapdiag.report import as_csv  # noqa: PLC0415  import late
 
@@ -40,6 +60,6 @@ def writer(
             case ReportFormat.HTML:
                 from ldapdiag.report.html import page as html_page  # noqa: PLC0415  import late, with jinja2
 
-                stream.write(html_page.render(document()))
+                stream.write(html_page.render(document(), _made()))
 
     return write

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SERVERS = 10
 ROWS = 30
 NAMES = 4
+SENT_BY = ("Sent by", False)
+"""Accounts and clients."""
 
 LISTS = (
     ("no_index_helps", "No index helps these searches"),
@@ -38,7 +40,7 @@ def _tables(plan: Mapping[str, Any]) -> Iterator[PageTable]:
     caption = "Index plan of" if plan["configured"] else "Possible plan (its index configuration was not read) of"
     yield table(
         f"{caption} {plan['server']}, the most time saved first",
-        [*columns, ("Searches", True), ("Accounts and clients", False)],
+        [*columns, ("Searches", True), SENT_BY],
         map(_planned, plan["plan"]),
         most=ROWS,
         what="indexes are",
@@ -46,7 +48,14 @@ def _tables(plan: Mapping[str, Any]) -> Iterator[PageTable]:
     for key, name in LISTS:
         yield table(
             f"{name}, at {plan['server']}",
-            [("Filter", False), ("Base", False), ("Searches", True), ("Time", True), ("Reason", False)],
+            [
+                ("Filter", False),
+                ("Base", False),
+                ("Searches", True),
+                ("Time", True),
+                SENT_BY,
+                ("Reason", False),
+            ],
             map(_search, plan[key]),
             most=ROWS,
             what="filters are",
@@ -61,13 +70,18 @@ def _tables(plan: Mapping[str, Any]) -> Iterator[PageTable]:
 
 
 def _planned(row: Mapping[str, Any]) -> list[str]:
-    who = [*row["accounts"], *row["clients"]]
-    more = f" and {len(who) - NAMES:,} more" if len(who) > NAMES else ""
     saves = (row["saves_seconds"], row["saves"]["least"], row["saves"]["most"])
     shown = (", ".join(row["types"]), *map(duration, saves), number(row["searches"]))
-    return [row["attribute"], *shown, f"{', '.join(who[:NAMES])}{more}"]
+    return [row["attribute"], *shown, _senders(row)]
+
+
+def _senders(row: Mapping[str, Any]) -> str:
+    who = [*row["accounts"], *row["clients"]]
+    more = f" and {len(who) - NAMES:,} more" if len(who) > NAMES else ""
+    return f"{', '.join(who[:NAMES])}{more}"
 
 
 def _search(row: Mapping[str, Any]) -> list[str]:
     place = f"{row['base'] or '(root)'} {row['scope']}"
-    return [row["shape"], place, number(row["searches"]), duration(row["etime_seconds"]), row["reason"] or ""]
+    shown = (number(row["searches"]), duration(row["etime_seconds"]), _senders(row))
+    return [row["shape"], place, *shown, row["reason"] or ""]

@@ -8,6 +8,7 @@ from ldapdiag.report.html.tables import PageTable, table
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.limits import left_out
+from ldapdiag.report.log.names import senders
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     columns = [("Filter", False), ("Base", False), ("Searches", True), ("Time", True), ("Share", True), *QUANTILES]
     yield table(
         "Filter shapes (values replaced by ?), the most search time first",
-        [*columns, ("Unindexed", True)],
+        [*columns, ("Unindexed", True), ("Sent by", False)],
         (
             [
                 one["shape"],
@@ -39,6 +40,7 @@ def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
                 number(one["count"]),
                 *_times(one),
                 number(one["unindexed"]),
+                senders(one["askers"]),
             ]
             for one in document["searches"]["shapes"]
         ),
@@ -56,9 +58,17 @@ def operation_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     """Yield the operations besides searches, and the waits of the slowest."""
     yield table(
         "Operations and what they are about, the most time first",
-        [("Operation", False), ("Target", False), ("Requests", True), ("Time", True), ("Share", True), *QUANTILES],
+        [
+            *(("Operation", False), ("Target", False), ("Requests", True), ("Time", True), ("Share", True)),
+            *QUANTILES,
+            ("Sent by", False),
+        ],
         (
-            [one["operation"], one["name"] or one["target"], number(one["count"]), *_times(one)]
+            [
+                *(one["operation"], one["name"] or one["target"], number(one["count"])),
+                *_times(one),
+                senders(one["askers"]),
+            ]
             for one in document["targets"]
         ),
         most=ROWS,

@@ -16,8 +16,8 @@ CONTENTS = {"ldapdiag.log": log_values, "ldapdiag.history": history_values}
 """By schema; all others are diagnoses."""
 
 
-def render(document: Mapping[str, Any]) -> str:
-    """Return a report as one HTML file; equal evidence gives equal bytes: the page has no time of the run."""
+def render(document: Mapping[str, Any], made: str = "") -> str:
+    """Return a report as one HTML file: equal evidence gives equal bytes but for `made`, when and by which command."""
     if values := CONTENTS.get(document["schema"].partition("/")[0]):
-        return render_page("log.html.j2", **values(document))
-    return render_page("diagnosis.html.j2", **diagnosis_values(document))
+        return render_page("log.html.j2", **values(document), made=made)
+    return render_page("diagnosis.html.j2", **diagnosis_values(document), made=made)

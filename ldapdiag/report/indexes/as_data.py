@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.plan import PlannedIndexes
     from ldapdiag.analysis.indexes.search_coverage import PredictedTime, ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.log.searches import Requester
     from ldapdiag.diagnosis import Diagnosis
 
 MOST_SHAPES = 50
@@ -125,8 +126,15 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
-        "clients": list(dict.fromkeys(asker.client for asker in row.requesters)),
-        "accounts": list(dict.fromkeys(asker.account for asker in row.requesters)),
+        **_senders(row.requesters),
+    }
+
+
+def _senders(requesters: Iterable[Requester]) -> dict[str, list[str]]:
+    found = tuple(requesters)
+    return {
+        "clients": list(dict.fromkeys(one.client for one in found)),
+        "accounts": list(dict.fromkeys(one.account for one in found)),
     }
 
 
@@ -139,6 +147,7 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
             "searches": row.count,
             "etime_seconds": seconds(row.etime),
             "noted": row.noted,
+            **_senders(row.group.requesters),
             "cause": str(row.obstacle.cause) if row.obstacle else None,
             "part": row.obstacle.text if row.obstacle else None,
             "reason": row.obstacle.reason if row.obstacle else None,

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 FIRST_PART = re.compile(r"(?:[^,\\]|\\.)++", re.DOTALL)
+
+
+SENDERS = 3
+"""Named of one row."""
+
+
+def senders(askers: Sequence[Mapping[str, Any]]) -> str:
+    """Return who sent operations (`askers` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
+    names = [f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in askers]
+    more = f" and {len(names) - SENDERS:,} more" if len(names) > SENDERS else ""
+    return f"{'; '.join(names[:SENDERS])}{more}"
 
 
 class AccountNames:

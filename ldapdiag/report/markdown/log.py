@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.limits import left_out, limits
+from ldapdiag.report.log.names import senders
 from ldapdiag.report.log.quantities import percent
 from ldapdiag.report.markdown.fitting import fitted
 from ldapdiag.report.markdown.writing import listed, part, prose, table
@@ -58,7 +59,7 @@ def _tables(document: Plain) -> Iterator[str]:
         yield from part("Searches that one server answers in another way", differing, search_rows(fleet))
     yield from part(
         "Searches",
-        ["filter", "base", "scope", "count", "time", "share", "p95", "worst", "notes", "accounts"],
+        ["filter", "base", "scope", "count", "time", "share", "p95", "worst", "notes", "sent by"],
         (
             [
                 *(one[key] for key in ("shape", "base", "scope")),
@@ -68,7 +69,7 @@ def _tables(document: Plain) -> Iterator[str]:
                 seconds(one["p95_seconds"]),
                 seconds(one["worst"]["etime_seconds"]) if one["worst"] else "",
                 _counts(one["notes"]),
-                "; ".join(one["accounts"][:3]),
+                senders(one["askers"]),
             ]
             for one in document["searches"]["shapes"]
         ),
