@@ -184,11 +184,15 @@ def _iso(time: datetime | None) -> str | None:
 
 def _numbers(descriptors: Descriptors) -> str:
     """Return what is used of what, as in `335 of 20,000 (Max open files of the process)`."""
+    return _count(descriptors) + (f" ({descriptors.limit_source})" if descriptors.limit is not None else "")
+
+
+def _count(descriptors: Descriptors) -> str:
     least = "" if descriptors.exact else "at least "
     used = "an unknown number" if descriptors.used is None else f"{least}{descriptors.used:,}"
     if descriptors.limit is None:
         return f"{used} of an unknown limit"
-    return f"{used} of {descriptors.limit:,} ({descriptors.limit_source})"
+    return f"{used} of {descriptors.limit:,}"
 
 
 def _title(descriptors: Descriptors, hours_left: float) -> str:
@@ -198,13 +202,13 @@ def _title(descriptors: Descriptors, hours_left: float) -> str:
         if descriptors.served and (descriptors.connections or 0) >= descriptors.served:
             full = f"{descriptors.connections:,} of {descriptors.served:,} are open"
             return f"{host} has no room for a connection: {full}{waits}"
-        return f"{host} has run out of descriptors: {numbers} in use{waits}"
+        return f"{host} has run out of descriptors: {_count(descriptors)} in use{waits}"
     if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
     earliest = descriptors.earliest_hours_left
     if left is not None and left < SOON:
-        return f"{host} is running out of descriptors: {numbers} in use"
+        return f"{host} is running out of descriptors: {_count(descriptors)} in use"
     if left is not None and earliest is not None and earliest < hours_left:
         return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
     return f"{host} uses {numbers} descriptors"
@@ -227,6 +231,8 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
     if descriptors.exhaustion_reports:
         yield f"Its logs: {'; '.join(descriptors.exhaustion_reports)}."
         yield from reached_sentences(descriptors.reached)
+    if descriptors.exhausted and descriptors.limit is not None:
+        yield f"The limit of {descriptors.limit:,} is: {descriptors.limit_source}."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
@@ -234,7 +240,8 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
             f"The server reserves some: {descriptors.connections:,} of the {descriptors.served:,} connections that "
             "this limit allows are open."
         )
-    yield from forecast_sentences(descriptors.forecast)
+    if not (descriptors.has_run_out and descriptors.forecast.not_because):
+        yield from forecast_sentences(descriptors.forecast)
     if not descriptors.exhausted:
         yield f"connection-share names the accounts and clients, ghost-connections the dead ones{_advice(descriptors)}."
 

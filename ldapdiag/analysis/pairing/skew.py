@@ -127,7 +127,9 @@ def exclude_churn(
 def _proof_reasons(old: int, interval: float | None, minimum_age: float, persistent: int) -> tuple[str, ...]:
     reasons = []
     if old and interval is not None:
-        beyond = f", and for more than twice the longest live idle time ({minimum_age:.0f} s)" if minimum_age else ""
+        beyond = (
+            f", and than {minimum_age:.0f} s, twice the longest idle time of a live connection" if minimum_age else ""
+        )
         reasons.append(f"{old} had been idle for longer than the {interval:.1f} s between the tables{beyond}")
     if persistent:
         verb = "is" if persistent == 1 else "are"

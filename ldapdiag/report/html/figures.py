@@ -10,7 +10,7 @@ from ldapdiag.report.charts.before_after import before_after
 from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart
 from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
-from ldapdiag.report.charts.over_time import of_timeline, over_time
+from ldapdiag.report.charts.over_time import length, of_timeline, over_time
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.tables import PageTable, table
@@ -107,6 +107,8 @@ def figure(chart: Chart, *, folded: bool = False) -> Figure:
 def _quantity(chart: Chart) -> str:
     if isinstance(chart, StripChart):
         return "from left to right: seconds since data last arrived; heights: number of connections, a scale per row"
+    if isinstance(chart, TimeChart) and chart.unit == "connections":
+        return f"number of connections at the end of each {length(chart.step_seconds)}"
     return {"s": "seconds", "connections": "number of connections"}.get(chart.unit, chart.unit)
 
 
