@@ -1,77 +1,70 @@
-"""Write the pictures of README.md anew: charts of the HTML report on the examples, each as an SVG file of its own.
+"""Write the picture of README.md anew: the head of the HTML report on the incident in examples/, as a browser shows it.
 
     .venv/bin/python docs/make_pictures.py
 
-They are in docs/pictures; README.md shows some, with the sentence of the chart as their text alternative.
+It takes Chromium (`sh setup.sh servers` installs Debian's) and the development tools (playwright). Without a Chromium
+the picture stays as it is; its text alternative, which is the words of the page, is written in any case.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ldapdiag.report.charts.both_ends import both_ends
-from ldapdiag.report.charts.chart import StripChart
-from ldapdiag.report.charts.of_finding import finding_charts
-from ldapdiag.report.charts.over_time import of_timeline
-from ldapdiag.report.html.environment import render_picture
-from ldapdiag.report.html.figures import figure
-
-if TYPE_CHECKING:
-    from ldapdiag.report.charts.chart import Chart
+from html5lib import parse
 
 HOUSE = Path(__file__).parent.parent
 README = HOUSE / "README.md"
-PICTURES = HOUSE / "docs" / "pictures"
-SHOWN = re.compile(r"!\[[^\]]*\]\(docs/pictures/(?P<name>[^)]+)\)")
+PICTURE = HOUSE / "docs" / "pictures" / "report.png"
+SHOWN = re.compile(r"!\[[^\]]*\]\(docs/pictures/report\.png\)")
+WIDTH, SHARPNESS = 960, 1.25
+"""Of the window, in pixels, and how many of the picture each becomes."""
 
 
-def report(*arguments: str) -> dict[str, Any]:
-    """Return the report object that a command prints as JSON."""
-    command = [sys.executable, "-m", "ldapdiag", *arguments, "--format", "json"]
-    ran = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=False)
-    document: dict[str, Any] = json.loads(ran.stdout)
-    return document
+def page() -> str:
+    """Return the HTML report on the incident."""
+    command = [sys.executable, "-m", "ldapdiag", "diagnose", "examples/incident", "--format", "html"]
+    return subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=False).stdout
 
 
-def charts() -> dict[str, Chart]:
-    """Return the chart of each picture, by the name of its file."""
-    incident = report("diagnose", "examples/incident")
-    log = report("log", "examples/audit/ds1/access")
-    of_findings = (chart for finding in incident["findings"] for chart in finding_charts(finding, incident))
-    ends = both_ends(incident["directions"])
-    if ends is None:
-        message = "the incident has no connections"
-        raise ValueError(message)
-    return {
-        "both-ends.svg": ends,
-        "idle-times.svg": next(chart for chart in of_findings if isinstance(chart, StripChart)),
-        "search-time.svg": of_timeline(log["timeline"])[0],
-    }
+def words(report: str) -> str:
+    """Return the text alternative of the picture: its title and first step, and the numbers of its chart."""
+    tree: Any = parse(report, namespaceHTMLElements=False)
+    title, chart = tree.find(".//h1"), tree.find(".//header//*[@role='img']")
+    first = tree.find(".//*[@class='action']")
+    parts = ("".join(title.itertext()), chart.get("aria-label"), f"Do first: {''.join(first.itertext())}")
+    return " ".join(f"{' '.join(part.split()).removesuffix('.')}." for part in parts)
 
 
-def picture(chart: Chart) -> str:
-    """Return a picture as the text of its file."""
-    return render_picture(figure(chart))
+def fresh(readme: str, report: str) -> str:
+    """Return the text of README.md with what the picture shows as its text alternative."""
+    return SHOWN.sub(lambda _: f"![The head of an HTML report: {words(report)}](docs/pictures/report.png)", readme)
 
 
-def fresh(readme: str, drawn: dict[str, Chart]) -> str:
-    """Return the text of README.md with what each picture shows as its text alternative."""
-    return SHOWN.sub(lambda found: shown(found["name"], drawn[found["name"]]), readme)
+def draw(report: str, chromium: str) -> bytes:
+    """Return the head of a report, from the title to the counts, as a picture."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  import late: it brings a runtime of its own
 
-
-def shown(name: str, chart: Chart) -> str:
-    """Return a picture in Markdown."""
-    return f"![{chart.title}. {chart.sentence}](docs/pictures/{name})"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        size = {"width": WIDTH, "height": 800}
+        window = browser.new_page(viewport=size, device_scale_factor=SHARPNESS, color_scheme="light")  # type: ignore[arg-type]
+        window.set_content(report)
+        end = window.evaluate("document.querySelector('nav.counts').getBoundingClientRect().bottom")
+        drawn = window.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": end + 24}, full_page=True)
+        browser.close()
+    return drawn
 
 
 if __name__ == "__main__":
-    made = charts()
-    PICTURES.mkdir(exist_ok=True)
-    for name, chart in made.items():
-        (PICTURES / name).write_text(picture(chart))
+    made = page()
     README.write_text(fresh(README.read_text(), made))
+    if (path := shutil.which("chromium")) is None:
+        sys.stderr.write(f"{PICTURE} stays as it is: no chromium here; as root, sh setup.sh servers installs it\n")
+    else:
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_bytes(draw(made, path))

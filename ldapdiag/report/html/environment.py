@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -20,13 +19,8 @@ from ldapdiag.report.neutral import neutral
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.report.html.figures import Figure
 
 STYLE = "style.css"
-OF_PICTURES = ("Colours", "Marks")
-"""Sections of the style that apply to a chart in a file of its own."""
-SECTION = re.compile(r"^/\* (\w+) \*/\n", re.MULTILINE)
-SVG = "http://www.w3.org/2000/svg"
 LONGEST = 2000
 """Characters of one value; only text from outside is longer."""
 LONGEST_COMMAND = 1 << 20
@@ -38,15 +32,6 @@ def render_page(template: str, **values: Any) -> str:  # noqa: ANN401  the value
     style = f"\n{_texts()[STYLE]}"
     page = environment.get_template(template).render(**values, style=Markup(style), policy=policy(style))  # noqa: S704  our own file
     return f"{page.rstrip()}\n"
-
-
-def render_picture(figure: Figure) -> str:
-    """Return a chart as an SVG file of its own, 800 pixels wide, with the marks and colours that a page has."""
-    _, *parts = SECTION.split(_texts()[STYLE])
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
-    style = "".join(sections[name] for name in OF_PICTURES)
-    picture = _environment().get_template("picture.svg.j2")
-    return f"{picture.render(one=figure, style=Markup(style), svg=SVG).strip()}\n"  # noqa: S704  our own file
 
 
 def policy(style: str) -> str:
