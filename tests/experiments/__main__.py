@@ -13,6 +13,7 @@ from experiments import (
     client_pools,
     drawn_examples,
     drawn_filters,
+    first_action,
     fleet_on_cluster,
     fuzzing,
     hostile_logs,
@@ -31,6 +32,7 @@ EXPERIMENTS = {
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
         fleet_on_cluster.EXPERIMENT,
+        first_action.EXPERIMENT,
     )
 }
 
