@@ -17,7 +17,7 @@ from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.exempt_accounts import ExemptAccounts
-from ldapdiag.finding import Crashed, Finding, Judged
+from ldapdiag.finding import NO_COMMAND, Crashed, Finding, Judged, Severity
 from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.catalogue import CATALOGUE
 
@@ -68,12 +68,12 @@ def as_written(default: Value) -> object:
 def captured() -> tuple[Judged, ...]:
     """Return the verdicts on the captures of incidents."""
     folders = [*INCIDENTS.iterdir(), HOUSE / "examples" / "incident", HOUSE / "examples" / "storage"]
-    return tuple(
-        one
-        for folder in folders
-        if folder.is_dir() and folder.name != "truth"
-        for one in diagnose(gather([str(folder)]), installed_checks()).judged
-    )
+    return tuple(one for folder in folders if folder.is_dir() and folder.name != "truth" for one in judged_in(folder))
+
+
+def judged_in(folder: Path) -> tuple[Judged, ...]:
+    """Return the verdicts on a folder of evidence."""
+    return diagnose(gather([str(folder)]), installed_checks()).judged
 
 
 def findings(diagnosis: Diagnosis) -> set[tuple[str, str]]:
@@ -187,3 +187,20 @@ class TestRemovingEvidence:
         nothing = diagnose(Bundle(), installed_checks())
         assert findings(nothing) == set()
         assert {one.check for one in nothing.judged} == {check.id for check in installed_checks()}
+
+
+def test_every_finding_that_is_not_info_ends_in_an_action_or_says_why_there_is_none(corpus: Path) -> None:
+    cases = [one for folder in corpus.iterdir() if folder.is_dir() for one in judged_in(folder)]
+    found = [
+        (one.check, one.verdict)
+        for one in (*sick().judged, *captured(), *cases)
+        if isinstance(one.verdict, Finding) and one.verdict.severity > Severity.INFO
+    ]
+    assert len({check for check, _ in found}) >= len(installed_checks()) - len(STATES), "most checks find something"
+    explained = [line for _, one in found for line in one.detail.splitlines() if line.startswith(NO_COMMAND)]
+    assert all(len(line) > len(NO_COMMAND) + 20 for line in explained)
+    without = {f"{check}: {one.title}" for check, one in found if not one.remedies and NO_COMMAND not in one.detail}
+    assert without == set()
+    assert not [
+        (check, remedy.title) for check, one in found for remedy in one.remedies if not (remedy.text and remedy.target)
+    ]

@@ -11,7 +11,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.wording import are, counted
 
@@ -142,8 +142,13 @@ def _sentences(server: Instance, queue: AcceptQueue, *, exhausted: bool) -> Iter
         drops = counted(_counted(server, "TcpExtListenDrops"), "new connection")
         yield f"nstat: a queue was full {counted(overflows, 'time')}, {drops} dropped (all programs together)."
     if exhausted:
-        yield "The server has no free descriptor, so no backlog is long enough: see descriptor-headroom."
+        yield (
+            f"{NO_COMMAND}the server has no free descriptor, so no backlog is long enough; ghost-connections and "
+            "descriptor-headroom free some."
+        )
         return
+    if server.product is None or not queue.full:
+        yield f"{NO_COMMAND}the queue is not full now; see it again while clients wait: {SS_COMMAND}."
     yield "See descriptor-headroom and worker-saturation for why the server does not accept them."
 
 

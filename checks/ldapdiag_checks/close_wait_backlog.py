@@ -14,7 +14,10 @@ from ldapdiag.analysis.pairing.snapshot_order import STANDS_SECONDS, Stay, stays
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.hang_remedies import save_state
 from ldapdiag.wording import are, counted, number
 
 Groups = Mapping[Peer, Sequence[int]]
@@ -201,8 +204,18 @@ def _finding(
         },
         server=peer.server or None,
         hosts=(host.host,),
+        remedies=_remedies(host, peer, owner, proxy=proxy),
         origins=snapshot.origins,
     )
+
+
+def _remedies(host: Host, peer: Peer, owner: str | None, *, proxy: bool) -> tuple[Remedy, ...]:
+    """Return what shows why the server does not close, or what its client has to do; a proxy waits for others."""
+    if proxy:
+        return ()
+    if peer.end is End.SERVER:
+        return (save_state(peer.server, None, owner or "", ldapi="", stopped=False),)
+    return (close_at_end_of_file(host.host, peer.name or "the servers"),)
 
 
 def _shows_identity(table: SocketTable) -> bool:
@@ -221,7 +234,7 @@ def _sentences(snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, proxy: bo
     if proxy:
         side = "server behind it" if peer.end is End.SERVER else "clients"
         yield "A proxy passes a close on, and keeps its own socket open (CLOSE-WAIT) until the other side has closed."
-        yield f"See the sockets of the {side} in CLOSE-WAIT, and proxy-held-connections."
+        yield f"{NO_COMMAND}see the sockets of the {side} in CLOSE-WAIT, and proxy-held-connections."
     elif peer.end is End.SERVER:
         yield "The server does not close them (CLOSE-WAIT): its threads are blocked, or too few."
         waiting = sum(snapshot.sockets.inode[row] == 0 for row in rows) if snapshot.sockets.inode else 0

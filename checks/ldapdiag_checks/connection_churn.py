@@ -16,7 +16,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.wording import counted, rounded
 
@@ -185,7 +185,9 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
         "Behind a NAT or a proxy, several applications may share this address.",
     ]
     if short:
-        sentences.append("Whether this continues is unknown: read an access log of at least a minute.")
+        sentences.append(
+            f"{NO_COMMAND}whether this continues is unknown. Read an access log of at least a minute: ldapdiag log."
+        )
     if more > 0:
         sentences.append(
             f"{counted(more, 'more client')} {'does' if more == 1 else 'do'} the same: see ldapdiag log --by client."

@@ -26,7 +26,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
 HOPELESS = 30 * SECOND
@@ -39,6 +39,12 @@ MOST = 10
 
 ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 """The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
+
+
+WHY = (
+    f"{NO_COMMAND}ldapdiag indexes, with the access log and the index configuration, prints those for the index that "
+    "helps, or why none does; the owner of the account decides whether the search is needed."
+)
 
 
 @check(number=MainNumber("etime_seconds"))
@@ -189,7 +195,7 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
-        detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan)]),
+        detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan), WHY]),
         observed={
             "server": server.name,
             "shape": search.shape,

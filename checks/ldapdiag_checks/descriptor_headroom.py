@@ -21,7 +21,7 @@ from ldapdiag.analysis.load.forecast_sentences import (
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
@@ -31,6 +31,12 @@ SOON = 1 / 60
 
 MOST_EACH = 2
 """Descriptors one connection may take: since 389-ds 3.2 (commit e14e23e0f) it has a timerfd beside its socket."""
+
+
+WHY = (
+    f"{NO_COMMAND}a higher limit is filled by the leak, too, or cannot be set; ghost-connections frees those of dead "
+    "connections, and connection-share names the owners of the others."
+)
 
 
 @check(number=MainNumber("used"))
@@ -134,12 +140,13 @@ def severity_of(
 
 
 def _finding(descriptors: Descriptors, server: Instance, severity: Severity, hours_left: float) -> Finding:
+    remedies = _remedies(descriptors, server)
     return Finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
         title=_title(descriptors, hours_left),
-        detail="\n".join(_sentences(descriptors)),
+        detail="\n".join([*_sentences(descriptors), *([] if remedies else [WHY])]),
         observed={
             "server": server.name,
             "used": descriptors.used,
@@ -160,7 +167,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity, hou
         },
         server=server.name,
         hosts=(server.host,),
-        remedies=_remedies(descriptors, server),
+        remedies=remedies,
         origins=descriptors.origins,
     )
 

@@ -14,7 +14,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Exempt, Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import renew_password
 from ldapdiag.wording import counted
 
@@ -206,7 +206,8 @@ def _of_client(server: Instance, traffic: Traffic, failures: Failures, severity:
         title=f"{client} failed to bind {count:,} times as {accounts:,} accounts: {why}",
         detail=f"{_words(failures)}.\nMost often as {most}.\n{failures.never_accepted:,} of these accounts were never "
         f"accepted from there in this log, and {accepted} in all were.\nBehind a NAT or a proxy, this is the "
-        "middlebox's address.",
+        f"middlebox's address.\n{NO_COMMAND}ask the operator of {client} which program or log-in page it "
+        "is, and block it where it has none.",
         observed=_observed(server, traffic, failures) | {"client": client},
         server=server.name,
         hosts=(server.host,),
@@ -227,7 +228,8 @@ def _of_account(server: Instance, traffic: Traffic, failures: Failures, severity
         severity=severity,
         confidence=Confidence.CERTAIN,
         title=f"BINDs {who} were refused {failures.count:,} times, from {clients}{guessed}",
-        detail=f"{_words(failures)}.\nMost often from {most}.\n{_explained(failures)}",
+        detail=f"{_words(failures)}.\nMost often from {most}.\n{_explained(failures)}"
+        + ("" if is_stale else f"\n{NO_COMMAND}ask the owner of the account, and the operator of {most}."),
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.name,
         hosts=(server.host,),

@@ -6,17 +6,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import SELDOM, IdleBounds, PathBounds
 from ldapdiag.analysis.idle.client_keepalive import ClientKeepalive, all_in_time, client_keepalives, clients_sentence
+from ldapdiag.analysis.idle.idle_remedies import cure_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import unused_clauses
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
 
 UNSEEN = "No connection was seen to be dropped after that time: a setting alone shows what may happen."
+
+
+WHY = (
+    f"{NO_COMMAND}no connection was dropped after that time, so none is proposed; ghost-connections and "
+    "severed-connections show the first that is."
+)
 
 
 @check(number=MainNumber("keepalive_seconds"))
@@ -26,6 +35,7 @@ def judge(
     server: Instance,
     pairing: Pairing | None = None,
     kernels: tuple[KernelSettings, ...] = (),
+    advice: IdleAdvice | None = None,
 ) -> Iterator[Verdict]:
     """Keepalive probes that are sent after the firewall has dropped its state.
 
@@ -49,7 +59,7 @@ def judge(
     the kernel's default of 7200 s, nearly every firewall has dropped the connection long before the first probe.
 
     ## What to do
-    Set the keepalive time to half of the middlebox's timeout or less, at one end: see the cure in idle-timeout.
+    Set the keepalive time to half of the middlebox's timeout or less, at one end: the commands are printed.
 
     ## When it is harmless
     When no application leaves connections idle for that long.
@@ -95,7 +105,8 @@ def judge(
         yield Clear(subject=lifetime.server, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
-        yield _finding(lifetime, path, clients[path.client_network], origins)
+        remedies = tuple(cure_remedies(server, lifetime, advice, pairing, kernels)) if advice else ()
+        yield _finding(lifetime, path, clients[path.client_network], origins, remedies)
 
 
 def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
@@ -121,7 +132,11 @@ def severity_of(seconds: int | None, path: PathBounds) -> Severity:
 
 
 def _finding(
-    lifetime: GhostLifetime, path: PathBounds, clients: Sequence[ClientKeepalive], origins: tuple[str, ...]
+    lifetime: GhostLifetime,
+    path: PathBounds,
+    clients: Sequence[ClientKeepalive],
+    origins: tuple[str, ...],
+    remedies: tuple[Remedy, ...],
 ) -> Finding:
     seconds, upper = lifetime.keepalive_seconds, path.upper_seconds or 0.0
     sources = f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}."
@@ -131,7 +146,15 @@ def _finding(
         severity=severity_of(seconds, path),
         confidence=Confidence.CERTAIN if path.middlebox and path.drop_seen else Confidence.LIKELY,
         title=f"{lifetime.server}'s first keepalive probe {first} but the middlebox {path.action} {path.range_text}",
-        detail="\n".join((sources, *clients_sentence(clients), *([UNSEEN] if path.is_set_only else []), *path.remarks)),
+        detail="\n".join(
+            (
+                sources,
+                *clients_sentence(clients),
+                *([UNSEEN] if path.is_set_only else []),
+                *path.remarks,
+                *([] if remedies else [WHY]),
+            )
+        ),
         observed={
             "host": lifetime.host,
             "end": "server",
@@ -141,5 +164,6 @@ def _finding(
         },
         server=lifetime.server,
         hosts=(lifetime.host,),
+        remedies=remedies,
         origins=origins,
     )

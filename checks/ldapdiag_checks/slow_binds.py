@@ -15,11 +15,17 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
 from ldapdiag.wording import counted, seconds
 
 LEAST = 5 * SECOND
 """In total; less is no finding."""
+
+
+WHY = (
+    f"{NO_COMMAND}fewer BINDs (connection-churn, failed-binds), fewer rounds of the password hash, or a faster server "
+    "where this one asks another make them shorter."
+)
 
 
 @check(number=MainNumber("etime_seconds"))
@@ -96,7 +102,7 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{counted(group.answered, 'BIND')} ({group.target}) took {seconds(group.etime / SECOND)}, half of them "
         f"{seconds(group.p50 / SECOND)} or more, the slowest {seconds(worst.etime / SECOND)}",
-        detail="\n".join([*sentences(group, worst), *(one.sentence for one in causes)]),
+        detail="\n".join([*sentences(group, worst), *(one.sentence for one in causes), WHY]),
         observed=observed_of(server.name, group, worst) | {"causes": [one.name for one in causes]},
         server=server.name,
         hosts=(server.host,),

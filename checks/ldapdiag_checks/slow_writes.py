@@ -25,7 +25,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
 from ldapdiag.wording import are, counted, seconds
 
 LEAST = 5 * SECOND
@@ -143,7 +143,9 @@ def _finding(
         title=f"{counted(group.answered, group.operation.upper())} of {group.target or 'the root'} took "
         f"{seconds(group.etime / SECOND)}, half of them {seconds(group.p50 / SECOND)} or more, the slowest "
         f"{seconds(worst.etime / SECOND)}{_by(group)}",
-        detail="\n".join([*sentences(group, worst), *(one.sentence for one in causes), *([] if causes else [UNKNOWN])]),
+        detail="\n".join(
+            [*sentences(group, worst), *(one.sentence for one in causes), *([] if causes else [UNKNOWN]), WHY]
+        ),
         observed=observed_of(server.name, group, worst) | {"causes": list(dict.fromkeys(one.name for one in causes))},
         server=server.name,
         hosts=(server.host,),
@@ -153,6 +155,10 @@ def _finding(
     )
 
 
+WHY = (
+    f"{NO_COMMAND}ldapdiag storage ssh://SERVER, while writes are slow, shows whether they wait for the disk; else "
+    "look at the causes named, and at plug-ins that work with each change."
+)
 UNKNOWN = "The evidence does not show why: with the index configuration (cn=config) more causes can be excluded."
 
 

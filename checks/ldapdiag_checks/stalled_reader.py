@@ -17,7 +17,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, Timer
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted
 
 HOW = f"on the server: {SS_COMMAND}"
@@ -153,6 +153,7 @@ def _finding(
             [
                 *sentences,
                 "Until it reads, the server keeps the answers in memory, and perhaps a worker thread for each.",
+                f"{NO_COMMAND}ask the operator of {client} why it does not read. A large result needs paged searches.",
             ]
         ),
         observed={

@@ -13,6 +13,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.host_remedies import replace_connections
 from ldapdiag.wording import are, counted
 
 
@@ -106,6 +107,7 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, sever
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
+        remedies=(replace_connections(clients, direction.server_address, stranded.count),),
         origins=direction.origins,
     )
 

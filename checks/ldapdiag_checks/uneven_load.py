@@ -10,7 +10,7 @@ from ldapdiag.analysis.fleet.replica_groups import ReplicaGroup
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted, number
 
 FEW = 3
@@ -125,6 +125,10 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
     ]
     if not pooled:
         detail.append("Clients that use this server alone may be configured so on purpose.")
+    detail.append(
+        f"{NO_COMMAND}the weights of the balancer, the order of servers at the clients, and for how long a pool keeps "
+        "a connection decide; ldapdiag log --by server shows who has them."
+    )
     return Finding(
         subject=name,
         key=f"{group.family}|{group.suffix}|{name}",

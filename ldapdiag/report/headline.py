@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, Severity
+from ldapdiag.finding import NO_COMMAND, Clear, Crashed, Finding, NotJudged, Severity
 from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.unknowns import UNKNOWNS
 from ldapdiag.wording import counted
@@ -24,8 +24,6 @@ MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
 CLEAR, UNKNOWN, NOT_READ, CRASHED = "clear", "unknown", "NOT READ", "CRASHED"
 CURED_BY = {
-    "keepalive-too-slow": "idle-timeout",
-    "stranded-connections": "idle-timeout",
     "costly-search": "missing-index",
 }
 """Checks without remedies of their own, and the check that prints them: each manual page refers to it."""
@@ -144,10 +142,11 @@ def first_step(diagnosis: Diagnosis, first: Headline | None) -> FirstStep | None
     if first.finding is not None:
         cure = CURED_BY.get(first.check)
         cures = [one for one in diagnosis.found if one[0] == cure and one[1].server == first.finding.server]
-        for finding in (first.finding, *(one for _, one in cures)):
+        for finding in (*(one for _, one in cures), first.finding):
             if finding.remedies:
                 return FirstStep(finding.remedies[0].title, finding.remedies[0])
-        return FirstStep(f"read what to do: ldapdiag checks {first.check}")
+        without = (line for line in first.finding.detail.splitlines() if line.startswith(NO_COMMAND))
+        return FirstStep(next(without, f"read what to do: ldapdiag checks {first.check}"))
     if first.label == NOT_READ and diagnosis.shortfall:
         return FirstStep(diagnosis.shortfall.how or "")
     return FirstStep(_collect(diagnosis)) if first.label == UNKNOWN else None

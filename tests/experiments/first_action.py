@@ -138,10 +138,10 @@ EXPERIMENT = Experiment(
     name="first-action",
     title="The first action of a report, carried out",
     about=(
-        "24 connections that a real firewall dropped, beside 11 live ones, all bound with ordinary accounts. First the\n"
-        "recommended idle timeout alone, for 480 s; then what `ldapdiag diagnose` prints first by default, pasted on\n"
-        "the host that it names. Expected: the timeout alone, which on slapd is what is printed first, closes all there\n"
-        "and none on 389-ds and OpenDJ; in the end every dead connection is gone, each socket of the server is freed,\n"
+        "24 connections that a real firewall dropped, beside 11 live ones, all bound with ordinary accounts. First\n"
+        "the recommended idle timeout alone, for 480 s; then what `ldapdiag diagnose` prints first by default, pasted\n"
+        "on the host that it names. Expected: the timeout alone, on slapd what is printed first, closes all there and\n"
+        "none on 389-ds and OpenDJ; in the end every dead connection is gone, each socket of the server is freed,\n"
         "and no live connection is cut."
     ),
     steps=PRODUCTS,

@@ -48,13 +48,13 @@ def idle_remedies(  # noqa: PLR0913  the kinds of evidence that choose remedies
     """Yield the remedies, each with its risk; `exhausted` and `all_exempt` as in drain_remedies."""
     directions = pairing.directions if pairing else ()
     yield from drain_remedies(server, lifetime, advice, directions, hosts, exhausted=exhausted, all_exempt=all_exempt)
-    yield from _cure(server, lifetime, advice, pairing, kernels)
+    yield from cure_remedies(server, lifetime, advice, pairing, kernels)
     yield from _settings_of_clients(server, lifetime, advice, pairing, hosts)
     yield from _tidy(server, lifetime, advice, bounds)
     yield from _exempt(server)
 
 
-def _cure(
+def cure_remedies(
     server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
