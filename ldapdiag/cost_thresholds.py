@@ -2,29 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from ldapdiag.check_setting import Threshold
 from ldapdiag.finding import Severity
 
+if TYPE_CHECKING:
+    from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans
+
 HighPercent = Annotated[float, Threshold("%", "so much of all search time or more is high", most=100)]
 HighSeconds = Annotated[float, Threshold("s", "what is high takes so long or longer")]
+HighLoad = Annotated[float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")]
 MediumPercent = Annotated[float, Threshold("%", "so much of all search time or more is medium", most=100)]
 MediumSeconds = Annotated[float, Threshold("s", "what is medium takes so long or longer; all else is low")]
+MediumLoad = Annotated[float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")]
+
+LOAD_SEARCHES, LOAD_SECONDS = 10, 1.0
+"""Fewer searches, or less time, are no load, however short the log is."""
 
 
 class CostLimits(NamedTuple):
-    """The settings of a check: percents of all search time, and seconds."""
+    """The settings of a check: percents of all search time, seconds, and percents of the time of the log."""
 
     high_percent: float
     high_seconds: float
+    high_load: float
     medium_percent: float
     medium_seconds: float
+    medium_load: float
 
 
-def severity_of_cost(share: float, seconds: float, limits: CostLimits) -> Severity:
-    """Return the severity of searches that take this share of all search time, and this many seconds."""
-    if share >= limits.high_percent / 100 and seconds >= limits.high_seconds:
+class Cost(NamedTuple):
+    """What searches cost."""
+
+    share: float
+    """Of all search time, 0 to 1."""
+    seconds: float
+    searches: int
+    log_seconds: float
+    """Between the first record of the log and the last."""
+
+    @classmethod
+    def of(cls, scans: UnhelpedScans, log_seconds: float) -> Cost:
+        """Return the cost of scans in a log of so many seconds."""
+        return cls(scans.share, scans.seconds, scans.count, log_seconds)
+
+    @property
+    def load(self) -> float:
+        """Return the seconds of search for each second of log; 0 for a few searches, or little time."""
+        if self.searches < LOAD_SEARCHES or self.seconds < LOAD_SECONDS:
+            return 0.0
+        return self.seconds / max(self.log_seconds, self.seconds / self.searches)
+
+
+def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
+    """Return the severity of searches: by their share of all search time, and how long they take or load the server."""
+
+    def reaches(percent: float, seconds: float, load: float) -> bool:
+        return cost.share >= percent / 100 and (cost.seconds >= seconds or cost.load >= load / 100)
+
+    if reaches(limits.high_percent, limits.high_seconds, limits.high_load):
         return Severity.HIGH
-    is_medium = share >= limits.medium_percent / 100 and seconds >= limits.medium_seconds
+    is_medium = reaches(limits.medium_percent, limits.medium_seconds, limits.medium_load)
     return Severity.MEDIUM if is_medium else Severity.LOW

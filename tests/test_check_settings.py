@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sick_site
 from ldapdiag.check import Check, MainNumber, Worse, check
 from ldapdiag.check_setting import Exempt, Threshold
-from ldapdiag.cost_thresholds import CostLimits, severity_of_cost
+from ldapdiag.cost_thresholds import Cost, CostLimits, severity_of_cost
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.errors import UsageError
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts, comparable_name
@@ -136,7 +136,26 @@ class TestExemptAccounts:
     ],
 )
 def test_searches_are_as_severe_as_their_cost(share, seconds, severity) -> None:
-    assert str(severity_of_cost(share, seconds, CostLimits(50, 60, 10, 10))) == severity
+    idle_night = Cost(share, seconds, searches=50, log_seconds=36_000)
+    assert str(severity_of_cost(idle_night, CostLimits(50, 60, 5, 10, 10, 1))) == severity
+
+
+@pytest.mark.parametrize(
+    ("cost", "severity"),
+    [
+        (Cost(1.0, 4.1, 162, 4.25), "high"),
+        (Cost(0.49, 4.1, 162, 4.25), "medium"),
+        (Cost(1.0, 4.1, 9, 4.25), "low"),  # a few searches are no load, however short the log is
+        (Cost(1.0, 0.99, 162, 1.0), "low"),
+        (Cost(1.0, 5.0, 10, 100), "high"),
+        (Cost(1.0, 4.9, 10, 100), "medium"),
+        (Cost(1.0, 4.9, 10, 491), "low"),
+        (Cost(0.09, 4.9, 10, 5), "low"),
+        (Cost(1.0, 2.0, 10, 0), "high"),
+    ],
+)
+def test_a_loaded_server_makes_searches_more_severe(cost, severity) -> None:
+    assert str(severity_of_cost(cost, CostLimits(50, 60, 5, 10, 10, 1))) == severity
 
 
 def test_other_thresholds_change_severities_and_nothing_else_of_a_finding() -> None:

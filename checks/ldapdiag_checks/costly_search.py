@@ -16,9 +16,12 @@ from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -48,15 +51,17 @@ WHY = (
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(
+def judge(  # noqa: PLR0913  one parameter per setting
     server: Instance,
     traffic: Traffic,
     plan: IndexPlan | None = None,
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """Slow searches that take a large share of the server's time.
 
@@ -77,8 +82,9 @@ def judge(
     ## Severity
     By default:
 
-    - high: half of all search time and a minute or more; or one that took 30 s.
-    - medium: a tenth of it and 10 s or more.
+    - high: half of all search time, and a minute or more, or a twentieth of the time of the log (in 10 searches and 1 s
+      or more); or one that took 30 s.
+    - medium: a tenth of it, and 10 s or more, or a hundredth of the time of the log.
     - low: otherwise.
 
     At most 10 are reported; ldapdiag log lists all.
@@ -95,7 +101,7 @@ def judge(
     ## When it is harmless
     Exports and audits at night, when no user waits.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     workload = traffic.workload
     searches, total = workload.searches, workload.search_etime
     if not any(search.answered for search in searches):
@@ -167,9 +173,10 @@ def _whose(search: SearchGroup) -> tuple[str, str | None]:
     return search.shape, None if search.bases > 1 else f"{search.base} {search.scope}"
 
 
-def severity_of(search: SearchGroup, worst: SlowestOperation, limits: CostLimits) -> Severity:
+def severity_of(search: SearchGroup, worst: SlowestOperation, log_seconds: float, limits: CostLimits) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(search.share, search.etime / SECOND, limits)
+    cost = Cost(search.share, search.etime / SECOND, search.answered, log_seconds)
+    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_cost(cost, limits)
 
 
 def attributes_of(shape: str) -> list[str]:
@@ -191,7 +198,7 @@ def _finding(
     whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
         subject=f"{search.shape} below {where} at {server.name}",
-        severity=severity_of(search, worst, limits),
+        severity=severity_of(search, worst, traffic.seconds, limits),
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",

@@ -11,9 +11,12 @@ from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.united_ranges import slow_ranges
 from ldapdiag.check import check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -56,14 +59,16 @@ class Harm:
 
 
 @check
-def judge(
+def judge(  # noqa: PLR0913  one parameter per setting
     indexing: ServerIndexes,
     coverage: IndexCoverage | None = None,
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """An index that makes changes or searches very slow, or answers wrong.
 
@@ -100,7 +105,7 @@ def judge(
     Substrings of members, where groups are small. Referential integrity of 389-ds uses them when an entry with
     subordinates is renamed: without the index that one change examines every entry.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     configuration, found, seen = indexing.configuration, 0, 0
     for backend in configuration.backends:
         for definition in backend.definitions:
@@ -236,7 +241,7 @@ def _of_ranges(coverage: IndexCoverage, indexing: ServerIndexes, limits: CostLim
         reason = "the lists of all values in a range are united, which takes longer than a scan"
         yield Finding(
             subject=f"ranges of {slow.attribute} of {slow.backend} at {indexing.server}",
-            severity=severity_of_cost(share, seconds, limits),
+            severity=severity_of_cost(Cost(share, seconds, slow.count, coverage.seconds), limits),
             confidence=Confidence.LIKELY,
             title=f"{indexing.server} has an index on {slow.attribute} that makes "
             f"{counted(slow.count, 'search', 'searches')} for a range slower, by {in_seconds(seconds)} in total",

@@ -12,9 +12,12 @@ from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelpe
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -28,15 +31,17 @@ from ldapdiag.wording import seconds as in_seconds
 
 
 @check(number=MainNumber("etime_seconds"))
-def judge(
+def judge(  # noqa: PLR0913  one parameter per setting
     coverage: IndexCoverage,
     builds: BuildHistory | None,
     traffic: Traffic | None,
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """An index that is configured but not used because it is not built.
 
@@ -66,7 +71,7 @@ def judge(
     ## When it is harmless
     While it is being built.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
         history = _history(one, coverage, builds)
@@ -136,7 +141,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory 
     )
     return Finding(
         subject=one.subject,
-        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.LOW,
+        severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one, history),
         title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
         detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {in_seconds(one.seconds)} in total "

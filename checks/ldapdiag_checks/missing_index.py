@@ -12,9 +12,12 @@ from ldapdiag.analysis.indexes.prediction_words import between, saved_between, t
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -33,22 +36,25 @@ MOST = 10
 
 
 @check(number=MainNumber("saves_seconds"))
-def judge(
+def judge(  # noqa: PLR0913  one parameter per setting
     plan: IndexPlan,
     coverage: IndexCoverage,
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """An attribute without the index that expensive searches need.
 
     ## What it looks at
     The searches in the access log that examine every entry below their base: those that the server notes as
     unindexed (389-ds: A; DSEE: U; OpenDJ, PingDirectory: unindexed), and with slapd, which notes nothing, those
-    whose filter its indexes do not answer. They count if they take 5 ms or more on average (or 1 s once) and an index
-    saves 0.1 s or more for each hour of log (0.1 s in a shorter log), or if they fail for lack of an index. If one
+    whose filter its indexes do not answer. They count if they take 5 ms or more on average (or 1 s once, or a twentieth
+    of the time of the log and 1 s together) and an index saves 0.1 s or more for each hour of log (0.1 s in a shorter
+    log), or if they fail for lack of an index. If one
     counts, half of both suffices for the others.
 
     Each filter is evaluated by a simulation of the server's own candidate selection with the configured indexes. Of
@@ -67,9 +73,13 @@ def judge(
     ## Severity
     By default:
 
-    - high: it saves half of all search time and a minute or more.
-    - medium: a tenth of it and 10 s or more.
+    - high: it saves half of all search time, and a minute or more; or as much as a twentieth of the time of the log, in
+      10 searches and 1 s or more. A log of 4 s in which 4 s of search are unindexed is high; one slow search in an idle
+      night is not.
+    - medium: a tenth of all search time, and 10 s or more; or a hundredth of the time of the log, likewise.
     - low: otherwise.
+
+    The index that saves most has the severity of the whole plan.
 
     ## Why it matters
     Such a search reads the whole database again and again: all other operations wait for its worker and its disk.
@@ -81,7 +91,7 @@ def judge(
     ## When it is harmless
     An export once a night may scan. Each index makes every change of its attribute a little slower.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if coverage.indexes is None and plan.indexes:
         yield _possible(plan)
     for row in plan.indexes if coverage.indexes is not None else ():
@@ -127,7 +137,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
-        severity=severity_of_cost(share, seconds, limits),
+        severity=severity_of_cost(_cost(row, plan, coverage), limits),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: an index would save about {in_seconds(seconds)}"
         f"{saved_between(row.before, after)} in {counted(row.search_count, 'search')}, {share:.0%} of the search time",
@@ -155,6 +165,14 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
         remedies=_remedies(row, coverage),
         origins=coverage.origins,
     )
+
+
+def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost:
+    """Return what the lack of an index costs; of the first of a plan, what the lack of all does."""
+    whole = row is plan.indexes[0]
+    saved, scans = (plan.saved, plan.resolved) if whole else (row.saved, row.resolved)
+    share = saved / coverage.etime if coverage.etime else 0.0
+    return Cost(share, saved / SECOND, sum(scan.count for scan in scans), coverage.seconds)
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:

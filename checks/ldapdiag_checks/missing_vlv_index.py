@@ -14,9 +14,12 @@ from ldapdiag.analysis.indexes.list_views import (
 from ldapdiag.analysis.indexes.refused_views import RefusedView
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -56,8 +59,10 @@ def judge(
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """Virtual list views that sort every entry in memory for each page.
 
@@ -77,9 +82,7 @@ def judge(
     ## Severity
     By default:
 
-    - high: half of all search time and a minute or more; or searches that are refused.
-    - medium: a tenth of it and 10 s or more.
-    - low: otherwise.
+    - high, medium, low: as missing-index, by the time of the views; and high if they are refused.
 
     ## Why it matters
     For one page of ten entries the server reads and sorts every entry that the filter matches, again for each page. An
@@ -100,7 +103,7 @@ def judge(
     ## When it is harmless
     A list that an administrator opens once a day.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if views.family not in {Family.DS389, Family.DSEE}:
         yield from _of_other_products(views)
         return
@@ -159,7 +162,7 @@ def _finding(view: ListView, views: ListViews, limits: CostLimits) -> Finding:
     lacks = "no VLV index answers" if missing else "the VLV index is not used for"
     return Finding(
         subject=_subject(view, views),
-        severity=severity_of_cost(share, seconds, limits),
+        severity=severity_of_cost(Cost(share, seconds, view.count, views.seconds), limits),
         confidence=Confidence.CERTAIN if known and missing else Confidence.LIKELY,
         title=f"{lacks} {view.filter} below {view.group.base} sorted by {view.keys}: "
         f"{counted(view.count, 'virtual list view')}, {in_seconds(seconds)} in total ({share:.0%} of the search time)",

@@ -16,9 +16,12 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -44,8 +47,10 @@ def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """A server that answers searches in another way than the others with the same data.
 
@@ -85,7 +90,7 @@ def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
     ## When it is harmless
     Servers for different purposes may have different indexes and settings. During an upgrade versions differ.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if not groups:
         yield NotJudged(
             subject=None,
@@ -134,16 +139,19 @@ def _subject(group: ReplicaGroup) -> str:
 def _lacking(index: LackingIndex, group: ReplicaGroup, limits: CostLimits) -> Finding:
     search, first = index.search, index.servers[0]
     names = sorted(one.search.server for one in index.servers)
-    etime = next(one.workload.search_etime for one in group.fleet.replicas if one.name == search.server)
+    workload = next(one.workload for one in group.fleet.replicas if one.name == search.server)
+    etime, (begin, end) = workload.search_etime, workload.period or (0, 0)
     lost = search.lost / SECOND
     where = f"{names[0]} lacks" if len(names) == 1 else f"{counted(len(names), 'server')} lack"
     title = f"{where} the index {index.what}" if index.what else f"{some(names)}: {search.group.shape} is unindexed"
     there = f"{counted(len(search.others), 'server')} answer{'s' * (len(search.others) == 1)} the same searches"
     here = milliseconds(search.group.etimes.p50)
+    share = search.lost / etime if etime else 0.0
+    cost = Cost(share, lost, search.group.answered, (end - begin) / SECOND)
     return Finding(
         subject=f"{index.what or search.group.shape} below {search.group.place} at {', '.join(names[:FEW])}",
         key=f"{group.family}|{group.suffix}|{search.group.base.lower()}|{index.what or search.group.shape}",
-        severity=severity_of_cost(search.lost / etime if etime else 0.0, lost, limits),
+        severity=severity_of_cost(cost, limits),
         confidence=_confidence(first, group),
         title=f"{title}: {there} with an index, median {here} against {milliseconds(search.their_median)}",
         detail="\n".join(lacking_sentences(index, group)),

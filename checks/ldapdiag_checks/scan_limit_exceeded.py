@@ -9,9 +9,12 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -33,8 +36,10 @@ def judge(
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """Searches that no index helps because too many entries match.
 
@@ -69,7 +74,7 @@ def judge(
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage, limits)
@@ -91,7 +96,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
     unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
-        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN if one.obstacle.cause is Cause.LIMIT else Confidence.LIKELY,
         title=f"{one.shape} examines every entry, and an index on {one.attribute} does not help: {one.obstacle.reason}",
         detail=f"{one.summary}\nAdding an index on this attribute would not help.{unless}",

@@ -8,9 +8,12 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -27,8 +30,10 @@ def judge(
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """Searches for fewer characters than the keys of a substring index have.
 
@@ -53,7 +58,7 @@ def judge(
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.TOO_SHORT})
     for one in found:
         yield _finding(one, coverage, limits)
@@ -72,7 +77,7 @@ def judge(
 def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     return Finding(
         subject=one.subject,
-        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,

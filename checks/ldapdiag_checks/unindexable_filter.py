@@ -8,9 +8,12 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
+    Cost,
     CostLimits,
+    HighLoad,
     HighPercent,
     HighSeconds,
+    MediumLoad,
     MediumPercent,
     MediumSeconds,
     severity_of_cost,
@@ -27,8 +30,10 @@ def judge(
     *,
     high_percent: HighPercent = 50.0,
     high_seconds: HighSeconds = 60.0,
+    high_load: HighLoad = 5.0,
     medium_percent: MediumPercent = 10.0,
     medium_seconds: MediumSeconds = 10.0,
+    medium_load: MediumLoad = 1.0,
 ) -> Iterator[Verdict]:
     """A filter that no index can answer.
 
@@ -59,7 +64,7 @@ def judge(
     ## When it is harmless
     An export of every entry, at night.
     """
-    limits = CostLimits(high_percent, high_seconds, medium_percent, medium_seconds)
+    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE})
     for one in found:
         yield _finding(one, coverage, limits)
@@ -76,7 +81,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) ->
     doubt = _doubt(one, coverage)
     return Finding(
         subject=one.subject,
-        severity=severity_of_cost(one.share, one.seconds, limits) if one.worth_a_change else Severity.INFO,
+        severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.LIKELY if doubt else Confidence.CERTAIN,
         title=f"no index answers {one.shape}: {one.obstacle.reason}",
         detail="\n".join(filter(None, (one.summary, doubt))),

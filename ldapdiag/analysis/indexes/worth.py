@@ -2,6 +2,7 @@
 
     each search    5 ms on average, or 1 s once
     all of them    0.1 s for each hour of log, and 0.1 s at least; together with the others that the same indexes help
+    or             a twentieth of the time of the log, and 1 s at least, however quick each is
 
 Half of both suffices for a scan if another one is worth an index: what is close to the limit is done in the same go,
 and does not exceed it by chance in the next log.
@@ -29,6 +30,8 @@ LEAST_MEAN, LEAST_ONCE = 5 * MILLISECOND, SECOND
 """The average time, or the time of the slowest search."""
 LEAST_TIME = SECOND // 10
 """The time to be saved in all, for each hour of log."""
+LEAST_LOAD = 0.05
+"""The share of the time of the log that quick searches take, and LEAST_ONCE at least."""
 HOUR = 3600
 """Seconds."""
 
@@ -39,11 +42,12 @@ class Limits:
 
     mean: int
     in_all: int
+    load: int
 
     @property
     def halved(self) -> Limits:
         """Return the limits for scans beside one that reaches these."""
-        return Limits(self.mean // 2, self.in_all // 2)
+        return Limits(self.mean // 2, self.in_all // 2, self.load // 2)
 
 
 NO_SEARCHES = "the access log has no search with a result, but those of one entry"
@@ -79,7 +83,8 @@ def _why_none(searches: Iterable[SearchGroup]) -> str:
 
 def worth_an_index(searches: Sequence[SearchCoverage], seconds: float) -> list[SearchCoverage]:
     """Mark the searches that are worth an index, of a log of so many seconds."""
-    limits = Limits(LEAST_MEAN, int(LEAST_TIME * max(1.0, seconds / HOUR)))
+    load = max(LEAST_ONCE, int(LEAST_LOAD * seconds * SECOND))
+    limits = Limits(LEAST_MEAN, int(LEAST_TIME * max(1.0, seconds / HOUR)), load)
     marked = _marked(searches, limits)
     asks = any(search.worth_an_index and search.sufficient_sets for search in marked)
     return _marked(searches, limits.halved) if asks else marked
@@ -108,7 +113,8 @@ def _is_worth(
     """
     slowest = search.group.slowest
     once = slowest is not None and slowest.etime >= LEAST_ONCE and search.count >= search.group.answered
-    if search.count == 0 or not (once or search.mean >= limits.mean):
+    busy = search.is_scan and search.etime >= limits.load
+    if search.count == 0 or not (once or busy or search.mean >= limits.mean):
         return False
     alone = max(search.etime, unhelped[search.group.shape]) if search.is_scan else search.etime
     best = max((saved[indexes] for indexes in search.sufficient_sets), default=alone)

@@ -158,7 +158,7 @@ class IndexScreen:
         """Print what a remedy of the plan changes, its risk, and its commands, if they are few or with -v."""
         if not self.verbose:
             self.page.indented(first_sentence(remedy.changes))
-            text = brief_text(self.page, remedy)
+            text = remedy.brief or brief_text(self.page, remedy)
             self.page.indented(f"risk: {first_sentence(remedy.risk) if remedy.brief else remedy.risk}")
             if text:
                 print_commands(self.page, text)

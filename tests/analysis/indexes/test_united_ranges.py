@@ -39,7 +39,7 @@ def found(tmp_path: Path, *searches: tuple[str, float, int], indexed: str = "obj
 @pytest.mark.parametrize("usual", [(*USUAL, SCAN), USUAL])
 def test_an_index_that_makes_ranges_slower_is_found(tmp_path, usual) -> None:
     one = found(tmp_path, *usual, (BETWEEN, 0.43, 20), (ABOVE, 0.0007, 100), (ONE, 0.0002, 1))["uidNumber"]
-    assert one.severity is Severity.LOW
+    assert one.severity is Severity.MEDIUM  # 20 searches take more than a hundredth of the time of the log
     assert one.observed["backend"] == "{1}mdb"
     (sentence,) = one.detail.splitlines()
     assert sentence.startswith("(&(uidNumber>=?)(uidNumber<=?)) below dc=example,dc=com (sub): 20 times 0.43 s; ")
