@@ -136,6 +136,15 @@ def test_colours_follow_the_theme_that_is_asked_for(browser: Browser, pages: Any
     assert grounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
 
 
+@pytest.mark.parametrize("name", ["incident", "sick", "storage", "log", "long diagnosis"])
+def test_on_paper_a_table_is_a_table_as_wide_as_the_paper(browser: Browser, pages: Any, name: str) -> None:
+    with opened(browser, pages[name], 688) as (page, _):
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 688
+        shown = page.evaluate("[...document.querySelectorAll('table')].map(one => getComputedStyle(one).display)")
+        assert set(shown) == {"table"}
+
+
 def test_on_paper_every_folded_part_is_open_and_nothing_is_cut(browser: Browser, pages: Any) -> None:
     with opened(browser, pages["incident"], 688, color_scheme="dark") as (page, _):  # A4 less the margins, at 96 dpi
         page.emulate_media(media="print")
