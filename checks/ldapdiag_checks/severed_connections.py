@@ -9,13 +9,14 @@ from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.sentences import client_names, reason_list, severed_sentences
 from ldapdiag.analysis.idle.severed_remedies import severed_remedies
 from ldapdiag.analysis.load.accounts import Accounts
-from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of_severed
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
@@ -43,17 +44,23 @@ def judge(
     lacks an entry as well.
 
     - certain: the table has entries for other connections of this path, and packets of every severed one are
-      unanswered (retransmissions, keepalive probes).
-    - likely: packets of some are unanswered; or none was sent, and the middlebox accepts no packet of a connection
-      without an entry (nf_conntrack_tcp_loose = 0).
-    - possible: none was sent, and the middlebox may accept the next one.
+      unanswered (retransmissions, keepalive probes). Or none was sent; the table, known to be whole, is of this path
+      or the routes of both ends lead through it; and the rules (nft list ruleset, iptables-save) drop a packet of a
+      connection without an entry.
+    - likely: packets of some are unanswered; or none was sent, and the kernel makes no entry for a packet in the
+      middle of a connection (nf_conntrack_tcp_loose = 0), which the rules, where they were not read, then drop.
+    - possible: packets are unanswered, and the table of a middlebox by route may be a selection.
+
+    An empty table is a table. If the rules pass a packet without an entry, because they track nothing or because the
+    middlebox makes a new entry for it, a missing entry proves nothing: clear. If neither rules nor counters show
+    what it does, the connections are not judged.
 
     ## Severity
     By default:
 
     - high: 100 or more, or half of the client's connections when that is 10 or more.
-    - medium: 10 or more.
-    - low: fewer; or no packet is unanswered, and the middlebox may accept the next one.
+    - medium: 10 or more; or all connections of the client, such as the only one of a replica.
+    - low: fewer.
 
     ## Why it matters
     Both socket tables look healthy, but the next request on each connection is dropped: the application waits for
@@ -65,8 +72,8 @@ def judge(
     a restart, a failover without synchronised state, a flush, or a full table (conntrack-table-full).
 
     ## When it is harmless
-    A middlebox that makes a new entry for the next packet loses nothing. An administrator who has just flushed the
-    table expects it; the pools recover after one timeout.
+    A middlebox that makes a new entry for the next packet loses nothing, and is no finding. An administrator who has
+    just flushed the table expects it; the pools recover after one timeout.
     """
     directions = [direction for direction in pairing.directions if direction.missing is not None or direction.matched]
     if not directions:
@@ -84,19 +91,30 @@ def judge(
                 subject=direction.subject,
                 reason=f"{count:,} of {counted(direction.matched, 'connection')} established at both ends "
                 f"{are(count)} proven neither live nor dead: {reason_list(severed.unproven)}",
-                missing=() if severed.middlebox else (FlowTable.kind,),
-                how=f"{FlowTable.how.partition(';')[0]}; at both ends, before and after: {SS_COMMAND}",
+                missing=_missing(severed),
+                how=f"{FlowTable.how.partition(';')[0]}; at both ends, before and after: {SS_COMMAND}"
+                if not severed.lacks_rules
+                else Ruleset.how,
             )
         else:
             yield Clear(subject=direction.subject, reason=_clear(direction))
 
 
+def _missing(severed: Severed) -> tuple[str, ...]:
+    if severed.lacks_rules:
+        return (Ruleset.kind,)
+    return () if severed.middlebox else (FlowTable.kind,)
+
+
 def _clear(direction: Direction) -> str:
     boxes = " and ".join(sorted(direction.path.middleboxes))
+    connections = f"{counted(direction.matched, 'connection')} held at both ends"
+    if passed := direction.severed.passed:
+        box = direction.severed.middlebox
+        return f"{connections}; {passed:,} without an entry at {box}, whose rules pass the next packet of each"
     if not boxes:
-        return "no flow table of a middlebox on this path was read, and no packet of either end is unanswered"
-    connections = counted(direction.matched, "connection")
-    return f"none of {connections} established at both ends is known to lack an entry at {boxes}"
+        return f"{connections}; no flow table of a middlebox on this path was read, and no packet is unanswered"
+    return f"none of {connections} is known to lack an entry at {boxes}"
 
 
 def _finding(
@@ -145,7 +163,7 @@ def severity_of(direction: Direction, high: int, medium: int, share: float) -> S
     """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
     severed = direction.severed
     count = severed.count
-    if count < medium or not (severed.unanswered or severed.accepts_unknown is False):
-        return Severity.LOW
     of = direction.matched or direction.client_count or 0
+    if count < medium:
+        return Severity.MEDIUM if count == of else Severity.LOW
     return Severity.HIGH if count >= high or count >= share * of else Severity.MEDIUM

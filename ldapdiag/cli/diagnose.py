@@ -135,11 +135,12 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
 
     Files that are read:
         netstat of any system, Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML),
-        HAProxy's show sess and haproxy.cfg, F5's show sys connection and profiles, sysctl, ip route, ip addr, nstat,
-        /proc/net/netstat, /proc/PID/limits, /proc/PID/fd listed or counted, /proc/PID/task/*/stat with wchan and
-        syscall, cn=monitor and cn=config as LDIF, slapd.conf, output of dsconf and dsconfig, Active Directory's LDAP
-        policies, the errors log of 389-ds, the log of slapd, access logs (rotated sets, too); archives of these (tar,
-        gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at) need a file name.
+        HAProxy's show sess and haproxy.cfg, F5's show sys connection and profiles, nft list ruleset, iptables-save,
+        conntrack -S, sysctl, ip route, ip addr, nstat, /proc/net/netstat, /proc/PID/limits, /proc/PID/fd listed or
+        counted, /proc/PID/task/*/stat with wchan and syscall, cn=monitor and cn=config as LDIF, slapd.conf, output of
+        dsconf and dsconfig, Active Directory's LDAP policies, the errors log of 389-ds, the log of slapd, access logs
+        (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at)
+        need a file name.
 
     Recorded runs:
         --record FILE adds the numbers of this run to a history, and no address, DN or password; evidence of the same

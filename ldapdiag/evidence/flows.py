@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.evidence.origin import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ldapdiag.evidence.sockets import Key
 
@@ -66,6 +66,22 @@ class FlowTable:
 
     def __repr__(self) -> str:
         return f"<{len(self)} flows of {self.tool}, from {self.origin.path}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackingCounters:
+    """The counters of a Linux host's connection tracking since it booted, by the names of conntrack -S."""
+
+    kind: ClassVar[str] = "tracking-counters"
+    how: ClassVar[str] = "on the middlebox, as root: conntrack -S > conntrack-S.txt"
+
+    origin: Origin
+    values: Mapping[str, int]
+
+    @property
+    def in_use(self) -> bool:
+        """Return whether packets have passed through it: of a host without a rule that uses it, all are 0."""
+        return any(self.values.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, KernelErrors, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
@@ -29,6 +30,7 @@ UNKNOWNS = {
     Configuration.kind: Unknown("the server's configuration", "which idle timeout the server has"),
     Monitor.kind: Unknown("cn=monitor", "whether worker threads are free"),
     FlowTable.kind: Unknown("the table of each middlebox", "which connections a middlebox still tracks"),
+    Ruleset.kind: Unknown("the rules of each middlebox", "whether a middlebox drops packets without an entry"),
     KernelSettings.kind: Unknown("the kernel settings of middleboxes", "when a middlebox drops idle connections"),
     ProcessLimits.kind: Unknown("the limits of the server process", "how many descriptors the server may open"),
     DescriptorCount.kind: Unknown("the descriptors of the server process", "how many descriptors are open"),

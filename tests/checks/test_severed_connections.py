@@ -38,7 +38,8 @@ def judged(found: Severed, matched: int = 1000, **numbers: Any) -> Verdict:
         (99, 1000, Severity.MEDIUM),
         (10, 20, Severity.HIGH),
         (10, 21, Severity.MEDIUM),
-        (9, 9, Severity.LOW),
+        (9, 10, Severity.LOW),
+        (1, 1, Severity.MEDIUM),
     ],
 )
 def test_severity_by_number_and_share(count: int, of: int, severity: Severity) -> None:
@@ -67,19 +68,36 @@ def test_tells_an_expired_entry_from_a_lost_table() -> None:
     assert any("Find out why" in remedy.title for remedy in lost.remedies)
 
 
-@pytest.mark.parametrize("accepts", [True, None])
-def test_is_low_and_possible_while_the_next_packet_may_pass(accepts: bool | None) -> None:  # noqa: FBT001  a case
-    found = judged(severed(500, unanswered=0, accepts_unknown=accepts))
+@pytest.mark.parametrize(
+    ("traits", "confidence"),
+    [
+        ({"drops_by_rule": True}, Confidence.CERTAIN),
+        ({"drops_by_rule": True, "carries_path": False, "is_on_both_routes": True}, Confidence.CERTAIN),
+        ({"drops_by_rule": True, "carries_path": False}, Confidence.LIKELY),
+        ({"drops_by_rule": True, "is_whole": False}, Confidence.LIKELY),
+        ({}, Confidence.LIKELY),
+    ],
+)
+def test_quiet_ones_are_certain_by_rules_and_a_whole_table(traits: dict[str, bool], confidence: Confidence) -> None:
+    found = judged(severed(500, unanswered=0, **traits))
     assert isinstance(found, Finding)
-    assert (found.severity, found.confidence, found.observed["style"]) == (
-        Severity.LOW,
-        Confidence.POSSIBLE,
-        "unknown",
-    )
+    assert (found.severity, found.confidence, found.observed["style"]) == (Severity.HIGH, confidence, "unknown")
+
+
+def test_what_lacks_an_entry_and_passes_by_the_rules_is_clear() -> None:
+    verdict = judged(Severed(passed=20, middlebox="fw"), 20)
+    assert isinstance(verdict, Clear)
+    assert "20 connections held at both ends; 20 without an entry at fw, whose rules pass" in verdict.reason
+
+
+def test_without_the_rules_it_asks_for_them() -> None:
+    verdict = judged(Severed(unproven={"fw may pass their next packets": 20}, middlebox="fw", lacks_rules=True), 20)
+    assert isinstance(verdict, NotJudged)
+    assert (verdict.missing, "nft list ruleset" in verdict.how) == (("ruleset",), True)
 
 
 def test_closes_sockets_by_command_only_where_each_is_proven() -> None:
-    certain, likely = judged(severed(3)), judged(severed(3, unanswered=0, accepts_unknown=False))
+    certain, likely = judged(severed(3)), judged(severed(3, unanswered=0))
     assert isinstance(certain, Finding)
     assert isinstance(likely, Finding)
     commands = [remedy for remedy in certain.remedies if remedy.kind is RemedyKind.SHELL]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import pytest
 from lab import boxes
 from lab.applications import OPEN, RESET, UNANSWERED
 from lab.host import wait_for
+from lab.idle_pools import CASES, tried
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,14 +226,14 @@ class TestLostState:
         ]
         assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["flow-table"])
 
-    @pytest.mark.parametrize(("loose", "confidence"), [(0, "likely"), (1, "possible")])
-    def test_before_anything_is_sent_the_firewalls_setting_decides(self, site, desk, loose, confidence) -> None:
+    @pytest.mark.parametrize("loose", [0, 1])
+    def test_before_anything_is_sent_the_firewalls_rules_decide(self, site, desk, loose) -> None:
         site.fw.sysctl(net__netfilter__nf_conntrack_tcp_loose=loose)
         held = site.start(site.topology.app1, "held", count=COUNT)
         site.lose_state()
         wait_for(lambda: _ages(site.topology.ldap, held) > 3_000, "its connections do not rest")
         said = desk.diagnose(*HOSTS, "--apart", "0.3")
-        seen = severed(said, held.truth().ends(OPEN), confidence=confidence)
+        seen = severed(said, held.truth().ends(OPEN), confidence="certain")
         assert (seen["unanswered"], seen["style"], said.ghosts) == (0, "unknown", {})
 
     def test_what_the_firewall_takes_up_again_is_not_severed(self, site, desk) -> None:
@@ -244,6 +247,22 @@ class TestLostState:
         said = desk.diagnose(*HOSTS, "--apart", "0.3")
         assert held.truth().fates == {OPEN: COUNT}
         assert said.outcomes("severed-connections") == {"clear"}
+
+
+class TestIdleAltogether:
+    """Every connection is idle and has no entry: live and from files by hand, of a firewall and its healthy twin."""
+
+    @pytest.mark.parametrize("name", ["flushed, strict", "flushed, loose"])
+    def test_the_rules_decide(self, laboratory, topology, desk, start, tmp_path, name) -> None:
+        laboratory.slapd(topology.ldap)
+        case = CASES[name]
+        result = tried(case, topology, desk, start, tmp_path)
+        assert result.wrong(case) == "", result
+        command = [sys.executable, "-m", "ldapdiag", "diagnose", str(tmp_path), "--format"]
+        for form in ("text", "markdown", "html"):
+            shown = subprocess.run([*command, form], check=False, capture_output=True, text=True).stdout
+            lost = "20 of the 20 connections that app1 and ldap both have no longer exist at fw"
+            assert (lost in " ".join(shown.split())) is not case.lives, form
 
 
 class TestBehindNat:
@@ -274,7 +293,7 @@ class TestExpiry:
         ends = held.truth().ends(OPEN)
         wait_for(lambda: _ages(topology.ldap, held) > 2_000 * BOX_SECONDS, "its connections are not idle")
         said = desk.diagnose(*HOSTS, "--apart", "0.3")
-        seen = severed(said, ends, confidence="likely")
+        seen = severed(said, ends, confidence="certain")
         assert said.code == 1
         assert seen["idle_seconds"] >= BOX_SECONDS
         assert said.ghosts == {}

@@ -42,7 +42,7 @@ def sites(draw: st.DrawFn) -> list[Any]:
         *(facts.table(at_ldap, taken=moment, shows_time_wait=True) for moment in (0, 6)),
         *(facts.table(at_app1, "app1", taken=moment, shows_time_wait=True) for moment in (0, 5, 7)),
         *(facts.flows(carried, taken=moment) for moment in draw(st.sampled_from([(1, 5, 7), (5, 7), (5,), (7,)]))),
-        facts.settings(tcp_loose=draw(st.sampled_from([0, 1])), count=USED),
+        facts.settings(tcp_loose=draw(st.sampled_from([0, 1])) if sends else 0, count=USED),
         facts.description("fw"),
     ]
 

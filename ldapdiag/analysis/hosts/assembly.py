@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ldapdiag.analysis.hosts.host import Host, own_addresses
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.flows import TrackingCounters
 from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.processes import BootTime, ProcessTable
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SocketTable
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ def _host(name: str, group: HostGroup | None, facts: list[Any], ldap_ports: froz
         processes=_latest(facts, ProcessTable),
         boot=_latest(facts, BootTime),
         routes=tuple(dict.fromkeys(route for table in routes for route in table.routes)),
+        rulesets=tuple(_all(facts, Ruleset)),
+        tracking=_latest(facts, TrackingCounters),
         origins=tuple(sorted(fact.origin.path for fact in facts)),
         merge_reason=group.merge_reason if group else None,
     )

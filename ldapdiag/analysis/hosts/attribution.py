@@ -16,11 +16,12 @@ from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_server
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay, TrackingCounters
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import BootTime, ProcessTable
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.origin import Span
+
+OF_ANY_HOST = (
+    HostDescription, RouteTable, Ruleset, TrackingCounters, KernelSettings, TcpCounters, ProcessTable, BootTime,
+)  # fmt: skip
+"""Facts that any host has: what no folder assigns to one is not taken for the only directory server's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +207,7 @@ def _host_of(
         return without_table[folder]
     if isinstance(fact, CaptureTimes):
         return ""
-    if isinstance(fact, HostDescription | RouteTable | KernelSettings | TcpCounters | ProcessTable | BootTime):
+    if isinstance(fact, OF_ANY_HOST):
         return None
     if len(servers) == 1:
         return next(iter(servers))

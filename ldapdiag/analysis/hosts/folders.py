@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.analysis.hosts.layout import ancestors, base_name
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, TrackingCounters
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.processes import BootTime, ProcessTable
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.storage import STORAGE_OF_HOST
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ COMPATIBLE_FAMILY = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
 HOST_FACTS = (
     HostDescription,
     RouteTable,
+    Ruleset,
+    TrackingCounters,
     FlowTable,
     BoxTimeouts,
     KernelSettings,

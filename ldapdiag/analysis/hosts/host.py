@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
+from ldapdiag.evidence.flows import TrackingCounters
 from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, Route, TcpCounters
 from ldapdiag.evidence.processes import BootTime, ProcessTable
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SocketTable
 
 
@@ -35,9 +37,18 @@ class Host:
     boot: BootTime | None = None
     """From a file of its own; `description` may contain it, too."""
     routes: tuple[Route, ...] = ()
+    rulesets: tuple[Ruleset, ...] = ()
+    """Its packet filter: one command lists all of it, or one IP version's part."""
+    tracking: TrackingCounters | None = None
     origins: tuple[str, ...] = ()
     merge_reason: str | None = None
     """Why tables of several folders were taken for this host's."""
+
+    @property
+    def uses_tracking(self) -> bool:
+        """Return whether rules or counters show that packets pass through its connection tracking."""
+        counted = self.tracking is not None and self.tracking.in_use
+        return counted or any(ruleset.tracking for ruleset in self.rulesets)
 
     @property
     def latest(self) -> Snapshot | None:

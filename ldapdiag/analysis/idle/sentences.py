@@ -156,6 +156,8 @@ def severed_sentences(severed: Severed) -> Iterator[str]:
             f"{box} drops their packets and notifies neither end (silent drop): a request on each waits for the "
             "application's timeout, or for minutes of retransmissions."
         )
+    elif severed.drops_by_rule:
+        yield f"{box} drops the next packet of each: the request in it waits for a timeout."
     else:
         yield f"If {box} drops the next packet of each, the request in it waits for a timeout."
     if not severed.idle_seconds:

@@ -81,8 +81,14 @@ class Severed:
     """Its flow table is known to be whole, because ldapdiag or its script took it."""
     is_timed: bool = False
     """The times of the flow table and of the socket tables are known."""
-    accepts_unknown: bool | None = None
-    """Its kernel makes an entry for a packet of a connection that has none (nf_conntrack_tcp_loose); None: unknown."""
+    is_on_both_routes: bool = False
+    """The routes of both ends lead through the middlebox."""
+    drops_by_rule: bool = False
+    """Its rules drop a packet of a connection without an entry; else that is concluded from its settings, or seen."""
+    lacks_rules: bool = False
+    """Nothing shows what its rules do with such a packet."""
+    passed: int = 0
+    """Connections without an entry that are not severed, because its rules pass their next packet."""
     kept_seconds: float | None = None
     """The longest time left of an established entry there: it does not drop entries that were idle for less."""
     idle_seconds: tuple[float, ...] = ()

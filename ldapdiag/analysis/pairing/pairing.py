@@ -60,7 +60,7 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
     if unfit or host.latest is None:
         reason = f"the table of {server.host}'s sockets {unfit}"
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
-    middleboxes = merge_flow_tables(flows, host.latest.number)
+    middleboxes = tuple(_with_use(flows, hosts, host.latest.number))
     clients = Clients(hosts, server, middleboxes)
     on_path = _PathFinder(host, {one.host: one for one in hosts}, clients, middleboxes, clients.hops)
     directions = [
@@ -68,6 +68,13 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         for one in _find_directions(server, host, host.latest, clients)
     ]
     return Pairing(server=server.name, host=server.host, directions=tuple(directions))
+
+
+def _with_use(flows: tuple[FlowTable, ...], hosts: tuple[Host, ...], snapshot: int) -> Iterator[Middlebox]:
+    """Yield the middleboxes; of an empty table, rules and counters show whether packets pass through it."""
+    used = {one.host for one in hosts if one.uses_tracking}
+    for box in merge_flow_tables(flows, snapshot):
+        yield replace(box, tracks=box.tracks or box.host in used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +115,20 @@ class _PathFinder:
     def _tracking(self, carriers: Carriers, unjoined: UnjoinedDirection) -> Iterator[TrackingBox]:
         """Yield the middleboxes on a path that track packets; a proxy's host is an end of its own connections."""
         on_path = carriers.all - carriers.proxies
+        client = self.clients.owner(unjoined.client, self.server)
+        both = on_both_routes(unjoined.direction, self.server, client.host, self.hops) if client else frozenset()
         for box in self.middleboxes:
             translates = (unjoined.client, *unjoined.endpoint) in box.translated_clients
-            if box.relay is Relay.NAT and box.whole and box.tracks and (translates or box.host in on_path):
+            if box.relay is Relay.NAT and (translates or box.host in on_path):
                 carries = translates or box.host in carriers.by_table | carriers.by_address
-                on_route = box.host in carriers.by_route
-                yield TrackingBox(box, self.hosts.get(box.host), carries, on_route)
+                yield TrackingBox(
+                    box,
+                    self.hosts.get(box.host),
+                    carries,
+                    is_on_route=box.host in carriers.by_route,
+                    is_on_both_routes=box.host in both,
+                    translates=translates,
+                )
 
 
 def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:

@@ -106,18 +106,17 @@ def proof_of_severed(severed: Severed) -> Proof:
 
 
 def _proof_of_quiet(severed: Severed) -> Proof:
-    """Return the proof of severed connections of which no end has sent anything since."""
+    """Return the proof of severed connections of which no end has sent anything since: what drops the next packet."""
     box = severed.middlebox
     sent = "Neither end has sent anything on them since."
-    if severed.accepts_unknown is False and severed.carries_path and severed.is_whole:
-        return Proof(
-            "likely",
-            f"{sent} {box} makes no entry for a packet in the middle of a connection (nf_conntrack_tcp_loose = 0): it "
-            "treats the next one as invalid, which a stateful rule set drops.",
-        )
-    loose = {
-        None: f"whether {box} accepts the next packet is unknown (sysctl net.netfilter.nf_conntrack_tcp_loose)",
-        True: f"{box} makes a new entry for the next packet (nf_conntrack_tcp_loose = 1) unless a rule asks for a SYN",
-        False: f"the flow table of {box} may be a selection, or not on this path",
-    }[severed.accepts_unknown]
-    return Proof("possible", f"{sent} Not proven: {loose}. To settle it, send a request on one of them.")
+    if severed.drops_by_rule:
+        drops = f"{sent} The rules of {box} drop a packet of a connection without an entry (nft list ruleset)."
+        seen = severed.is_whole and severed.is_timed
+        if seen and (severed.carries_path or severed.is_on_both_routes):
+            return Proof("certain", f"{drops} Its flow table is whole, and has none for these {severed.count:,}.")
+        return Proof("likely", f"{drops} Not certain: its flow table may be a selection.")
+    return Proof(
+        "likely",
+        f"{sent} {box} makes no entry for a packet in the middle of a connection (nf_conntrack_tcp_loose = 0): it "
+        "treats the next one as invalid, which a stateful rule set drops (nft list ruleset would show it).",
+    )

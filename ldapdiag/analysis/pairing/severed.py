@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.pairing.direction import Direction, Severed
+from ldapdiag.analysis.pairing.midstream import passes_without_entry
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
 from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
@@ -28,6 +29,7 @@ WITH_ENTRY = (
     "their packets are unanswered, although {} still has entries for them: another middlebox may carry them now"
 )
 NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
+RULES = "its rules decide that: nft list ruleset, sysctl net.netfilter.nf_conntrack_tcp_loose"
 MOST = 0.9
 """Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
 SEVERAL = 2
@@ -44,12 +46,37 @@ class TrackingBox:
     """Its table contains connections of this path; otherwise only the routes lead through it."""
     is_on_route: bool = False
     """The routes of an end lead through it."""
+    is_on_both_routes: bool = False
+    """The routes of both ends lead through it: it sees every packet."""
+    translates: bool = False
+    """It replaces the client's address, or the server's."""
 
     @property
-    def accepts_unknown(self) -> bool | None:
+    def is_loose(self) -> bool | None:
         """Return whether its kernel makes an entry for a packet of a connection that has none; None: unknown."""
         loose = self.host.kernel.number(CONNTRACK_LOOSE) if self.host and self.host.kernel else None
         return None if loose is None else loose != 0
+
+    @property
+    def is_readable(self) -> bool:
+        """Return whether its table was read: an empty file is what a refused command leaves, too."""
+        return self.box.whole or self.is_whole
+
+    @property
+    def is_in_use(self) -> bool:
+        """Return whether packets pass through its connection tracking: of a host without a rule, the table is empty."""
+        return self.carries_path or self.box.tracks
+
+    def passes(self, matched: MatchedEnds) -> bool | None:
+        """Return whether its rules pass the next packet of a connection without an entry; None: not known."""
+        if self.host is None or not self.host.rulesets:
+            return None
+        rulesets, unjoined = self.host.rulesets, matched.unjoined
+        if self.translates and self.is_loose is False:
+            return False  # without an entry the address is not translated
+        found = passes_without_entry(rulesets, unjoined.client, unjoined.endpoint, loose=self.is_loose)
+        unlisted = bool(self.box.flows) and not self.host.uses_tracking  # by rules of another tool
+        return None if found and (unlisted or self.translates) else found
 
     @property
     def is_whole(self) -> bool:
@@ -105,6 +132,9 @@ def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
     if order := [one for one in found if one.count] or [one for one in found if one.unproven]:
         return max(order, key=lambda one: (one.unanswered, one.count))
     unanswered = sum(map(matched.is_unanswered, matched.pairs))
+    passed = max(found, key=lambda one: one.passed, default=Severed())
+    if passed.passed and not unanswered:
+        return passed
     reason = WITH_ENTRY.format(" and ".join(one.box.host for one in boxes)) if boxes else NO_TABLE
     return Severed(unproven={reason: unanswered} if unanswered >= SEVERAL else {})
 
@@ -116,20 +146,27 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     lacking = [pair for pair in matched.pairs if pair not in has_entry]
     tracer = EntryTracer(tracking.box, matched, carried)
     traces = {pair: tracer.trace(pair) for pair in lacking}
-    dead = [pair for pair in lacking if traces[pair] in {Trace.UNANSWERED, Trace.QUIET}]
-    unanswered = [pair for pair in dead if traces[pair] is Trace.UNANSWERED]
+    unanswered = [pair for pair in lacking if traces[pair] is Trace.UNANSWERED]
+    quiet = [pair for pair in lacking if traces[pair] is Trace.QUIET]
+    passes = tracking.passes(matched) if lacking else None
+    if passes and not unanswered:
+        return Severed(passed=len(lacking), middlebox=tracking.box.host)
+    dead = unanswered if passes else unanswered + quiet
     count = Counter(traces.values())
     unknown = Counter({NO_AGES: count[Trace.UNKNOWN], MAY_HAVE_ENDED: count[Trace.ENDED]})
     used = [pair for pair in lacking if traces[pair] is Trace.USED and tracer.existed_before(pair)]
     reason = (
-        _used_without_entry(tracking, used)
+        _unused(tracking, passes=passes)
+        or _used_without_entry(tracking, used)
         or _unanswered_with_entry(tracking, matched, carried)
         or _other_way(tracking, matched, dead, boxes)
-        or _may_not_track(tracking, unanswered)
+        or _may_not_track(tracking, unanswered, passes=passes)
         or _may_be_selection(tracking, carried, dead, unanswered)
+        or _may_pass(tracking, unanswered, passes=passes)
     )
     if reason:
-        return Severed(unproven=dict(+(Counter({reason: len(dead)}) + unknown)), middlebox=tracking.box.host)
+        unproven = dict(+(Counter({reason: len(dead)}) + unknown))
+        return Severed(unproven=unproven, middlebox=tracking.box.host, lacks_rules=passes is None)
     idle = {pair: tracer.idle_seconds(pair) for pair in dead}
     ages = tuple(sorted(seconds for seconds in idle.values() if seconds is not None))
     return Severed(
@@ -141,7 +178,8 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         carries_path=tracking.carries_path,
         is_whole=tracking.is_whole,
         is_timed=tracer.is_timed,
-        accepts_unknown=tracking.accepts_unknown,
+        drops_by_rule=passes is False,
+        is_on_both_routes=tracking.is_on_both_routes,
         kept_seconds=tracking.box.kept_seconds(matched.unjoined.endpoint) or tracking.setting_that_explains(ages),
         idle_seconds=ages,
     )
@@ -166,6 +204,8 @@ def _other_way(
     tracking: TrackingBox, matched: MatchedEnds, dead: Sequence[Pair], boxes: Sequence[TrackingBox]
 ) -> str | None:
     """Return why they may pass by: another middlebox carries them, and no connection is known to pass through both."""
+    if tracking.is_on_both_routes:
+        return None
     unanswered = all(map(matched.is_unanswered, dead))
     for other in boxes:
         if unanswered and tracking.is_on_route and not other.is_on_route:
@@ -177,11 +217,29 @@ def _other_way(
     return None
 
 
-def _may_not_track(tracking: TrackingBox, unanswered: Sequence[Pair]) -> str | None:
+def _unused(tracking: TrackingBox, *, passes: bool | None) -> str | None:
+    """Return why a table proves nothing: it was not read, or no packet may pass through it."""
+    box = tracking.box.host
+    if not tracking.is_readable:
+        return f"the flow table of {box} is cut, or the command for it was refused"
+    if passes is None and not tracking.is_in_use:
+        return f"the flow table of {box}, on the path, is empty, and {box} may not track connections ({RULES})"
+    return None
+
+
+def _may_not_track(tracking: TrackingBox, unanswered: Sequence[Pair], *, passes: bool | None) -> str | None:
     """Return why missing entries prove nothing of connections without any packet since: it may track no such path."""
-    if tracking.carries_path or unanswered:
+    drops = passes is False or (tracking.is_loose is False and tracking.is_whole)
+    if tracking.carries_path or unanswered or (drops and tracking.is_on_both_routes):
         return None
-    return f"{tracking.box.host} tracks other connections, and none of this path"
+    return f"{tracking.box.host} tracks other connections, and none of this path ({RULES})"
+
+
+def _may_pass(tracking: TrackingBox, unanswered: Sequence[Pair], *, passes: bool | None) -> str | None:
+    """Return why connections without a packet since may go on: the middlebox may make a new entry for the next."""
+    if unanswered or passes is False or tracking.is_loose is False:
+        return None
+    return f"{tracking.box.host} has no entry for them, and may pass their next packets ({RULES})"
 
 
 def _may_be_selection(

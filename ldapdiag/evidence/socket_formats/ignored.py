@@ -2,10 +2,9 @@ r"""Formats without evidence for a diagnosis, which are recognised only to give 
 
 Total: 313                                                                            ss -s
 TCP:   703 (estab 310, closed 391, orphaned 0, timewait 0)
-cpu=0   \tfound=0 invalid=1325 insert=0 insert_failed=0 drop=0 early_drop=0           conntrack -S
 [1795164751.359827]\t    [NEW] tcp      6 120 SYN_SENT src=10.77.3.2 dst=10.77.1.2     conntrack -E
 conntrack v1.4.7 (conntrack-tools): 42 flow entries have been shown.                  conntrack -L, on stderr
-table inet fw {                                                                       nft list ruleset
+flush ruleset                                                                         rules for nft -f
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import re
 from functools import partial
 
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.host_formats import nft_ruleset
 
 SUMMARY = re.compile(r"TCP: +\d+ \(estab \d+")
-STATISTICS = re.compile(r"cpu=\d+\s+(?:found|searched|entries)=\d+")
 EVENT = re.compile(r"(?:\[\d+\.\d+ *\])?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
 COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): (?!0 flow entries)")
-RULESET = re.compile(r"(?:add )?table (?:ip6?|inet|arp|bridge|netdev) \S{1,64} \{")
+RULES = re.compile(r"(?:add )?table (?:(?:ip6?|inet|arp|bridge|netdev) )?\S{1,64} \{")
 
 
 def _has(line: re.Pattern[str], head: Head) -> bool:
@@ -44,12 +43,6 @@ FORMATS = (
         read=None,
     ),
     Format(
-        name="conntrack-statistics",
-        title="the counters of conntrack -S: they list no flows",
-        recognises=partial(_has, STATISTICS),
-        read=None,
-    ),
-    Format(
         name="conntrack-events",
         title="the events of conntrack -E: changes of flows, not the current ones, which conntrack -L lists",
         recognises=partial(_has, EVENT),
@@ -62,9 +55,9 @@ FORMATS = (
         read=None,
     ),
     Format(
-        name="nft-ruleset",
-        title="a firewall's rules: they contain no connections and no idle timeouts",
-        recognises=partial(_begins_with, RULESET),
+        name="nft-rules",
+        title="rules to be loaded by nft -f: those in force are listed by nft list ruleset",
+        recognises=lambda head: _begins_with(RULES, head) and not nft_ruleset.recognises(head),
         read=None,
     ),
 )

@@ -78,11 +78,14 @@ class TestProof:
     def test_so_are_unanswered_keepalive_probes(self) -> None:
         assert proof_of_severed(severing(table_of_fw(), client=PROBING).severed).degree == "certain"
 
-    @pytest.mark.parametrize(("loose", "degree"), [(0, "likely"), (1, "possible"), (None, "possible")])
-    def test_quiet_ones_depend_on_what_the_box_does_with_the_next_packet(self, loose: int, degree: str) -> None:
-        found = severing(table_of_fw(), hosts=(fw(loose=loose),))
-        assert (found.severed.count, found.severed.unanswered) == (DEAD, 0)
-        assert proof_of_severed(found.severed).degree == degree
+    def test_quiet_ones_without_rules_depend_on_the_kernels_setting(self) -> None:
+        found = severing(table_of_fw(), hosts=(fw(loose=0),)).severed
+        assert (found.count, found.unanswered, proof_of_severed(found).degree) == (DEAD, 0, "likely")
+
+    @pytest.mark.parametrize("loose", [1, None])
+    def test_those_that_may_be_taken_up_again_are_not_judged(self, loose: int | None) -> None:
+        found = severing(table_of_fw(), hosts=(fw(loose=loose),)).severed
+        assert (found.count, sum(found.unproven.values()), found.lacks_rules) == (0, DEAD, True)
 
     def test_without_times_unanswered_ones_are_likely(self) -> None:
         found = severing(table_of_fw(taken=None), client=SENDING, times=(None, None))
@@ -99,7 +102,7 @@ class TestProof:
         """A router without a stateful rule has an empty table, and the cause of unanswered packets is elsewhere."""
         empty = replace(flows([], taken=0), tracks=False)
         found = severing(empty, client=SENDING, hosts=(fw(routes=ROUTES),))
-        assert (found.severed.count, found.severed.middlebox) == (0, "")
+        assert (found.severed.count, found.severed.middlebox, found.severed.lacks_rules) == (0, "fw", True)
         assert sum(found.severed.unproven.values()) == DEAD
 
     def test_nor_one_that_tracks_others_unless_packets_are_unanswered(self) -> None:
@@ -167,13 +170,13 @@ class TestLimitsOfTables:
         assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
 
     def test_one_as_long_as_the_kernel_counts_is_none(self) -> None:
-        assert severing(table_of_fw(), hosts=(fw(described=False, count=LIVE),)).severed.count == DEAD
-        assert severing(table_of_fw(), hosts=(fw(described=False, count=2 * LIVE),)).severed.count == 0
+        assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=LIVE),)).severed.count == DEAD
+        assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=2 * LIVE),)).severed.count == 0
 
     def test_a_table_taken_much_later_proves_nothing_of_young_ones(self) -> None:
         found = severing(table_of_fw(taken=8), idle_ms=5_000)
         assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
-        assert severing(table_of_fw(taken=8)).severed.count == DEAD
+        assert severing(table_of_fw(taken=8), hosts=(fw(loose=0),)).severed.count == DEAD
 
     def test_one_taken_seconds_later_proves_unanswered_ones(self) -> None:
         """The entry of a connection that ended meanwhile would still be there."""
@@ -188,10 +191,10 @@ class TestLimitsOfTables:
 
 class TestTimeout:
     def test_ages_of_live_connections_are_not_those_of_severed_ones(self) -> None:
-        assert severing(table_of_fw()).idle_times.matched == (0.1,) * LIVE
+        assert severing(table_of_fw(), hosts=(fw(loose=0),)).idle_times.matched == (0.1,) * LIVE
 
     def test_expired_ones_bound_the_timeout(self) -> None:
-        severed = severing(table_of_fw(left=20)).severed
+        severed = severing(table_of_fw(left=20), hosts=(fw(loose=0),)).severed
         assert severed.expired_seconds == pytest.approx(IDLE_MS / 1000 - 3, abs=1.1)
 
     def test_those_that_the_box_lost_otherwise_do_not(self) -> None:

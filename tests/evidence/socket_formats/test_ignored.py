@@ -9,10 +9,8 @@ from ldapdiag.evidence.socket_formats import ignored
 
 KNOWN = {
     "ss-s.txt": "ss-summary",
-    "conntrack-S.txt": "conntrack-statistics",
     "conntrack-E.txt": "conntrack-events",
     "conntrack-L.stderr": "conntrack-count",
-    "nft-list-ruleset.txt": "nft-ruleset",
 }
 
 

@@ -94,6 +94,7 @@ configuration() {
 # configuration_in FOLDER NAMESPACE NETWORK
 configuration_in() {
     settings "$1" "$2"
+    rules "$1" "$2"
     processes "$1" "$3"
     servers "$1" "$3" settings_of
 }
@@ -125,6 +126,38 @@ bsd_settings() {
     limited sysctl net.inet.tcp | grep -E '^net\.inet\.tcp\.(keep|always_keepalive|maxtcptw|msl|syncookies|tcp_keep)'
     limited sysctl kern.ipc.somaxconn kern.ipc.soacceptqueue kern.somaxconn 2>/dev/null
     return 0
+}
+
+# rules FOLDER NAMESPACE: print the packet filter of a host that forwards packets.
+rules() {
+    rules_forward=`within "$2" cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/all/forwarding 2>/dev/null </dev/null`
+    case $rules_forward in *[1-9]*) ;; *) return 0 ;; esac
+    if test $ROOT = 0; then
+        gap "$1" "cannot read the rules of its packet filter: not root" "use --sudo"
+        return 0
+    fi
+    if has nft; then section "$1" nft-ruleset.txt "nft list ruleset" rules_of_nft "$2"; fi
+    # nft does not list the tables of iptables-legacy.
+    rules_tables=`as_root_within "$2" cat /proc/net/ip_tables_names /proc/net/ip6_tables_names 2>/dev/null </dev/null`
+    test -n "$rules_tables" || ! has nft || return 0
+    for rules_program in iptables ip6tables; do
+        rules_command=$rules_program-save
+        test -z "$rules_tables" || ! has $rules_program-legacy-save || rules_command=$rules_program-legacy-save
+        if has $rules_command; then
+            section "$1" $rules_program-save.txt "$rules_command" rules_of_iptables "$2" $rules_command
+        fi
+    done
+}
+
+# rules_of_nft NAMESPACE: print the ruleset, and after all of it a last line: an empty one is a ruleset as well.
+rules_of_nft() {
+    { as_root_within "$1" nft list ruleset </dev/null && echo "# end of ruleset"; } |
+        awk -v most="$MOST_LINES" 'NR <= most || /^# end of ruleset$/ { print; n++ } END { exit !n }'
+}
+
+# rules_of_iptables NAMESPACE COMMAND
+rules_of_iptables() {
+    as_root_within "$1" "$2" </dev/null | awk -v most="$MOST_LINES" 'NR <= most { print; n++ } END { exit !n }'
 }
 
 # flows FOLDER NAMESPACE NUMBER: print the connection tracking table, an empty one as well: the count of a namespace may be
