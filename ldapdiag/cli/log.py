@@ -34,9 +34,10 @@ from ldapdiag.cli.log_selection import (
     wanted,
 )
 from ldapdiag.cli.notices import Notices, QuietOption
+from ldapdiag.cli.options import Sudo, Timeout, is_typed
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.screen_options import ColorOption
-from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names
+from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.color import Color
@@ -46,28 +47,34 @@ from ldapdiag.report.tables.names import OF_SERVERS, LogTable
 from ldapdiag.sources.objects.addresses import object_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import tzinfo
+    from pathlib import Path
     from threading import Event
 
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.sources.cluster.executor import Executor
+    from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.access_log import LogReading
     from ldapdiag.sources.logs.asked_period import AskedPeriod
+    from ldapdiag.sources.logs.log_files import LogFile, NotALog
+    from ldapdiag.sources.targets import Target
 
 FOLLOW_SECONDS = 2.0
 """Time between two reads of a log with --follow."""
 
 
 def log(  # noqa: PLR0913  one parameter per option of the command
+    context: typer.Context,
     file: Annotated[
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://; @NAME of "
-            "ldapdiag.toml.",
+            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://. Or hosts "
+            "with a directory server: ssh://HOST, ssh://HOST/PATH (one file there), local: (this host), netns:NAME. Or "
+            "@NAME of ldapdiag.toml.",
             show_default=False,
             autocompletion=target_names,
         ),
@@ -165,6 +172,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     cluster: ClusterOption = None,
+    sudo: Sudo = False,
+    timeout: Timeout = 10,
     quiet: QuietOption = False,
     scanner: Annotated[
         Scanner | None,
@@ -211,33 +220,31 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             ldapdiag log access* --since -1h --by client
         The five slowest operations of one network, with their lines:
             ldapdiag log access* --client 10.1.0.0/16 --show-lines 5
+        Of the servers on two hosts, over ssh:
+            ldapdiag log ssh://ds1 ssh://ds2 --sudo
         As it grows, until Ctrl-C:
             ldapdiag log access --follow
     """
     try:
-        file = named_logs(file, config, Notices(quiet=quiet))
+        file, hosts, options = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
         written = destinations(form, output)
         check_table(table, written)
         _check_compared(table, by)
-        if follow:
-            check_followed(written)
-        if follow and any(object_address(one) for one in file):
-            raise UsageError("--follow excludes object stores, whose objects do not grow: omit it")
-        if follow and (since or until):
-            raise UsageError("--follow excludes --since and --until: omit one of them")
-        if follow and by is By.SERVER:
-            raise UsageError("--follow excludes --by server: omit one of them")
         if by is not By.SHAPE and sort not in OF_TOTALS:
             raise UsageError(
                 f"--by {by} excludes --sort {sort}: the times of single searches are kept by filter; "
                 "use --sort time or count, or --by shape"
             )
         asked = wanted(client, account, conn, shape, min_etime, code, show_lines)
-        if follow and asked:
-            raise UsageError("--follow excludes the options that select operations: omit one of them")
+        if follow:
+            check_followed(written)
+            others = {"hosts": hosts, "object stores": any(map(object_address, file)), "--by server": by is By.SERVER}
+            _check_follow({**others, "--since and --until": since or until, "options that select operations": asked})
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
-        check_alone(cluster, {"--follow": follow, "--workers": workers, "options that select operations": asked})
+        check_alone(
+            cluster, {"--follow": follow, "--workers": workers, "options that select operations": asked, "hosts": hosts}
+        )
         notices = Notices(quiet=quiet, color=color, gaps_in_output=contains_gaps(written))
         _print_scanner_notice(scanner, notices)
         write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
@@ -246,6 +253,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
             else:
                 selection = None if asked is None else asked.selection()
+                collected = _collected(hosts, options, zone_of_logs, stop, notices)
                 with cluster_executor(cluster, notices) as executor:
                     reading = _read(
                         file,
@@ -256,6 +264,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                         scanner=scanner,
                         selection=selection,
                         notices=notices,
+                        collected=collected,
                     )
                 if not text_on_terminal(written):
                     notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
@@ -266,6 +275,40 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         print_error(error)
         raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+
+
+def _named(
+    context: typer.Context, named: list[str], config: Path | None, *, sudo: bool, timeout: int, notices: Notices
+) -> tuple[list[str], list[Target], CollectionOptions]:
+    """Return the files and the hosts that are named, and how the hosts are read."""
+    from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415
+
+    named, target = named_logs(named, config, notices)
+    typed = {name for name in ("sudo", "timeout") if is_typed(context, name)}
+    given = with_target({"sudo": sudo, "timeout": timeout}, typed, target)
+    hosts, files = split_targets(named)
+    return files, hosts, CollectionOptions(sudo=given["sudo"], timeout_seconds=given["timeout"])
+
+
+def _check_follow(others: Mapping[str, object]) -> None:
+    """Raise UsageError for what cannot be followed."""
+    for what, value in others.items():
+        if value:
+            raise UsageError(f"--follow excludes {what}: omit one of them")
+
+
+def _collected(
+    hosts: Sequence[Target], options: CollectionOptions, zone: tzinfo | None, stop: Event, notices: Notices
+) -> tuple[LogFile | NotALog, ...]:
+    """Return the access logs of hosts."""
+    if not hosts:
+        return ()
+    from ldapdiag.sources.gathering import logs_of  # noqa: PLC0415  import late
+    from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
+
+    with notices.progress() as progress:
+        return logs_of(hosts, options, zone=zone, stop=stop, progress=progress or NO_PROGRESS)
 
 
 def _check_compared(table: LogTable | None, by: By) -> None:
@@ -302,6 +345,7 @@ def _read(  # noqa: PLR0913  what the operator asked for, option by option
     scanner: Scanner | None,
     selection: Selection | None,
     notices: Notices,
+    collected: Sequence[LogFile | NotALog],
 ) -> LogReading:
     from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415  import late
 
@@ -316,6 +360,7 @@ def _read(  # noqa: PLR0913  what the operator asked for, option by option
                 stop=stop,
                 scanner=scanner,
                 selection=selection,
+                collected=collected,
             )
         else:
             from ldapdiag.sources.cluster import cluster_reading  # noqa: PLC0415  import late

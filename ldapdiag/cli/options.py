@@ -216,8 +216,7 @@ def _with_site(
     context: typer.Context, config: Path | None, given: dict[str, Any]
 ) -> tuple[dict[str, Any], SiteConfiguration | None]:
     """Return the values of parameters, those of the site configuration where the command line has none."""
-    sources = {name: context.get_parameter_source(name) for name in given}
-    typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    typed = {name for name in given if is_typed(context, name)}
     evidence = "evidence" if "evidence" in given else "target"
     found = found_site(config, given[evidence] or [], Notices(quiet=given["quiet"]))
     of_this_host = given.get("print_script") or given.get("probe")
@@ -244,6 +243,12 @@ def _typed(context: typer.Context, collecting: Container[str]) -> str:
         else:
             words += [one.opts[-1], str(value)]
     return shlex.join(words)
+
+
+def is_typed(context: typer.Context, name: str) -> bool:
+    """Return whether the command line has the option of a parameter."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -72,24 +72,24 @@ def named_targets(evidence: list[str], site: SiteFile, *, default: bool) -> tupl
     return list(dict.fromkeys(expanded)), first
 
 
-def named_logs(files: list[str], config: Path | None, notices: Notices) -> list[str]:
-    """Return the files of a command that reads no live targets, with each @NAME replaced by the files it stands for.
+def named_logs(files: list[str], config: Path | None, notices: Notices) -> tuple[list[str], SiteTarget | None]:
+    """Return the files and hosts of a command that reads logs alone, and the target of an @NAME among them.
 
-    Only a name needs the site configuration.
+    Each @NAME is replaced by what it stands for, without its servers, which show no log over LDAP. Only a name needs
+    the site configuration.
     """
-    from ldapdiag.sources.targets import parse_target  # noqa: PLC0415  import late
+    from ldapdiag.sources.targets import LdapTarget, parse_target  # noqa: PLC0415  import late
 
-    if config is None and not any(one.startswith(SIGN) for one in files):
-        return files
-    site = found_site(config, files, notices)
-    named = []
-    for one in files:
-        parts = _target(one.removeprefix(SIGN), site).evidence if one.startswith(SIGN) else (one,)
-        found = [part for part in parts if part == one or parse_target(part) is None]
-        if not found:
-            raise UsageError(f"{one}: it has no files; log reads files, no live targets")
-        named += found
-    return list(dict.fromkeys(named))
+    target = None
+    named = files
+    if config is not None or any(one.startswith(SIGN) for one in files):
+        named, target = named_targets(files, found_site(config, files, notices), default=False)
+    servers = [one for one in named if isinstance(parse_target(one), LdapTarget)]
+    if typed := [one for one in servers if one in files]:
+        raise UsageError(f"{typed[0]}: a server shows no access log over LDAP; name its host, as in ssh://HOST")
+    if len(servers) == len(named):
+        raise UsageError(f"{' '.join(files)}: it has no files and no hosts, and a server shows no access log over LDAP")
+    return [one for one in named if one not in servers], target
 
 
 def _target(name: str, site: SiteFile) -> SiteTarget:

@@ -57,6 +57,8 @@ class CollectionOptions:
     """Compare the answers of the indexes of LDAP targets with entries, which searches the data of users."""
     logs: bool = False
     """Collect the access logs of the directory servers on the hosts, too."""
+    logs_alone: bool = False
+    """Of a host with an access log, keep nothing else."""
     ldap_ports: frozenset[int] = frozenset()
     typed: str = ""
     """The evidence and the options that reached it, as words of a shell: by them another command reads the same."""

@@ -15,6 +15,7 @@ from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
+from ldapdiag.sources.logs.log_files import log_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
@@ -24,6 +25,7 @@ from ldapdiag.sources.targets import LdapTarget, split_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import tzinfo
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.cluster.executor import Executor
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.live.sampling import LiveEvidence
     from ldapdiag.sources.logs.asked_period import AskedPeriod
+    from ldapdiag.sources.logs.log_files import LogFile, NotALog
     from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.recognition.reading import InputReading
     from ldapdiag.sources.targets import Target
 
 
+NAME_LOG = "name the file there, as in ssh://HOST/var/log/dirsrv/slapd-ds1/access"
 NAMES_SHOWN = 3
 """Unrecognised files of a folder that its gap names."""
 
@@ -216,6 +220,20 @@ def ask(
     options = options or CollectionOptions()
     options = replace(options, ldap_ports=options.ldap_ports | named_ports(targets))
     return collect_live(collectors_for(targets, options, stop), options, stop=stop, progress=progress)
+
+
+def logs_of(
+    targets: Sequence[Target], options: CollectionOptions, *, zone: tzinfo | None, stop: Event, progress: Progress
+) -> tuple[LogFile | NotALog, ...]:
+    """Return the access logs of the directory servers on hosts, and the gaps; `zone` is that of times without one."""
+    gathered = ask(targets, replace(options, logs=True, logs_alone=True), stop=stop, progress=progress)
+    inputs = [one for piece in gathered.pieces for one in within(piece.with_status()) if isinstance(one, Input)]
+    logs = [log_or_reason(one, zone) for one in inputs if log_dialect(one) is not None]
+    gaps = gathered.gaps
+    if not logs and not gaps:
+        hosts = ", ".join(target.label for target in targets)
+        gaps = (Gap(target=hosts, reason="no access log of a directory server was found", how=NAME_LOG),)
+    return (*logs, *gaps)
 
 
 def _take_answers(gathered: LiveEvidence, basket: Basket) -> None:

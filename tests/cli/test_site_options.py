@@ -247,7 +247,7 @@ class TestCommand:
         ran = ldapdiag("log", "@closed", "-q")
         assert (ran.code, ran.complaints) == (
             2,
-            ["ldapdiag: @closed: it has no files; log reads files, no live targets"],
+            ["ldapdiag: @closed: it has no files and no hosts, and a server shows no access log over LDAP"],
         )
 
     def test_collect_takes_the_targets(self) -> None:

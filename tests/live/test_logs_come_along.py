@@ -115,6 +115,21 @@ def test_without_the_wish_no_log_comes(gathered) -> None:
     assert [one[0] for one in said["indexes"]] == ["ldap"]
 
 
+def test_log_reads_the_logs_of_hosts(site, desk_of) -> None:
+    desk = desk_of(site, "ldap", "app1", "app2")
+    command = [sys.executable, "-m", "ldapdiag", "log", "--format", "json", "--config", "none", "--timeout", "1m"]
+    over_ssh = json.loads(desk.host.run([*command, "ssh://ldap", "ssh://app1"], env=desk.environment))
+    here = json.loads(site.ldap.run([*command, "local:"], env=desk.environment))
+    for report, folders in ((over_ssh, {"ldap", "app1"}), (here, {"ldap"})):
+        assert {one["name"].partition("/")[0] for one in report["streams"]} == folders
+        assert [gap for gap in report["gaps"] if gap["target"] != "local:"] == []
+        found = sum(one["count"] for one in report["searches"]["shapes"] if "displayName" in one["shape"])
+        assert found == ROTATED + SEARCHES * len(folders)
+    nothing = desk.host.attempt([*command, "ssh://app2"], env=desk.environment)
+    assert nothing.returncode == 2
+    assert "no access log of a directory server was found" in nothing.stderr
+
+
 @pytest.mark.parametrize("name", ["ldap", "app1"])
 def test_on_the_server_itself_they_are_read_where_they_lie(site, gathered, name) -> None:
     said = gathered(host=site.hosts[name])

@@ -83,12 +83,12 @@ def _sample(
         _in_parallel(pool, targets, lambda target: _collect(target, progress), stop)
         servers = [target for target in targets if target.serves(options.ldap_ports)]
         others = [target for target in targets if target not in servers and target.facts]
-        if servers:
+        if servers and not options.logs_alone:
             _pause(options.sample_interval_seconds - (time.monotonic() - started), stop, progress)
             for group in (others, servers, others):
                 _in_parallel(pool, group, _snapshot, stop)
         if options.logs:
-            _in_parallel(pool, targets, lambda target: _access_logs(target, progress), stop)
+            _in_parallel(pool, targets, lambda target: _access_logs(target, progress, options), stop)
 
 
 def _in_parallel(
@@ -123,7 +123,7 @@ def _snapshot(target: CollectedTarget) -> None:
     _add(target, target.collector.snapshot())
 
 
-def _access_logs(target: CollectedTarget, progress: Progress) -> None:
+def _access_logs(target: CollectedTarget, progress: Progress, options: CollectionOptions) -> None:
     """Collect the access logs, after all snapshots: their times do not matter, and they may take long."""
     started, pieces, gaps = time.monotonic(), len(target.pieces), len(target.gaps)
     _add(target, target.collector.access_logs(progress))
@@ -135,6 +135,8 @@ def _access_logs(target: CollectedTarget, progress: Progress) -> None:
         progress.answered(target.collector.target, summary, time.monotonic() - started, gap)
     elif gap is not None:
         progress.failed(gap)
+    if files and options.logs_alone:
+        del target.pieces[:pieces], target.gaps[:gaps]
 
 
 def _add(target: CollectedTarget, answers: Iterable[Input | Gap]) -> None:

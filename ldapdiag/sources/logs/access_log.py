@@ -111,8 +111,9 @@ def read(  # noqa: PLR0913  one for each option of the command
     stop: Event | None = None,
     scanner: Scanner | None = None,
     selection: Selection | None = None,
+    collected: Sequence[LogFile | NotALog] = (),
 ) -> LogReading:
-    """Read the access logs that the operator named.
+    """Read the access logs that the operator named, and those that were collected.
 
     `workers` is the number of processes or threads (None: one per core). `scanner` selects the scanner (None: the
     native one if it is installed and supports the dialect). Raise NoNativeError if the native scanner is requested and
@@ -120,7 +121,7 @@ def read(  # noqa: PLR0913  one for each option of the command
     process.
     """
     stop = stop or Event()
-    found = list(find_logs(named, zone))
+    found = [*find_logs(named, zone), *collected]
     streams = streams_of(logs_among(found))
     within = None if period is None else period_within(period, streams, stop)
     if selection is None:
