@@ -1,63 +1,95 @@
-"""Record the report of every command on every captured case, to compare them before and after a change.
+"""Record every report on every captured case, in every format, to compare them before and after a change.
 
-    .venv/bin/python bench/record_reports.py FOLDER [CORPUS ...]
+    PYTHONPATH=tests .venv/bin/python bench/record_reports.py FOLDER [CORPUS ...]
 
-writes one file per command, case and format into FOLDER; `diff -r BEFORE AFTER` shows what a change altered. Without
-CORPUS it reads the project's own captures and the incident in examples.
+writes one folder per command and case into FOLDER, with one file per format, table and script; `diff -r BEFORE AFTER`
+shows what a change altered. Without CORPUS it reads the examples and the project's own captures. The time at which a
+report was made is replaced by a word.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+import command
+from command import ldapdiag
+from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable, StorageTable
 
 HOUSE = Path(__file__).parent.parent
 OWN = (HOUSE / "examples", HOUSE / "tests" / "captures", HOUSE / "tests" / "captures" / "incidents")
-TAKEN_AT = re.compile(rb'"taken_at": "[^"]*Z",\n "tool"')
+NOW = re.compile(rb'(?<="taken_at": ")[^"]*|(?<=Report of )\S+Z')
 LOGS = re.compile(r"access|audit|slapd\.stderr|syslog|\.json$|\.csv$|\.xml$|docker|k8s|journal|dsjson")
-COLUMNS = "100"
+SEVERAL = ("report.txt", "report.json", "report.html", "report.md")
+TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "diagnose": tuple(DiagnosisTable),
+        "indexes": tuple(IndexTable),
+        "storage": tuple(StorageTable),
+        "log": tuple(LogTable),
+    }
+)
+ALONE: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        "diagnose": (("-v",), ("--script",)),
+        "indexes": (("-v",), ("--script",), ("--ldif",)),
+        "storage": (("-v",), ("--script",)),
+        "log": (("--by", "client"), ("--by", "account"), ("--by", "server")),
+    }
+)
+"""What is printed beside the reports of SEVERAL."""
 
 
-def cases(root: Path) -> list[Path]:
-    """Return the folders directly below a root."""
-    return sorted(path for path in root.iterdir() if path.is_dir())
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command on a file or folder below a root."""
+
+    root: Path
+    path: Path
+    command: str
+
+    def record(self, folder: Path) -> None:
+        """Write what the command prints, its errors and its exit code."""
+        named = self.path.relative_to(self.root)
+        kept = folder / self.command / "_".join((self.root.name, *named.parts))
+        kept.mkdir(parents=True, exist_ok=True)
+        os.chdir(self.root)
+        self._run(kept, "reports", *(f"--output={kept / name}" for name in SEVERAL), str(named))
+        for arguments in ALONE[self.command]:
+            self._run(kept, "".join(arguments).strip("-"), *arguments, str(named))
+        for table in TABLES[self.command]:
+            self._run(kept, f"{table}.csv", "--format=csv", f"--table={table}", str(named))
+        for written in kept.iterdir():
+            written.write_bytes(NOW.sub(b"NOW", written.read_bytes()).replace(os.fsencode(kept), b"OUTPUT"))
+
+    def _run(self, kept: Path, name: str, *arguments: str) -> None:
+        ran = ldapdiag(self.command, *arguments)
+        (kept / name).write_bytes(ran.out + b"\n--- errors\n" + ran.err + b"\n--- exit code %d\n" % ran.code)
 
 
-def logs(root: Path) -> list[Path]:
-    """Return the files below a root that may be access logs by their names."""
-    return sorted(path for path in root.rglob("*") if path.is_file() and LOGS.search(path.name))
-
-
-def record(folder: Path, root: Path, arguments: tuple[str, ...], path: Path) -> None:
-    """Write what one command prints of one path, its errors and its exit code."""
-    name = "_".join((*arguments, root.name, *path.relative_to(root).parts)).replace("--format", "").replace(" ", "")
-    ran = subprocess.run(
-        [sys.executable, "-m", "ldapdiag", *arguments, str(path.relative_to(root))],
-        cwd=root,
-        env=os.environ | {"COLUMNS": COLUMNS, "NO_COLOR": "1"},
-        capture_output=True,
-        check=False,
-        timeout=600,
-    )
-    shown = TAKEN_AT.sub(b'"tool"', ran.stdout)
-    (folder / name).write_bytes(shown + b"\n--- errors\n" + ran.stderr + b"\n--- exit code %d\n" % ran.returncode)
+def cases(root: Path) -> Iterator[Case]:
+    """Yield every command on the folders directly below a root, and `log` on what may be access logs by their names."""
+    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+        for name in ("diagnose", "indexes", "storage"):
+            yield Case(root, folder, name)
+    for path in sorted(path for path in root.rglob("*") if path.is_file() and LOGS.search(path.name)):
+        yield Case(root, path, "log")
 
 
 def main() -> None:
     """Record every case of every root."""
     folder, *named = (Path(argument).resolve() for argument in sys.argv[1:])
-    folder.mkdir(parents=True, exist_ok=True)
-    jobs = []
-    for root in named or OWN:
-        for command in ("diagnose", "indexes"):
-            jobs += [(root, (command, "--format", form), path) for path in cases(root) for form in ("text", "json")]
-        jobs += [(root, ("log", "--format", form), path) for path in logs(root) for form in ("text", "json")]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda job: record(folder, *job), jobs))
+    command.PATIENCE = 600
+    command.LOGIN.update(COLUMNS="100", NO_COLOR="1")
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for recorded in [pool.submit(case.record, folder) for root in named or OWN for case in cases(root)]:
+            recorded.result()
 
 
 if __name__ == "__main__":
