@@ -86,15 +86,16 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
 ) -> Remedy:
     """Close the established sockets that a filter of ss selects, one by one by the client's port on one side.
 
-    Each is looked at again before: one that has received data since it was seen dead is left open.
+    Each is looked at again before: one that has received data since it was seen dead is left open. Where that cannot be
+    found out (a line was not pasted, ss fails), none is closed.
     """
     ports = sorted(set(client_ports))
     first, rest = ports[:MOST_PORTS], len(ports) - MOST_PORTS
     listed = " \\\n  ".join(wrap(" ".join(map(str, first)), COLUMNS))
     kill = 'ss -K -Htn state established "$dead"'
     idle = 'idle=$(ss -tni state established "$dead" | sed -n "s/.*lastrcv:\\([0-9]*\\).*/\\1/p")'
-    again = [f"  {idle}", f'  [ "${{idle:-0}}" -lt "$unused" ] || {kill}'] if seen is not None else [f"  {kill}"]
-    since = [f"unused=$((($(date +%s) - {seen}) * 1000))    # milliseconds since they were seen dead"] if seen else []
+    again = [f"  {idle}", f'  [ "${{idle:-0}}" -ge "$since_seen_ms" ] && {kill}'] if seen is not None else [f"  {kill}"]
+    since = [f"since_seen_ms=$((($(date +%s) - {seen}) * 1000))"] if seen is not None else []
     return Remedy(
         title=title if rest <= 0 else f"{title}, the first {MOST_PORTS}",
         target=target,

@@ -284,6 +284,23 @@ class TestBoxes:
         assert "lastrcv" not in untimed.text
         assert "Run it soon" in untimed.risk
 
+    @pytest.mark.parametrize(("idle", "pasted_from", "closed"), [(10**15, 0, True), (0, 0, False), (10**15, 1, False)])
+    def test_nothing_is_closed_where_the_age_cannot_be_compared(self, tmp_path, idle, pasted_from, closed):
+        remedy = close_ghosts("ldap", SERVER_END, "10.77.2.2", (40001,), 1_795_165_063)
+        fake = tmp_path / "ss"
+        fake.write_text(f'#!/bin/sh\n[ "$1" = -K ] && echo closed || echo "lastrcv:{idle} rcv_rtt:1"\n')
+        fake.chmod(0o755)
+        pasted = "\n".join(remedy.text.splitlines()[pasted_from:])
+        run = subprocess.run(
+            ["/bin/sh"],
+            input=pasted,
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ("closed" in run.stdout) is closed
+
     def test_a_command_is_short_enough_to_be_read_and_pasted(self):
         remedy = close_ghosts("ldap", SERVER_END, "10.77.2.2", range(10_000, 10_000 + MOST_PORTS + 7))
         assert max(map(len, remedy.text.splitlines())) < 90
