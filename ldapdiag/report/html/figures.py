@@ -25,6 +25,8 @@ MOST = 8
 OF_MANY = 1
 """The same beside more findings than a page shows in full: the numbers of a chart are hundreds of nodes."""
 TABLE_ROWS = 240
+SMALLEST_CELL, LARGEST_CELL = 0.0001, 9999.5
+"""A number of a table that is not whole is shown with four digits between these; the JSON report has them all."""
 OPEN = 8
 """Rows of a table that is not folded."""
 
@@ -113,7 +115,14 @@ def _quantity(chart: Chart) -> str:
 
 
 def _cell(cell: str | float | None) -> str:
-    return "" if cell is None else cell if isinstance(cell, str) else number(cell)
+    """Return a number with four digits, or all before the decimal point; without an exponent."""
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if isinstance(cell, int):
+        return number(cell)
+    if 0 < cell < SMALLEST_CELL:
+        return f"under {SMALLEST_CELL}"
+    return f"{cell:,.0f}" if cell >= LARGEST_CELL else f"{cell:.4g}"
 
 
 def shown_value(value: float, unit: str) -> str:

@@ -158,6 +158,19 @@ def test_each_figure_has_its_numbers_in_words_and_in_a_table(document: Any) -> N
         assert len(list(figure.iter("tr"))) > 1
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(8.5728e-05, "under 0.0001"), (0.0, "0"), (0.225898166, "0.2259"), (2.0, "2"), (12_345.6, "12,346"), (7, "7")],
+)
+def test_the_numbers_of_a_table_have_no_exponent_and_no_digits_that_nobody_reads(value: float, shown: str) -> None:
+    document = documents.log()
+    timeline = document["timeline"]
+    values = [value, 1.5, *[1.5] * (len(timeline["search_seconds"]) - 2)]
+    (figure, *_) = figures(document | {"timeline": timeline | {"search_seconds": values}}, "time")
+    (row, *_) = [one for one in figure.iter("tr") if one.find("td") is not None]
+    assert [one.text for one in row.iter("td")] == [shown]
+
+
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 GRAMMAR = {
     **dict.fromkeys(("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "dx", "width", "height"), rf"{NUMBER}%?"),
