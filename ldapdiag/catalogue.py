@@ -11,11 +11,9 @@ from typing import Any
 
 from ldapdiag.check import Check
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.extras import install_command
 
 GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
-
-INSTALL = "install ldapdiag again, in its source tree: python -m pip install -e ."
-"""An editable installation lists the checks of the time when it was made."""
 
 AnyCheck = Check[Any]
 
@@ -42,7 +40,9 @@ def _listed(group: str) -> tuple[AnyCheck, ...]:
     points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
     found = tuple(one for point in points for one in point.load())
     if not found:
-        raise LdapdiagError(f"no check is installed: no package lists one in {group}; {INSTALL}")
+        # An editable installation lists the checks of the time when it was made.
+        how = f"install ldapdiag again: {install_command()}"
+        raise LdapdiagError(f"no check is installed: no package lists one in {group}; {how}")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
-from ldapdiag.analysis.indexes.build_states import DOUBTFUL, BuildState
+from ldapdiag.analysis.indexes.build_states import DOUBTFUL, NO_TIME, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.family import Family
@@ -182,12 +182,18 @@ def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory, indexing:
     names = [one.definition.attribute for one in unknown]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     named = ", ".join(names[:MOST_NAMED]) + more
+    reason = f"{named}: {unknown[0].why}"
     if len(names) == len(builds.indexes) > FEW:
-        named = f"all {len(names)} indexes"
+        alike = {one.why for one in unknown} == {NO_TIME}
+        reason = (
+            f"none of the {len(names)} index entries has a time stamp"
+            if alike
+            else f"all {len(names)} indexes: {unknown[0].why}"
+        )
     of_389 = indexing.configuration.identity.family is Family.DS389
     return NotJudged(
         subject=builds.server,
-        reason=f"{named}: {unknown[0].why}",
+        reason=reason,
         missing=(BuildHistory.kind,),
         how=BuildHistory.how if of_389 else BuildHistory.probe,
     )

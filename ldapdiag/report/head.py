@@ -25,7 +25,7 @@ def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
     """Print how many verdicts of each outcome there are, and how many findings have changed since a baseline."""
     page.packed("verdicts", outcomes(diagnosis), "bold")
     if since := parts_since(diagnosis.changes):
-        page.packed("since", since, "bold")
+        page.packed("changes", since, "bold")
 
 
 def print_head(

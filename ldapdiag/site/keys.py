@@ -47,7 +47,7 @@ class Key:
     def expected(self) -> str:
         """Return which values it takes."""
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return " or ".join(f'"{one}"' for one in self.choices)
         return f"{self.kind} from {self.least} to {self.most}" if self.most else str(self.kind)
 
     def takes(self, value: object) -> bool:

@@ -80,7 +80,7 @@ class _Reading:
             if name not in known:
                 self._fail_unknown(name, at, (*known, *beside))
             if not known[name].takes(value):
-                self._fail(at, f"{known[name].expected} is expected, not {_kind_of(value)}")
+                self._fail(at, f"expected {known[name].expected}, found {_kind_of(value, known[name].choices)}")
         for key in keys:
             if key.required and key.name not in section:
                 self._fail(where, f"the key {key.name} is missing ({key.expected}): {key.meaning}")
@@ -179,8 +179,10 @@ def _shown(name: str) -> str:
     return name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
 
 
-def _kind_of(value: object) -> str:
-    """Return what a value is, without its content, which may be secret."""
+def _kind_of(value: object, choices: tuple[str, ...] = ()) -> str:
+    """Return what a value is, without its content, which may be secret; one of several choices is not."""
+    if choices and isinstance(value, str) and value.isprintable() and value.strip():
+        return f'"{value[:SHOWN]}"'
     match value:
         case bool():
             return "true or false"

@@ -93,8 +93,8 @@ class TestTheForecast:
             "100 of 1,000 (Max open files of the process); "
             "they run out in 3.8 to 4.6 days (90 % interval; its access log)"
         )
-        none = DescriptorForecast(not_because="its access log: 2 readings, and it takes 5", readings=2)
-        assert judged(100, forecast=none).reason.endswith(f"; not forecast when they run out: {none.not_because}")
+        none = DescriptorForecast(not_because="its access log has 2 readings; 5 are needed", readings=2)
+        assert judged(100, forecast=none).reason.endswith(f"; no forecast: {none.not_because}")
 
     @pytest.mark.parametrize(
         ("earliest", "median", "severity"),
@@ -128,9 +128,12 @@ class TestTheForecast:
 
     def test_says_why_there_is_none(self) -> None:
         found = judged(
-            900, forecast=DescriptorForecast(not_because="2 readings, and it takes 5", problem=Problem.LIMIT)
+            900,
+            forecast=DescriptorForecast(
+                not_because="its access log has 2 readings; 5 are needed", problem=Problem.LIMIT
+            ),
         )
-        assert "Not forecast when they run out: 2 readings, and it takes 5." in found.detail
+        assert "No forecast: its access log has 2 readings; 5 are needed." in found.detail
         assert "the limit is too low" in found.detail
         assert found.observed["hours_left"] is None
 

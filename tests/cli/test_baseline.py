@@ -56,7 +56,7 @@ class TestGates:
         next(one for one in milder["findings"] if one["id"] == GHOSTS)["observed"]["ghosts"] = 100
         said = diagnose(INCIDENT, "--baseline", written(milder, tmp_path), "--fail-on-new")
         assert said.code == 1
-        assert "worse: 100 before, now 268" in said.text
+        assert "worse: ghosts (100 before, 268 now)" in said.text
 
 
 class TestFormats:

@@ -154,10 +154,7 @@ class TestExitCode:
         assert (ran.code, ran.out) == (2, b"")
         nowhere = tmp_path / "nothing"
         (complaint,) = ran.complaints
-        assert complaint == (
-            f"ldapdiag: {nowhere}: cannot read it: no such file or directory; "
-            "check the spelling; a folder, a file or - is expected"
-        )
+        assert complaint == (f"ldapdiag: {nowhere}: there is no such file or folder; check the spelling")
 
     def test_is_two_for_two_forms_at_once(self, access, dse):
         ran = indexes(access, dse, "--ldif", "--script")

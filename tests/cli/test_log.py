@@ -197,7 +197,7 @@ class TestWhatIsNoLog:
         photo, empty, nowhere = ran.complaints
         assert photo.endswith("photo.jpg is not an access log (first bytes: ff d8 ff e0)")
         assert empty.endswith("empty is an empty file")
-        assert "nowhere: cannot read it: no such file" in nowhere
+        assert "nowhere: there is no such file or folder; check the spelling" in nowhere
 
     def test_ends_with_2_when_nothing_else_is_there(self, tmp_path):
         (tmp_path / "passwd").write_text("root:x:0:0\n")
@@ -207,9 +207,7 @@ class TestWhatIsNoLog:
     def test_is_listed_in_the_json(self, access, tmp_path):
         (tmp_path / "passwd").write_text("root:x:0:0\n")
         ran = log(access, tmp_path / "passwd", "--format", "json")
-        assert [one["reason"] for one in ran.report["files_not_logs"]] == [
-            "is not an access log (first bytes: 72 6f 6f 74)"
-        ]
+        assert [one["reason"] for one in ran.report["files_not_logs"]] == ['is not an access log (begins "root:x:0:0")']
 
     def test_hostile_names_are_harmless(self, tmp_path):
         (tmp_path / "\x1b[31mred").write_text("x")

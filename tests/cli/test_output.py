@@ -111,7 +111,7 @@ class TestTerminal:
         assert b"CRITICAL" in screen
 
     def test_gets_nothing_twice(self) -> None:
-        assert on_a_terminal(INCIDENT, Path("/nowhere")).count(b"/nowhere: cannot read it") == 1
+        assert on_a_terminal(INCIDENT, Path("/nowhere")).count(b"/nowhere: there is no such file") == 1
 
     def test_is_cleared_of_the_progress(self) -> None:
         assert on_a_terminal(INCIDENT).rpartition(b"reading")[2].count(b"\x1b[2K") == 1

@@ -22,7 +22,7 @@ class TestEvidence:
         ran = storage(tmp_path / "nothing")
         assert (ran.code, ran.out) == (2, b"")
         (complaint,) = ran.complaints
-        assert complaint.startswith(f"ldapdiag: {tmp_path / 'nothing'}: cannot read it: no such file or directory; ")
+        assert complaint.startswith(f"ldapdiag: {tmp_path / 'nothing'}: there is no such file or folder; ")
 
     def test_that_is_an_access_log_alone_is_not_enough_and_the_report_begins_with_what_to_collect(self):
         ran = storage(ACCESS_LOG)

@@ -180,7 +180,7 @@ def test_the_job_diagnoses_twice_with_one_baseline(system: str, site: Path, prog
     (site / "secret").write_text("x")
     evidence(site, "ldap")
     told = commands.replace(prefix, str(installed.parent))
-    for sentence in ("first run", "since "):
+    for sentence in ("first run", "compared with "):
         ran = sh(["bash", "-e", "-c", told], site, NIGHTLY_FOLDER="nightly", LDAP_PASSWORD=site / "secret")
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert sentence in ran.stdout

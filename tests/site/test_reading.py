@@ -89,21 +89,21 @@ def test_every_section_is_read() -> None:
 
 ENTRY = '[[accepted]]\nid = "ghost-connections|x"\nreason = "r"\nuntil = 2026-12-31\n'
 ERRORS = {
-    "": "the key schema is missing (one of ldapdiag.config/1): the format of this file",
-    'schema = "ldapdiag.config/2"': "schema: one of ldapdiag.config/1 is expected, not this string",
+    "": 'the key schema is missing ("ldapdiag.config/1"): the format of this file',
+    'schema = "ldapdiag.config/2"': 'schema: expected "ldapdiag.config/1", found "ldapdiag.config/2"',
     SCHEMA + "target = 1": "target: unknown key; known are schema, defaults, targets, checks, accepted."
     " Did you mean 'targets'?",
     SCHEMA + "defaults = 1": "defaults: a section is expected: [defaults]",
     SCHEMA + '[defaults]\ntargt = "p"': "defaults.targt: unknown key; known are target, fail_on."
     " Did you mean 'target'?",
-    SCHEMA + '[defaults]\nfail_on = "all"': "defaults.fail_on: one of critical, high, medium, low, never is expected,"
-    " not this string",
+    SCHEMA + '[defaults]\nfail_on = "all"': 'defaults.fail_on: expected "critical" or "high" or "medium" or "low" or '
+    '"never", found "all"',
     SCHEMA + '[defaults]\ntarget = "prd"\n[targets.prod]\nevidence = ["local:"]': "defaults.target: the file has no"
     " target 'prd'. Did you mean 'prod'?",
     SCHEMA + '[targets.prod]\nbind_dn = "cn=x"': "targets.prod: the key evidence is missing (a list of strings): what"
     " the command would name: targets, files, folders",
-    SCHEMA + "[targets.prod]\nevidence = []": "targets.prod.evidence: a list of strings is expected, not this list",
-    SCHEMA + '[targets.prod]\nevidence = "local:"': "targets.prod.evidence: a list of strings is expected, not this"
+    SCHEMA + "[targets.prod]\nevidence = []": "targets.prod.evidence: expected a list of strings, found this list",
+    SCHEMA + '[targets.prod]\nevidence = "local:"': "targets.prod.evidence: expected a list of strings, found this"
     " string",
     SCHEMA + '[targets.prod]\nevidence = ["-"]': "targets.prod.evidence: standard input cannot be named in a file; name"
     " - on the command line",
@@ -111,15 +111,17 @@ ERRORS = {
     " evidence",
     SCHEMA + '[targets."a b"]\nevidence = ["local:"]': "targets.a b: the name of a target has letters, digits, and"
     " - _ . after the first character",
-    SCHEMA + '[targets.p]\nevidence = ["local:"]\ntimeout = 0': "targets.p.timeout: a whole number from 1 to 3600 is"
-    " expected, not 0",
-    SCHEMA + '[targets.p]\nevidence = ["local:"]\ntimeout = true': "targets.p.timeout: a whole number from 1 to 3600 is"
-    " expected, not true or false",
     SCHEMA
-    + '[targets.p]\nevidence = ["local:"]\nldap_ports = [0]': "targets.p.ldap_ports: a list of whole numbers from"
-    " 1 to 65535 is expected, not this list",
-    SCHEMA + '[targets.p]\nevidence = ["local:"]\napart = nan': "targets.p.apart: a number from 0 to 86400 is expected,"
-    " not so large a number",
+    + '[targets.p]\nevidence = ["local:"]\ntimeout = 0': "targets.p.timeout: expected a whole number from 1 to 3600,"
+    " found 0",
+    SCHEMA
+    + '[targets.p]\nevidence = ["local:"]\ntimeout = true': "targets.p.timeout: expected a whole number from 1 to 3600,"
+    " found true or false",
+    SCHEMA
+    + '[targets.p]\nevidence = ["local:"]\nldap_ports = [0]': "targets.p.ldap_ports: expected a list of whole numbers"
+    " from 1 to 65535, found this list",
+    SCHEMA + '[targets.p]\nevidence = ["local:"]\napart = nan': "targets.p.apart: expected a number from 0 to 86400,"
+    " found so large a number",
     SCHEMA + "[checks.unusd-index]\nenabled = true": "checks.unusd-index: there is no check 'unusd-index';"
     " 'ldapdiag checks' lists them. Did you mean 'unused-index'?",
     SCHEMA + "[checks.unused-index]\nenabled = false": "checks.unused-index: a disabled check needs a reason, which"
@@ -130,12 +132,12 @@ ERRORS = {
     SCHEMA + ENTRY + 'check = "unused-index"': "accepted[1]: exactly one of id (one finding) and check (all of a check)"
     " is expected",
     SCHEMA + ENTRY + 'server = "ds1"': "accepted[1].server: server belongs to check; an id contains its server",
-    SCHEMA + ENTRY + ENTRY.replace("2026-12-31", '"2026-12-31"'): "accepted[2].until: a date without quotes, as in"
-    " 2026-12-31 is expected, not this string",
-    SCHEMA + ENTRY.replace("2026-12-31", "2026-12-31T00:00:00"): "accepted[1].until: a date without quotes, as in"
-    " 2026-12-31 is expected, not a date or time",
+    SCHEMA + ENTRY + ENTRY.replace("2026-12-31", '"2026-12-31"'): "accepted[2].until: expected a date without quotes,"
+    " as in 2026-12-31, found this string",
+    SCHEMA + ENTRY.replace("2026-12-31", "2026-12-31T00:00:00"): "accepted[1].until: expected a date without quotes,"
+    " as in 2026-12-31, found a date or time",
     SCHEMA + ENTRY.replace("2026-12-31", "2027-12-29"): "accepted[1].until: at most 400 days ahead: 2027-12-28 today",
-    SCHEMA + ENTRY.replace('"r"', '" "'): "accepted[1].reason: a string is expected, not an empty string",
+    SCHEMA + ENTRY.replace('"r"', '" "'): "accepted[1].reason: expected a string, found an empty string",
     SCHEMA + ENTRY.replace("ghost-connections|x", "ghost-connections"): "accepted[1].id: an id has the form"
     " CHECK|SUBJECT; the JSON report has it",
     SCHEMA + ENTRY.replace("ghost-connections", "ghost-conections"): "accepted[1].id: there is no check"

@@ -60,14 +60,19 @@ def test_a_folder_tells_how_many_of_its_files_are_unknown(tmp_path: Path) -> Non
     assert len(ran.complaints) == 1
     assert ": 4 files are of an unrecognised type " in ran.complaints[0]
     assert "(a.txt, b.txt, c.txt, …)" in ran.complaints[0]
-    assert " ".join(diagnose(tmp_path, TABLE, "-v").text.split()).count("unrecognised file type") == 4
+    assert (
+        " ".join(diagnose(tmp_path, TABLE, "-v").text.split()).count(
+            'is text, but no known evidence (begins "notes of '
+        )
+        == 4
+    )
 
 
 def test_many_troubles_of_one_kind_are_counted(tmp_path: Path) -> None:
     names = [str(tmp_path / f"host{number}") for number in range(10)]
     ran = diagnose(*names, TABLE)
     assert len(ran.complaints) == 4
-    assert ran.complaints[-1].startswith("ldapdiag: and 7 more: cannot read it")
+    assert ran.complaints[-1].startswith("ldapdiag: and 7 more: there is no such file or folder")
 
 
 def test_a_known_file_of_no_use_says_why(tmp_path: Path) -> None:

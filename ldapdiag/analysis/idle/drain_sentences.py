@@ -118,7 +118,7 @@ def _confidence(drain: DrainChoice) -> Iterator[str]:
         if most is None:
             yield f"The access log of {period} is too short to show a connection that is used after {drain.seconds} s."
         elif drain.chosen is not None and not drain.chosen.by:
-            yield f"The log excludes, at 95 %, more than {rounded(most)} cuts a day (rule of three: none in {period})."
+            yield f"At most {rounded(most)} cuts a day, at 95 % (rule of three: none in {period} of log)."
     if drain.silent_seconds and drain.log_seconds is not None:
         yield (
             f"The access log has no record in {long_time(drain.silent_seconds)} of its time, longer than any idle time "
@@ -128,16 +128,16 @@ def _confidence(drain: DrainChoice) -> Iterator[str]:
         yield f"The evidence is incomplete: {'; '.join(drain.gaps)}."
     if drain.hidden_above is not None:
         yield (
-            f"Of clients behind the middlebox the evidence lacks idle times above {drain.hidden_above:g} s: it drops "
-            "such connections before they are used again. Keepalive probes will allow them."
+            f"Idle times above {drain.hidden_above:g} s of clients behind the middlebox cannot be seen here: it drops "
+            "such connections, until keepalive probes keep them."
         )
     is_cut = drain.chosen is not None and drain.chosen.by
     if not is_cut and (drain.most_cuts_per_day is None or drain.most_cuts_per_day > MOST_CUTS):
         wanted = long_time(seconds_to_record(drain.unhurried, MOST_CUTS))
-        later = " (recorded after the cure)" if drain.hidden_above is not None else ""
+        later = " after the cure" if drain.hidden_above is not None else ""
         yield (
-            f"To exclude, at 95 %, one cut a day at {number(drain.unhurried)} s, an access log must be {wanted} long"
-            f"{later} and show no longer idle time that a request ended."
+            f"To be 95 % sure that {number(drain.unhurried)} s cuts fewer than one connection a day: {wanted} of "
+            f"access log{later}, in which no request follows a longer idle time."
         )
 
 

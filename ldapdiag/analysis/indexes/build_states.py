@@ -58,6 +58,8 @@ INCOMPLETE = frozenset(
 )
 DOUBTFUL = INCOMPLETE | {BuildState.TEXT_ORDER}
 
+NO_TIME = "its entry has no time stamp"
+
 
 def changed(definition: IndexDefinition) -> datetime | None:
     """Return when an index was added or last changed; None: unknown."""
@@ -74,7 +76,7 @@ def by_times(backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, st
         return BuildState.UNUSED, f"{began} {'failed' if build.failed else 'has not finished'}"
     at = changed(definition)
     if at is None:
-        return BuildState.UNKNOWN, "its entry has no time stamp"
+        return BuildState.UNKNOWN, NO_TIME
     if build is not None and build.started >= at:
         return BuildState.BUILT, f"built at {shown(build.started)}"
     if build is None and is_as_old_as(backend, at, _soon(backend, logs)):

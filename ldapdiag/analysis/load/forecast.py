@@ -150,10 +150,10 @@ def _is_sooner(one: DescriptorForecast, other: DescriptorForecast) -> bool:
 
 
 def _unused(one: DescriptorForecast, chosen: _Series) -> str:
-    reason = one.not_because.removeprefix(f"{one.source}: ")
+    reason = one.not_because
     if not reason:
         reason = "it is shorter" if one.hours <= chosen.forecast.hours else "a later series grows faster"
-    return f"not used: {one.source} ({reason})"
+    return f"not used: {reason}" if one.not_because else f"not used: {one.source} ({reason})"
 
 
 def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: InUse | None) -> DescriptorForecast:
@@ -161,7 +161,7 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
     trend = growth_series(readings)
     if trend is None:
         return DescriptorForecast(
-            source=source, readings=len(readings), not_because=f"{source}: all are of the same time"
+            source=source, readings=len(readings), not_because=f"all readings of {source} are of the same time"
         )
     known = DescriptorForecast(
         source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
@@ -175,15 +175,14 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
     if old:
         return replace(known, not_because=old)
     if trend.filling:
-        why = f"{source}: its growth slows down, as when pools refill after a restart"
+        why = f"the growth in {source} slows down, as when pools refill after a restart"
         return replace(known, not_because=why, problem=Problem.FILLING)
     draws = draw_growth(trend.points)
     rates = _quantiles(sorted(_rate(one, trend.hours) for one in draws), RATES_WITHIN)
     known = replace(known, rates=rates)
     if rates[0] <= 0:
-        why = (
-            f"{source}: its growth does not exceed its fluctuation ({rounded(rates[0])} to {rounded(rates[2])} an hour)"
-        )
+        between = f"{rounded(rates[0])} to {rounded(rates[2])} an hour"
+        why = f"the growth in {source} does not exceed its fluctuation ({between})"
         return replace(known, not_because=why, problem=_steady(trend, limit, others))
     if limit is None:
         return replace(known, not_because="the limit is unknown")
@@ -204,13 +203,13 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
 def _too_little(trend: GrowthSeries, source: str) -> str:
     """Return why a series is no base for a forecast; empty: it is one."""
     if trend.readings < FEWEST_READINGS:
-        return f"{source}: {counted(trend.readings, 'reading')}, and it takes {FEWEST_READINGS}"
+        return f"{source} has {counted(trend.readings, 'reading')}; {FEWEST_READINGS} are needed"
     if trend.hours < SHORTEST_HOURS:
-        return f"{source}: it lasts {trend.hours * 3600:.0f} s, and it takes {SHORTEST_HOURS * 3600:.0f} s"
+        return f"{source} covers {trend.hours * 3600:.0f} s; {SHORTEST_HOURS * 3600:.0f} s are needed"
     if trend.gained < LEAST_GAIN:
         change = counted(abs(trend.gained), "connection")
         which = "no connections more" if trend.gained == 0 else f"{change} {'more' if trend.gained > 0 else 'fewer'}"
-        return f"{source}: {which} than {in_words(trend.hours)} before, and it takes {LEAST_GAIN} more"
+        return f"{source} shows {which} than {in_words(trend.hours)} before; {LEAST_GAIN} more are needed"
     return ""
 
 
@@ -231,7 +230,7 @@ def _too_old(trend: GrowthSeries, source: str, used: InUse) -> str:
     age = 0.0 if used.at is None else (used.at - trend.end).total_seconds() / 3600
     if age <= max(trend.hours, LATEST_HOURS):
         return ""
-    return f"{source}: the last is {in_words(age)} older than the present count, and they last {in_words(trend.hours)}"
+    return f"{source} covers {in_words(trend.hours)}, and ends {in_words(age)} before the present count"
 
 
 def _steady(trend: GrowthSeries, limit: int | None, others: int) -> Problem | None:

@@ -59,7 +59,7 @@ def hours_to_gain(forecast: DescriptorForecast, more: int) -> str:
 def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
     """Yield when the limit is reached, from what that is known, and what it means; or why it is not forecast."""
     if forecast.not_because:
-        yield f"Not forecast when they run out: {forecast.not_because}."
+        yield f"No forecast: {forecast.not_because}."
     elif forecast.rates is not None and forecast.median is not None:
         low, rate, high = forecast.rates
         unit, hours = _unit(forecast.median)
@@ -82,7 +82,7 @@ def forecast_clause(forecast: DescriptorForecast) -> str:
         return ""
     if forecast.not_because:
         remarks = "".join(f"; {remark}" for remark in forecast.remarks if forecast.readings < 2)
-        return f"; not forecast when they run out: {forecast.not_because}{remarks}"
+        return f"; no forecast: {forecast.not_because}{remarks}"
     return f"; they run out in {hours_between(forecast)} (90 % interval; {forecast.source}{_until(forecast)})"
 
 

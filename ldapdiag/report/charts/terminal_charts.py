@@ -50,15 +50,14 @@ def bar_rows(chart: BarChart, room: int, *, verbose: bool) -> Iterator[str]:
 
 def strip_rows(chart: StripChart, room: int, *, verbose: bool) -> Iterator[str]:
     """Yield the idle times: the strip that shows the timeout; with -v all of them."""
-    whole = [sum(row.counts) for row in chart.strips[-1].rows]
     for strip in chart.strips if verbose else chart.strips[:1]:
-        yield from _strip(strip, whole, room)
+        yield from _strip(strip, room)
     for note in chart.notes if verbose else ():
         yield shortened(neutral(note), room)
 
 
-def _strip(strip: Strip, whole: Sequence[int], room: int) -> Iterator[str]:
-    """Yield a row per kind of connections; the highest column of each is given as a part of the `whole`."""
+def _strip(strip: Strip, room: int) -> Iterator[str]:
+    """Yield a row per kind of connections, each with a scale of its own."""
     labels = [neutral(row.label) for row in strip.rows]
     margin = max(map(len, labels)) + 2
     columns = max(1, min(WIDEST, room - margin - len(number(strip.axis.end))))
@@ -66,13 +65,10 @@ def _strip(strip: Strip, whole: Sequence[int], room: int) -> Iterator[str]:
     while strip.axis.end / bins / width > columns:
         width += 1
     counts = [squeezed(row.counts, width, sum) for row in strip.rows]
-    most = [
-        f"{number(max(each))} of {number(sums)} {label}"
-        for each, label, sums in zip(counts, labels, whole, strict=True)
-        if max(each)
-    ]
+    most = [f"{number(max(each))} {label}" for each, label in zip(counts, labels, strict=True) if max(each)]
     yield shortened(f"connections by idle time in s, a column for {number(bins * width)} s", room)
-    yield shortened(f"highest column: {', '.join(most) or 'none'}", room)
+    scales = "each row has its own scale: " if len(most) > 1 else ""
+    yield shortened(f"{scales}full height = {', '.join(most) or 'none'}", room)
     for label, each in zip(labels, counts, strict=True):
         yield f"{label:>{margin - 2}} {AXIS}{sparkline(each)}"
     yield from _under(strip.axis, strip.marks, margin, bins * width, room)

@@ -1,6 +1,6 @@
 """The report on access logs as text, on one screen: first the slow searches, with filter, client and account.
 
-    searches    2,390 in 23.2 s · 562 unindexed, fully or partially
+    searches    2,390 in 23.2 s · 562 unindexed (A = fully, U = partially)
                  20 % ━━━━━━━━  4.75 s   44   716 ms  A  (&(objectClass=inetOrgPerson)(displayName=?))
                      sub ou=people,dc=example,dc=com · uid=quickr (127.0.0.11)
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.report.log.reading import ReadLog
 
+NOTES = {"A": "fully", "U": "partially"}
+"""What a letter beside an unindexed search stands for."""
 FEW = 3
 """Rows of a secondary table, and items on a line that lists the most frequent."""
 
@@ -165,7 +167,9 @@ class LogScreen:
         total = work.operations["search"]
         items = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
         if work.unindexed:
-            items.append(f"{number(work.unindexed)} unindexed, fully or partially")
+            letters = {letter for one in work.searches for notes in one.notes for letter in notes.split(",")}
+            legend = ", ".join(f"{letter} = {words}" for letter, words in NOTES.items() if letter in letters)
+            items.append(f"{number(work.unindexed)} unindexed{f' ({legend})' if legend else ', fully or partially'}")
         if missing := sum(one.no_result for one in work.searches):
             items.append(f"{number(missing)} without result")
         if work.logical_searches < total:

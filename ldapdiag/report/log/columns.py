@@ -42,10 +42,11 @@ class NumberTable:
         self.deeper = 5 if page.room > NARROW else 1
         """Indentation of the lines that belong to a row."""
 
-    def header(self, name: str) -> None:
-        """Print the column headers."""
+    def header(self, name: str, pictures: str = "") -> None:
+        """Print the column headers; `pictures`: what the pictures show, which stand behind a name."""
         cells = [column.rjust(width) for (column, _), width in zip(self._columns, self._widths, strict=True)]
-        self.page.indented(self._row(cells, "", name if self._room else ""), "dim")
+        shown = ", ".join(filter(None, [name if self._room else "", pictures]))
+        self.page.indented(self._row(cells, "", shown if len(shown) <= self._free else ""), "dim")
 
     def row(self, place: int, name: str, pictures: Sequence[str] = ()) -> str:
         """Print a row, with its name beside the numbers if it fits, else below; and the first picture that fits there.
@@ -56,12 +57,18 @@ class NumberTable:
         name = neutral(name)
         beside = cell_len(name) <= self._room
         shown = name if beside else ""
-        picture = next((one for one in pictures if cell_len(shown) + len(GAP) + cell_len(one) <= self._free), "")
+        picture = self.fitting(name, pictures)
         shown = GAP.join(filter(None, [shown, picture]))
         self.page.row(self._row(cells, self._bars[place] if self._bars else "", shown))
         if not beside:
             self.page.indented(shortened(name, LINES * (self.page.room - self.deeper)), deeper=self.deeper)
         return picture
+
+    def fitting(self, name: str, pictures: Sequence[str]) -> str:
+        """Return the first picture that fits into the row of a name; empty: none does."""
+        width = cell_len(neutral(name))
+        left = self._free - len(GAP) - (width if width <= self._room else 0)
+        return next((one for one in pictures if cell_len(one) <= left), "")
 
     def _row(self, cells: Sequence[str], length: str, name: str) -> str:
         first, *others = cells

@@ -57,7 +57,8 @@ def print_searches(
         ("", [_notes(one) for one in shown]),
     ]
     table = NumberTable(page, columns, [one.etime for one in shown])
-    table.header("filter")
+    is_drawn = any(table.fitting(one.shape, pictures(one.trend)) for one in shown)
+    table.header("filter", "search time over the log" if is_drawn else "")
     for place, search in enumerate(shown):
         picture = table.row(place, search.shape, pictures(search.trend))
         listed = sum(one.etime for one in search.requesters)

@@ -48,7 +48,7 @@ def _head(document: Plain) -> Iterator[str]:
     elif first := nothing_found(document):
         yield f"**{first.label}:** {prose(first.text)}" + (f". {prose(first.detail, SENTENCE)}" if first.detail else "")
     if baseline := document["baseline"]:
-        yield f"**Since** {prose(', '.join(count_parts(baseline)))}"
+        yield f"**Changes:** {prose(', '.join(count_parts(baseline)))}"
     if numbers := _numbers(document):
         yield table(list(numbers), [list(numbers.values())])
     outcomes = Counter(one["outcome"] for one in document["verdicts"])

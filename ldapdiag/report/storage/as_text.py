@@ -45,7 +45,8 @@ from ldapdiag.report.storage.as_data import probe_values
 from ldapdiag.report.storage.file_words import file_words
 from ldapdiag.report.storage.unknowns import unknowns
 from ldapdiag.report.storage.volume_rows import sync_parts, volume_rows
-from ldapdiag.report.storage.words import durability_words
+from ldapdiag.report.storage.words import durability_words, words_of_lost_flushes
+from ldapdiag.servers.storage_rules import Window
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class StorageScreen:
         """Print what each setting means for acknowledged changes."""
         shown = storage.durability if self.verbose else storage.durability[:SETTINGS]
         several = len({one.backend for one in storage.durability}) > 1
-        self.page.listed("settings", (_setting(one, several=several) for one in shown), "")
+        cut = words_of_lost_flushes(storage)
+        self.page.listed("settings", (_setting(one, cut, several=several) for one in shown), "")
         if len(storage.durability) > len(shown):
             self.page.indented(f"and {len(storage.durability) - len(shown)} more (-v shows them)")
 
@@ -226,9 +228,11 @@ class StorageScreen:
             )
 
 
-def _setting(one: Durability, *, several: bool) -> str:
-    """Return a setting with its value and what it means."""
+def _setting(one: Durability, lost_flushes: str, *, several: bool) -> str:
+    """Return a setting with its value and what it means; `lost_flushes`: because of what a flush does not."""
     name = f"{one.backend}: {one.setting}" if several and one.backend else one.setting
     value = f" {one.value}" if one.value else ""
     by = " (default)" if one.is_default else ""
-    return f"{name}{value}{by}: {durability_words(one)}"
+    flushes = one.effective and not one.loss and one.window is Window.NONE
+    but = f", but {lost_flushes} makes the flush ineffective" if flushes and lost_flushes else ""
+    return f"{name}{value}{by}: {durability_words(one)}{but}"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Plain = dict[str, Any]
+DATA = frozenset({"database", "transaction log"})
 
 VOLUME = ("Volume", "File system", "Used for", "Options in force", "Disks", "Write cache", "Free")
 SETTING = ("Setting", "Value", "Database", "What it means for a change")
@@ -41,7 +42,9 @@ def _tables(document: Mapping[str, Any], *, beside_charts: bool) -> Iterator[Sto
     for one in document.get("storage") or ():
         server = one["server"]
         yield _table(f"Volumes of {server}", VOLUME, map(_volume, one["volumes"]))
-        yield _table(f"Settings of {server}", SETTING, map(_setting, one["settings"]))
+        reaches_disk = not any(DATA & {*row["roles"]} and _loses_flushes(row) for row in one["volumes"])
+        settings = (_setting(row, reaches_disk=reaches_disk) for row in one["settings"])
+        yield _table(f"Settings of {server}", SETTING, settings)
         yield _table(f"Not known of {server}", UNKNOWN, ([row["what"], row["how"] or ""] for row in one["unknown"]))
     for one in document.get("probes") or ():
         yield _table(f"Measured in {one['directory']}{_place(one)}", PROBE, _measured(one, beside_charts=beside_charts))
@@ -66,14 +69,23 @@ def _has_space(row: Plain) -> bool:
     return row["free_bytes"] is not None and bool(row["total_bytes"])
 
 
-def _setting(row: Plain) -> list[str]:
+def _loses_flushes(row: Plain) -> bool:
+    """Return whether a sync of a volume leaves the changes in memory."""
+    return row["durable"] is False or "nobarrier" in row["options"]
+
+
+def _setting(row: Plain, *, reaches_disk: bool) -> list[str]:
     value = f"{row['value'] or ''}{' (default)' if row['is_default'] else ''}".strip()
-    effect = row["why"] if not row["effective"] else row["loss"] or _waits(row)
+    effect = row["why"] if not row["effective"] else row["loss"] or _waits(row, reaches_disk=reaches_disk)
     return [row["setting"], value, row["backend"] or "all", effect or ""]
 
 
-def _waits(row: Plain) -> str:
-    return "it waits for the disk" if row["window"] == "none" else "not known"
+def _waits(row: Plain, *, reaches_disk: bool) -> str:
+    if row["window"] != "none":
+        return "not known"
+    return (
+        f"it waits for the disk{'' if reaches_disk else ', but the options of the volume make the flush ineffective'}"
+    )
 
 
 def _place(probe: Plain) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.storage.power_cut import Loss, weaknesses
+from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.servers.storage_rules import Window
 from ldapdiag.wording import counted
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ldapdiag.analysis.storage.options import Options
+    from ldapdiag.analysis.storage.server_storage import ServerStorage
     from ldapdiag.evidence.storage import BlockDevice
     from ldapdiag.servers.storage_rules import Durability
 
@@ -78,3 +81,10 @@ def durability_words(one: Durability) -> str:
         flushes = "" if one.flushes_per_write is None else f" ({counted(one.flushes_per_write, 'flush', 'flushes')})"
         return f"each change waits for the disk{flushes}"
     return "what a power cut loses is not known"
+
+
+def words_of_lost_flushes(storage: ServerStorage) -> str:
+    """Return the options because of which a flush of the database does not reach the disk; empty: it does."""
+    volumes = (one for one in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*one.roles})
+    found = (weakness for volume in volumes for weakness in weaknesses(volume))
+    return " and ".join(dict.fromkeys(one.words for one in found if one.loss in {Loss.EVERYTHING, Loss.UNFLUSHED}))

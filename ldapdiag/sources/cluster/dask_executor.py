@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from uuid import uuid4
 
 from ldapdiag.errors import UsageError
+from ldapdiag.extras import install_command
 from ldapdiag.sources.cluster.executor import (
     MOMENT,
     CancelledTaskError,
@@ -44,7 +45,6 @@ CLOSES_WITHIN = 5.0
 WORKERS_WITHIN = 60.0
 """Seconds without any worker after which none is expected any more."""
 SILENT = logging.CRITICAL + 1
-INSTALL = "pip install 'ldapdiag[dask]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def dask_executor(address: ClusterAddress) -> Iterator[DaskExecutor]:
         import distributed  # noqa: F401, PLC0415  an extra, and slow to import
     except ImportError:
         reason = "needs the library distributed, which is not installed"
-        raise UsageError(f"--cluster {address}: {reason}; {INSTALL}") from None
+        raise UsageError(f"--cluster {address}: {reason}; {install_command('dask')}") from None
     with ExitStack() as stack:
         stack.enter_context(_quiet())
         options: dict[str, Any] = {"address": address.scheduler}
@@ -260,7 +260,7 @@ def _processes(number: int) -> Iterator[Any]:
         security = Security.temporary()
     except ImportError:
         reason = "needs the library cryptography, which is not installed"
-        raise UsageError(f"--cluster local:{number}: {reason}; {INSTALL}") from None
+        raise UsageError(f"--cluster local:{number}: {reason}; {install_command('dask')}") from None
     with (
         TemporaryDirectory(prefix="ldapdiag-", ignore_cleanup_errors=True) as folder,
         dask.config.set({"temporary-directory": folder}),

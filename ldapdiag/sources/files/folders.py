@@ -143,7 +143,7 @@ class _Survey:
 
 
 def _empty(folder: Path, *, is_named: bool) -> Gap | PassedOver:
-    reason = "is an empty folder"
+    reason = "the folder is empty"
     if is_named:
         return Gap(target=legible(folder), reason=reason, how="name the folder that contains the evidence")
     return PassedOver(target=legible(folder), reason=reason)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ADVICE = {
-    errno.ENOENT: "check the spelling; a folder, a file or - is expected",
-    errno.ENOTDIR: "check the spelling; a folder, a file or - is expected",
+    errno.ENOENT: "check the spelling",
+    errno.ENOTDIR: "check the spelling",
     errno.EACCES: "run as a user who may read it, or ask its owner for a copy",
     errno.EPERM: "run as a user who may read it, or ask its owner for a copy",
     errno.ELOOP: "this link points to itself; name the intended file",
@@ -31,9 +31,11 @@ def legible(path: str | Path) -> str:
 
 def unreadable(path: str | Path, error: OSError) -> Gap:
     """Return the gap of a path that cannot be opened: what was attempted, why it failed, what to do."""
+    absent = error.errno in {errno.ENOENT, errno.ENOTDIR}
+    reason = f"cannot read it: {(error.strerror or str(error)).lower()}"
     return Gap(
         target=legible(path),
-        reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
+        reason="there is no such file or folder" if absent else reason,
         how=error.how
         if isinstance(error, ObjectError)
         else ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),

@@ -12,6 +12,7 @@ from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.refused_forms import refusal
 from ldapdiag.evidence.log.syslog import TRADITIONAL
+from ldapdiag.sources.files.first_bytes import beginning_of
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.interleaving import concurrent_writers
@@ -166,7 +167,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     found, note = text
     dialect = dialect or recognise(lines_of(found.head[:HEAD_BYTES]))
     if dialect is None:
-        reason = refusal(found.head) or f"is not an access log (first bytes: {found.head[:4].hex(' ')})"
+        reason = refusal(found.head) or f"is not an access log ({beginning_of(found.head)})"
         if _is_header_only(found.head):
             return _without_record(found, reason)
         return PassedOver(target=found.label, reason=reason)

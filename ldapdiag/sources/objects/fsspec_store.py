@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
+from ldapdiag.extras import install_command
 from ldapdiag.sources.objects.store import Listed, ObjectError, cut, replaced
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class FsspecStore:
         try:
             import fsspec  # type: ignore[import-untyped]  # noqa: PLC0415  an extra
         except ImportError:
-            how = "pip install 'ldapdiag[fsspec]'"
+            how = install_command("fsspec")
             raise UsageError(f"{address.root}: needs the library fsspec, which is not installed; {how}") from None
         self._address = address
         try:

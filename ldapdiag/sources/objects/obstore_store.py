@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
+from ldapdiag.extras import install_command
 from ldapdiag.sources.objects.store import Listed, ObjectError, cut, replaced
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ObstoreStore:
             import obstore  # noqa: PLC0415  an extra
             from obstore.store import from_url  # noqa: PLC0415
         except ImportError:
-            how = "pip install 'ldapdiag[s3]'"
+            how = install_command("s3")
             raise UsageError(f"{address.root}: needs the library obstore, which is not installed; {how}") from None
         self._address = address
         self._obstore = obstore

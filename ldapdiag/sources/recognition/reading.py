@@ -15,6 +15,7 @@ from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
+from ldapdiag.sources.files.first_bytes import beginning_of, text_of
 from ldapdiag.sources.recognition.row_limit import InputLimit, gap_of
 from ldapdiag.wording import counted
 
@@ -76,8 +77,8 @@ def read(one: Input) -> InputReading:
     if form is None and start.startswith(HISTORY):
         return InputReading(useless="is a database of SQLite; name a history by --record FILE, or see ldapdiag history")
     if form is None:
-        reason = f"unrecognised file type (first bytes: {start[:4].hex(' ')})"
-        return InputReading(useless=reason, is_unknown=True)
+        what = "unrecognised file type" if text_of(start) is None else "is text, but no known evidence"
+        return InputReading(useless=f"{what} ({beginning_of(start)})", is_unknown=True)
     is_log = form.name in LOGS and dialect is not None
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)

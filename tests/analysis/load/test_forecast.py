@@ -99,11 +99,11 @@ class TestWhyThereIsNone:
         [
             ([], "no evidence"),
             ([(0, 100)], "of the same time"),
-            ([(hour, 100 + 50 * hour) for hour in range(4)], "4 readings, and it takes 5"),
-            ([(part / 1000, 100 + 50 * part) for part in range(10)], "it lasts 32 s, and it takes 60 s"),
+            ([(hour, 100 + 50 * hour) for hour in range(4)], "has 4 readings; 5 are needed"),
+            ([(part / 1000, 100 + 50 * part) for part in range(10)], "covers 32 s; 60 s are needed"),
             (
                 [(hour, 100 + hour) for hour in range(20)],
-                "19 connections more than 19 hours before, and it takes 30 more",
+                "shows 19 connections more than 19 hours before; 30 more are needed",
             ),
             (steady(rate=-5), "connections fewer"),
         ],
@@ -216,7 +216,7 @@ class TestSources:
         end = counts[-1][0]
         told_of = forecast(series(counts), 2000, InUse(count=300, at=facts.START + timedelta(hours=end + hours)))
         assert bool(told_of.not_because) == (hours > end)
-        assert not told_of.not_because or "older than the present count" in told_of.not_because
+        assert not told_of.not_because or "before the present count" in told_of.not_because
 
 
 @given(

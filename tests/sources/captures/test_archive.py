@@ -229,8 +229,8 @@ class TestWriting:
     def test_a_piece_that_cannot_be_read_is_a_gap_of_the_capture(self, tmp_path: Path) -> None:
         gone = replace(piece(path="app1/gone"), source=partial((tmp_path / "gone").open, "rb"))
         kept = archive.write(tmp_path / "capture.tgz", [gone, piece()])
-        assert [one.reason for one in kept.gaps] == ["cannot read it: no such file or directory"]
-        assert gaps(tmp_path / "capture.tgz") == ["cannot read it: no such file or directory"]
+        assert [one.reason for one in kept.gaps] == ["there is no such file or folder"]
+        assert gaps(tmp_path / "capture.tgz") == ["there is no such file or folder"]
 
     @pytest.mark.parametrize("host", ["../../etc", "-rf", "..", ".", "", "a\nb", "a\x1b[31m", "[::1]:389", "\udcff"])
     @pytest.mark.parametrize("shape", SHAPES[:2])

@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
+from ldapdiag.extras import install_command
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TlsTrust, receive, secure
@@ -181,7 +182,7 @@ class LdapConnection:
             self._connection.bind(read_server_info=False)
         except LDAPPackageUnavailableError as error:
             raise QueryFailed(
-                f"GSSAPI needs a Python package ({error})", "pip install 'ldapdiag[gssapi]', or bind with -D and -W"
+                f"GSSAPI needs a Python package ({error})", f"{install_command('gssapi')}; or bind with -D and -W"
             ) from None
         except LDAPSessionTerminatedByServerError:
             raise QueryFailed("the server ended the session at the bind", READ_SOCKETS) from None

@@ -1,0 +1,26 @@
+"""Extras: the command that installs a library which ldapdiag can do without, beside the ldapdiag that runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
+from urllib.parse import unquote, urlsplit
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs ldapdiag with an extra, from where it was installed.
+
+    An installation from a folder records it (PEP 610, direct_url.json): the source tree, which no index lists.
+    """
+    source, option = "ldapdiag", ""
+    with suppress(PackageNotFoundError, ValueError, KeyError, TypeError):
+        found = json.loads(distribution("ldapdiag").read_text("direct_url.json") or "{}")
+        address = urlsplit(found["url"])
+        if address.scheme == "file":
+            source = unquote(address.path)
+            option = "-e " if found.get("dir_info", {}).get("editable") else ""
+    wanted = f"{source}[{extra}]" if extra else source
+    return f"{shlex.quote(sys.executable)} -m pip install {option}{shlex.quote(wanted)}"

@@ -1,0 +1,44 @@
+"""What an unrecognised file begins with: a text is shown as text, anything else by its bytes.
+
+root:x:0:0:root:/root:/bin/bash                     begins "root:x:0:0:root:/root:/b…"
+192.0.2.1 - - [23/Nov/2026:10:00:00 +0000] "GET     a web server's log begins like this: "192.0.2.1 - - [23/Nov/20…"
+ff d8 ff e0                                         first bytes: ff d8 ff e0
+"""
+
+from __future__ import annotations
+
+import re
+
+from ldapdiag.evidence.document import encoding_of
+
+SHOWN = 30
+"""Characters."""
+MOST = 1024
+"""Bytes that decide whether it is a text."""
+CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+KNOWN = {
+    "a web server's log": re.compile(r"\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "),
+    "a page of HTML": re.compile(r"<(?:!doctype\s+)?html\b", re.IGNORECASE),
+    "XML": re.compile(r"<\?xml\b"),
+    "a script": re.compile(r"#!\s*/"),
+}
+"""Texts that are no evidence, by their first line."""
+
+
+def text_of(head: bytes) -> str | None:
+    """Return the first line with a character of a text; None for anything else."""
+    text = head[:MOST].decode(encoding_of(head), errors="replace").removeprefix("\ufeff").removesuffix("\ufffd")
+    if "\ufffd" in text or CONTROLS.search(text):
+        return None
+    return next((line.strip() for line in text.splitlines() if line.strip()), None)
+
+
+def beginning_of(head: bytes) -> str:
+    """Return what a file begins with, as an end of a sentence in parentheses."""
+    line = text_of(head)
+    if line is None:
+        return f"first bytes: {head[:4].hex(' ')}"
+    shown = "".join(one if one.isprintable() else "?" for one in line[:SHOWN])
+    known = next((name for name, pattern in KNOWN.items() if pattern.match(line)), "")
+    begins = f"{known} begins like this:" if known else "begins"
+    return f'{begins} "{shown}{"…" * (len(line) > SHOWN)}"'
