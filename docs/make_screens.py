@@ -1,4 +1,4 @@
-"""Write the screens of README.md anew: the first lines of what each command there prints.
+"""Write the screens of README.md and docs/tour.md anew: the first lines of what each command there prints.
 
     .venv/bin/python docs/make_screens.py
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HOUSE = Path(__file__).parent.parent
-README = HOUSE / "README.md"
+PAGES = (HOUSE / "README.md", HOUSE / "docs" / "tour.md")
 SCREEN = re.compile(r"(?<=```text\n)\$ ldapdiag (?P<arguments>[^\n]+)\n.*?(?=```)", re.DOTALL)
 MOST_LINES = 24
 COLUMNS = "100"
@@ -35,10 +35,11 @@ def screen(arguments: str) -> str:
     return "\n".join(shown) + "\n"
 
 
-def fresh(readme: str) -> str:
-    """Return the text of README.md with every screen as the commands print it now."""
-    return SCREEN.sub(lambda found: screen(found["arguments"]), readme)
+def fresh(page: str) -> str:
+    """Return the text of a page with every screen as the commands print it now."""
+    return SCREEN.sub(lambda found: screen(found["arguments"]), page)
 
 
 if __name__ == "__main__":
-    README.write_text(fresh(README.read_text()))
+    for one in PAGES:
+        one.write_text(fresh(one.read_text()))

@@ -88,10 +88,32 @@ def test_the_readme_shows_each_command_of_the_program() -> None:
     assert [name for name in program.commands if f"ldapdiag {name}" not in README] == []
 
 
-def test_the_screens_of_the_readme_are_what_the_commands_print() -> None:
-    fresh = run_path(str(HOUSE / "docs" / "make_screens.py"))["fresh"]
-    assert README.count("$ ldapdiag ") >= 3
-    assert fresh(README) == README, "README.md is stale: run .venv/bin/python docs/make_screens.py, and read the change"
+def test_the_readme_is_read_in_a_sitting() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_quick_start_works_as_pasted(tmp_path: Path) -> None:
+    """In a tree where `make demo` has run, which CI does itself: the program is on no PATH before."""
+    (pasted,) = re.findall(r"## Quick start\n.*?```sh\n(.*?)```", README, re.DOTALL)
+    first, *others = pasted.splitlines()
+    assert (first.partition("#")[0].split(), len(others)) == (["make", "demo"], 2)
+    (tmp_path / "examples").symlink_to(HOUSE / "examples")
+    (tmp_path / ".venv").symlink_to(TOOLS.parent)
+    script = "\n".join(["command -v ldapdiag && exit 9", *others])
+    system = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    ran = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=tmp_path, env=system, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1, ran.stderr  # a critical finding
+    assert "268 of the 270 connections" in (tmp_path / "report.html").read_text()
+
+
+def test_the_screens_of_the_pages_are_what_the_commands_print() -> None:
+    made = run_path(str(HOUSE / "docs" / "make_screens.py"))
+    pages = [page.read_text() for page in made["PAGES"]]
+    assert sum(page.count("$ ldapdiag ") for page in pages) >= 4
+    stale = "a page is stale: run .venv/bin/python docs/make_screens.py, and read the change"
+    assert [made["fresh"](page) for page in pages] == pages, stale
 
 
 def test_the_picture_of_the_readme_is_small_and_its_words_are_those_of_the_page() -> None:

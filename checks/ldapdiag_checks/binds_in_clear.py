@@ -176,7 +176,8 @@ def _title(server: Instance, accounts: Mapping[str, int], clients: Mapping[str, 
 
 def _first(counts: Mapping[str, int], what: str) -> str:
     others = len(counts) - 1
-    return f"{next(iter(counts))}{f' and {counted(others, what)} more' if others else ''}"
+    more = f" and {counted(others, f'other {what}')}" if others else ""
+    return f"{next(iter(counts))}{more}"
 
 
 def _sentences(

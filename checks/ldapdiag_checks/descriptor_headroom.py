@@ -190,8 +190,9 @@ def _iso(time: datetime | None) -> str | None:
 
 
 def _numbers(descriptors: Descriptors) -> str:
-    """Return what is used of what, as in `335 of 20,000 (Max open files of the process)`."""
-    return _count(descriptors) + (f" ({descriptors.limit_source})" if descriptors.limit is not None else "")
+    """Return what is used of what, as in `335 of 20,000 descriptors (Max open files of the process)`."""
+    source = f"descriptors ({descriptors.limit_source})" if descriptors.limit is not None else "of descriptors"
+    return f"{_count(descriptors)} {source}"
 
 
 def _count(descriptors: Descriptors) -> str:
@@ -218,7 +219,7 @@ def _title(descriptors: Descriptors, hours_left: float) -> str:
         return f"{host} is running out of descriptors: {_count(descriptors)} in use"
     if left is not None and earliest is not None and earliest < hours_left:
         return f"{host} runs out of descriptors in {hours_between(descriptors.forecast)}: now {numbers}"
-    return f"{host} uses {numbers} descriptors"
+    return f"{host} uses {numbers}"
 
 
 def _waiting(descriptors: Descriptors) -> str:

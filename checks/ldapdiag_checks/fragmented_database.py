@@ -65,7 +65,7 @@ def judge(
         return
     volumes = [one for one in storage.volumes if one.extents and one.lasting_paths]
     if not volumes:
-        reason = f"in how many pieces the database files of {server.name} lie is not in the evidence"
+        reason = f"the extents of the database files of {server.name} are not in the evidence"
         yield NotJudged(subject=server.name, reason=reason, missing=(FileExtents.kind,), how=FileExtents.how)
     for volume in volumes:
         found, rotational = fragmentation(volume), _rotational(volume)

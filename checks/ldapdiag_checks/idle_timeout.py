@@ -227,9 +227,11 @@ def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:
 def _title(lifetime: GhostLifetime, bounds: IdleBounds | None) -> str:
     current, drops_after = lifetime.idle_timeout_seconds, bounds.dropped_by_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
-        return f"The idle timeout of {current} s is above the firewall's {drops_after:g} s: clients never see the close"
+        return (
+            f"The idle timeout of {current:,} s is above the firewall's {drops_after:g} s: clients never see the close"
+        )
     if current:
-        return f"The idle timeout of {current} s lets dead connections accumulate"
+        return f"The idle timeout of {current:,} s lets dead connections accumulate"
     if current is None:
         return f"The idle timeout is unknown; {lifetime.summary}"
     return f"No idle timeout: {lifetime.summary}"

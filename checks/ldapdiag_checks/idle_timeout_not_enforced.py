@@ -175,9 +175,9 @@ def _longest(opened: OpenBeyond | None, logged: LoggedBeyond | None) -> float:
 def _title(limit: IdleLimit, opened: OpenBeyond | None, logged: LoggedBeyond | None, count: int) -> str:
     if opened is not None and count:
         idle = f"{counted(count, 'connection')} {are(count)} idle for up to {opened.longest:,.0f} s"
-        return f"{idle}: the idle timeout is {limit.seconds} s"
+        return f"{idle}: the idle timeout is {limit.seconds:,} s"
     longest = f"{_longest(opened, logged):,.0f} s"
-    return f"Connections were idle for up to {longest} in the access log: the idle timeout is {limit.seconds} s"
+    return f"Connections were idle for up to {longest} in the access log: the idle timeout is {limit.seconds:,} s"
 
 
 def _sentences(
@@ -189,7 +189,8 @@ def _sentences(
     logged: LoggedBeyond | None,
 ) -> Iterator[str]:
     known = "closes" if enforcement.latest(limit.seconds) is not None else "is expected to close"
-    yield f"The timeout is from {source}; {server.identity} {known} a connection by {limit.closes_by:g} s of idle time."
+    at = f"{limit.closes_by:,.0f} s of idle time"
+    yield f"The timeout is from {source}; {server.identity} {known} a connection by {at}."
     if opened is not None and opened.clients:
         yield f"Open now, by {opened.source}: {_listed(opened.clients)}."
     if opened is not None and opened.exempt:

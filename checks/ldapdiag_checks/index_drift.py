@@ -152,7 +152,9 @@ def _of_other_attributes(
         yield NotJudged(subject=subject, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif alike or not attributes:
         others = "other " if alike < attributes else ""
-        yield Clear(subject=f"{others}indexes of {subject}", reason=f"the same of {alike} {others}attributes")
+        yield Clear(
+            subject=f"{others}indexes of {subject}", reason=f"the indexes of {alike} {others}attributes are the same"
+        )
 
 
 def _finding(subject: str, attribute: str, having: Mapping[str, Types]) -> Finding:

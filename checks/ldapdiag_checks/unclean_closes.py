@@ -102,7 +102,7 @@ def _of_other_clients(server: Instance, traffic: Traffic, others: list[CloseReas
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     if vague >= SOME and vague >= HALF * closes:
         reason = f"for {vague:,} of {counted(closes, 'close')} the log does not show whether the client sent UNBIND"
-        how = "none: the log of this server has one close reason for both, or none"
+        how = "nothing shows it: the log of this server has one close reason for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
     clients = traffic.segment.clients
     if clients.full and clients.omitted >= SOME:

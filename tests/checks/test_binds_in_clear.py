@@ -50,8 +50,8 @@ def test_tells_its_numbers() -> None:
         "unjudged_connections": 0,
     }
     assert found.title == (
-        f"5 BINDs sent a password to ldap without TLS, as {FOO.decode()} and 1 account more, from {facts.APP1} and 1 "
-        "client more"
+        f"5 BINDs sent a password to ldap without TLS, as {FOO.decode()} and 1 other account, from {facts.APP1} and "
+        "1 other client"
     )
     assert found.remedies[0].target == "the clients"
 

@@ -50,7 +50,7 @@ def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> N
 
 
 def test_names_its_numbers_and_their_source() -> None:
-    forecast = facts.forecast(4.0, remarks=("not used: the snapshots of its sockets (2 readings)",))
+    forecast = facts.forecast(4.0, remarks=("without the snapshots of its sockets (2 readings)",))
     assert judged(960, forecast=forecast, reached=REACHED).observed == {
         "server": "ldap",
         "used": 960,
@@ -66,7 +66,7 @@ def test_names_its_numbers_and_their_source() -> None:
         "forecast_readings": 24,
         "forecast_hours": 24.0,
         "forecast_from": None,
-        "forecast_remarks": ["not used: the snapshots of its sockets (2 readings)"],
+        "forecast_remarks": ["without the snapshots of its sockets (2 readings)"],
         "not_forecast": "",
         "problem": None,
         "witnesses": list(WITNESSES),
@@ -84,13 +84,13 @@ def test_names_its_numbers_and_their_source() -> None:
 
 def test_is_clear_with_the_numbers() -> None:
     clear = judged(599)
-    assert (type(clear), clear.reason) == (Clear, "599 of 1,000 (Max open files of the process)")
+    assert (type(clear), clear.reason) == (Clear, "599 of 1,000 descriptors (Max open files of the process)")
 
 
 class TestTheForecast:
     def test_is_said_of_a_server_with_room_as_well(self) -> None:
         assert judged(100, forecast=facts.forecast(100.0)).reason == (
-            "100 of 1,000 (Max open files of the process); "
+            "100 of 1,000 descriptors (Max open files of the process); "
             "they run out in 3.8 to 4.6 days (90 % interval; its access log)"
         )
         none = DescriptorForecast(not_because="its access log has 2 readings; 5 are needed", readings=2)
@@ -165,7 +165,10 @@ class TestWithoutANumber:
 class TestConnectionsInPlaceOfDescriptors:
     def test_are_clear_where_twice_as_many_are(self) -> None:
         clear = judged(299, exact=False)
-        assert (type(clear), clear.reason) == (Clear, "at least 299 of 1,000 (Max open files of the process)")
+        assert (type(clear), clear.reason) == (
+            Clear,
+            "at least 299 of 1,000 descriptors (Max open files of the process)",
+        )
 
     def test_are_not_judged_where_twice_as_many_are_not(self) -> None:
         verdict = judged(300, exact=False)

@@ -63,7 +63,7 @@ def test_an_index_that_one_replica_lacks() -> None:
     assert one.hosts == ("ds1", "ds2")
     assert one.origins == ("ds1/dse.ldif", "ds2/dse.ldif")
     assert isinstance(clear, Clear)
-    assert clear.reason == "the same of 2 other attributes"
+    assert clear.reason == "the indexes of 2 other attributes are the same"
 
 
 def test_a_type_that_one_replica_lacks() -> None:

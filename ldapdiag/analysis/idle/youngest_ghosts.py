@@ -55,7 +55,7 @@ def supporting_remarks(directions: Sequence[Direction], upper_seconds: float | N
     seconds, direction = min(ages, key=lambda age: age[0])
     clients = " or ".join(direction.client_hosts) or direction.client
     yield (
-        f"The youngest ghost from {clients} was idle for {seconds:.0f} s: this supports a timeout of the middlebox "
+        f"The youngest ghost from {clients} was idle for {seconds:,.0f} s: this supports a timeout of the middlebox "
         f"below that, and proves none, {_because(direction, clients)}."
     )
 

@@ -50,7 +50,7 @@ class Limits:
         return Limits(self.mean // 2, self.in_all // 2, self.load // 2)
 
 
-NO_SEARCHES = "the access log has no search with a result, but those of one entry"
+NO_SEARCHES = "the access log has no search with a result, except those of one entry (scope base)"
 """The searches of one entry (scope base) need no index, and every server has some: what monitors it sends them."""
 
 

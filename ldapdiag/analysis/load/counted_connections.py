@@ -68,4 +68,4 @@ def other_servers(histories: Iterable[History], server: str) -> Iterator[str]:
             names = ", ".join(history.servers[:MOST_NAMES]) + (
                 f" and {counted(more, 'more server')}" if more > 0 else ""
             )
-            yield f"not used: {history.origin.path} (it has runs of {names}, and none of {server})"
+            yield f"without {history.origin.path} (it has runs of {names}, and none of {server})"

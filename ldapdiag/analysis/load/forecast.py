@@ -153,7 +153,7 @@ def _unused(one: DescriptorForecast, chosen: _Series) -> str:
     reason = one.not_because
     if not reason:
         reason = "it is shorter" if one.hours <= chosen.forecast.hours else "a later series grows faster"
-    return f"not used: {reason}" if one.not_because else f"not used: {one.source} ({reason})"
+    return f"without {one.source} ({reason.replace(f' in {one.source}', '')})"
 
 
 def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: InUse | None) -> DescriptorForecast:
@@ -161,7 +161,7 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
     trend = growth_series(readings)
     if trend is None:
         return DescriptorForecast(
-            source=source, readings=len(readings), not_because=f"all readings of {source} are of the same time"
+            source=source, readings=len(readings), not_because=f"all readings in {source} are of the same time"
         )
     known = DescriptorForecast(
         source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
@@ -203,13 +203,13 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
 def _too_little(trend: GrowthSeries, source: str) -> str:
     """Return why a series is no base for a forecast; empty: it is one."""
     if trend.readings < FEWEST_READINGS:
-        return f"{source} has {counted(trend.readings, 'reading')}; {FEWEST_READINGS} are needed"
+        return f"{counted(trend.readings, 'reading')} in {source}; {FEWEST_READINGS} are needed"
     if trend.hours < SHORTEST_HOURS:
-        return f"{source} covers {trend.hours * 3600:.0f} s; {SHORTEST_HOURS * 3600:.0f} s are needed"
+        return f"{trend.hours * 3600:.0f} s of readings in {source}; {SHORTEST_HOURS * 3600:.0f} s are needed"
     if trend.gained < LEAST_GAIN:
         change = counted(abs(trend.gained), "connection")
         which = "no connections more" if trend.gained == 0 else f"{change} {'more' if trend.gained > 0 else 'fewer'}"
-        return f"{source} shows {which} than {in_words(trend.hours)} before; {LEAST_GAIN} more are needed"
+        return f"{which} in {source} than {in_words(trend.hours)} before; {LEAST_GAIN} more are needed"
     return ""
 
 
@@ -230,7 +230,8 @@ def _too_old(trend: GrowthSeries, source: str, used: InUse) -> str:
     age = 0.0 if used.at is None else (used.at - trend.end).total_seconds() / 3600
     if age <= max(trend.hours, LATEST_HOURS):
         return ""
-    return f"{source} covers {in_words(trend.hours)}, and ends {in_words(age)} before the present count"
+    cover = f"the readings in {source} cover {in_words(trend.hours)}"
+    return f"{cover}, and end {in_words(age)} before the present count"
 
 
 def _steady(trend: GrowthSeries, limit: int | None, others: int) -> Problem | None:

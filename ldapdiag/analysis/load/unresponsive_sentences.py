@@ -72,7 +72,7 @@ def sentences(server: Responsiveness) -> Iterator[str]:
 def failed_probe(probe: LdapProbe) -> str:
     """Return what was attempted, and how it failed."""
     where = f" ({probe.address} port {probe.port})" if probe.port and probe.address else ""
-    return f"{probe.target}{where} {OUTCOMES[probe.outcome]} ({probe.seconds:.1f} s)."
+    return f"{probe.target}{where} {OUTCOMES[probe.outcome]} (after {probe.seconds:.1f} s)."
 
 
 def _unread(unread: UnreadRequests) -> Iterator[str]:

@@ -200,8 +200,8 @@ def doubts(volume: Volume) -> Iterator[Doubt]:
     options = volume.options
     if not volume.local:
         yield Doubt(
-            reason=f"whether the file server of {volume.source} writes to its disks before it answers (sync or async "
-            "in its exports) is not in the evidence",
+            reason=f"the exports of the file server of {volume.source} are not in the evidence: sync or async there "
+            "decides whether it writes to its disks before it answers",
             how="on the file server: exportfs -v",
         )
         return

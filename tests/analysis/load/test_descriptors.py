@@ -229,7 +229,7 @@ class TestRecordedRuns:
 
     def test_of_another_server_only_are_named(self) -> None:
         found = count_descriptors(facts.server("ldap:389"), facts.host(), histories=(self.growing(),))
-        assert found.forecast.remarks == ("not used: history.db (it has runs of ldap, and none of ldap:389)",)
+        assert found.forecast.remarks == ("without history.db (it has runs of ldap, and none of ldap:389)",)
 
     def test_that_counted_in_another_way_are_left_out(self) -> None:
         one, other = self.growing(), self.growing("cn=monitor", hours=20)

@@ -99,11 +99,14 @@ class TestWhyThereIsNone:
         [
             ([], "no evidence"),
             ([(0, 100)], "of the same time"),
-            ([(hour, 100 + 50 * hour) for hour in range(4)], "has 4 readings; 5 are needed"),
-            ([(part / 1000, 100 + 50 * part) for part in range(10)], "covers 32 s; 60 s are needed"),
+            ([(hour, 100 + 50 * hour) for hour in range(4)], "4 readings in its access log; 5 are needed"),
+            (
+                [(part / 1000, 100 + 50 * part) for part in range(10)],
+                "32 s of readings in its access log; 60 s are needed",
+            ),
             (
                 [(hour, 100 + hour) for hour in range(20)],
-                "shows 19 connections more than 19 hours before; 30 more are needed",
+                "19 connections more in its access log than 19 hours before; 30 more are needed",
             ),
             (steady(rate=-5), "connections fewer"),
         ],
@@ -185,7 +188,7 @@ class TestSources:
         short = series([(47 + part / 60, 980 + part) for part in range(60)], "the snapshots of its sockets")
         told_of = forecast([*series(steady(rate=10)), *short], 2000)
         assert told_of.source == LOG
-        assert any("not used: the snapshots of its sockets" in remark for remark in told_of.remarks)
+        assert any("without the snapshots of its sockets" in remark for remark in told_of.remarks)
 
     def test_a_later_one_that_ends_earlier_counts(self) -> None:
         burst = series(

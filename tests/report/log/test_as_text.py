@@ -59,7 +59,7 @@ class TestTheFoundingStory:
         lines = shown(story())
         assert lines[4] == "searches    103 in 90.1 s · 3 unindexed (A = fully)"
         header, row, below = lines[5:8]
-        assert header.split() == ["share", "time", "count", "worst", "filter"]
+        assert header.split() == ["share", "time", "count", "worst", "filter,", "search", "time", "over", "the", "log"]
         assert row.split() == [
             "99",
             "%",
