@@ -29,7 +29,7 @@ from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
-from ldapdiag.evidence.sockets import SS_COMMAND
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
@@ -128,6 +128,16 @@ def judge(  # noqa: PLR0913, PLR0917  evidence, and settings
                 f"{are(direction.undecided)} absent at the client, but not proven dead: "
                 f"{reason_list(direction.ghosts.unproven)}",
                 how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
+            )
+        elif (legs := direction.proxy_legs) is not None and legs.program and legs.orphaned.unproven:
+            count = sum(legs.orphaned.unproven.values())
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"{count:,} of {counted(direction.server_count, 'connection')} end at {legs.name}, which "
+                "forwards those of other programs: whether a client is behind each is not known "
+                "(see proxy-held-connections)",
+                missing=(SocketTable.kind,),
+                how=f"as root on {legs.proxy}, and on the hosts that its clients connect from: {SS_COMMAND}",
             )
         else:
             yield Clear(subject=direction.subject, reason=live_counts(direction, pairing.server))

@@ -17,6 +17,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
+from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted
 
@@ -39,7 +40,10 @@ def judge(  # noqa: PLR0913  evidence, and settings
 
     ## What it looks at
     The proxy's session table (HAProxy: show sess all) shows which client-side leg and which server-side leg belong
-    together. A session counts if its server-side leg is established at the server, and one of these holds:
+    together. Of other forwarding programs (sshd, socat, stunnel, nginx, envoy, kubectl …) the socket table shows it,
+    where a process has one client-side socket; of one with several, connections that were used in the last 10 s are
+    taken for live, and the others are not judged. A session counts if its server-side leg is established at the
+    server, and one of these holds:
 
     - The client is gone: its host no longer has the client-side leg, and the time between the tables cannot explain
       that.
@@ -123,9 +127,17 @@ def _verdict(
             subject=subject,
             reason=f"{sum(legs.orphaned.unproven.values()):,} of {counted(legs.sessions, 'session')} with a client "
             f"that is proven neither live nor gone: {reason_list(legs.orphaned.unproven)}",
-            how="take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi",
+            how=_how(legs),
         )
     return Clear(subject=subject, reason=f"{legs.live:,} of {counted(legs.sessions, 'session')} with a live client")
+
+
+def _how(legs: ProxyLegs) -> str:
+    """Return what to collect; of a forwarding program with many sockets, its own list of sessions."""
+    if not legs.program:
+        return "take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi"
+    sessions = f"; the sessions of HAProxy: {SHOW_SESS_ALL} > show-sess-all.txt" if legs.program == "haproxy" else ""
+    return f"as root on {legs.proxy}, and on the hosts that its clients connect from: {SS_COMMAND}{sessions}"
 
 
 def _finding(
@@ -143,7 +155,7 @@ def _finding(
         observed=observed | ({"applications": [one.observed for one in legs.unclosed]} if legs.unclosed else {}),
         server=server,
         hosts=tuple(sorted({legs.proxy, server, *legs.clients, *holders})),
-        remedies=tuple(held_remedies(legs, server, advice)),
+        remedies=tuple(held_remedies(legs, server, direction.server_port, advice)),
         origins=legs.origins,
     )
 

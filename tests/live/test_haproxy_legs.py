@@ -6,6 +6,7 @@ The truth is the application's: to it every connection is open, and its kernel h
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from lab.laboratory import Laboratory
+
 COUNT, LIVE = 12, 4
+USED = 10.5
+"""Seconds; what arrived through a forwarding program within 10 s came from a client."""
 STANDS = 2.5
 """Seconds; a socket that is in CLOSE-WAIT for 2 s is not just closing."""
 HOSTS = ("ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
@@ -221,3 +226,42 @@ def test_a_server_that_does_not_close_is_not_the_proxys_fault(laboratory, topolo
     assert "until its server does" in titles["fw"]
     assert titles["ldap"].startswith("slapd on ldap keeps 12 connections")
     assert said.found("proxy-held-connections") == []
+
+
+class TestSshTunnel:
+    """app1 reaches the server by `ssh -L` through app2: the server's peer is an sshd, which outlives its client."""
+
+    PORT = 1389
+    TARGETS = ("ssh://ldap", "ssh://app1", "ssh://app2")
+
+    def tunnel(self, laboratory: Laboratory, topology: Topology) -> None:
+        laboratory.slapd(topology.ldap)
+        forward = f"{self.PORT}:10.77.1.2:389"
+        ssh = ["ssh", "-F", str(laboratory.keys.configuration(topology)), "-N", "-L", forward, "app2"]
+        topology.app1.start(ssh)
+        wait_for(lambda: any(row[0] == "LISTEN" for row in topology.app1.sockets(self.PORT)), "ssh does not listen")
+
+    def test_connections_that_sshd_keeps_for_a_client_that_is_gone(
+        self, laboratory, topology, desk, start, tmp_path
+    ) -> None:
+        self.tunnel(laboratory, topology)
+        start(topology.app1, "held", count=COUNT, address="127.0.0.1", port=self.PORT)
+        start(topology.app1, "pool", name="foo", count=LIVE, every=0.5, address="127.0.0.1", port=self.PORT)
+        time.sleep(STANDS)
+        said = desk.diagnose(*self.TARGETS, "--apart", "0.3")
+        assert said.outcomes("ghost-connections") == said.outcomes("proxy-held-connections") == {"clear"}
+        laboratory.keys.serve(topology.reboot("app1"))
+        time.sleep(USED)
+        said = desk.diagnose(*self.TARGETS, "--apart", "0.3")
+        found = held_by(said.report)
+        assert (found["observed"]["proxy"], found["observed"]["connections"]) == ("app2", COUNT + LIVE)
+        assert found["title"] == "sshd on app2 keeps 16 of 16 connections to ldap whose client is gone"
+        assert (found["severity"], found["confidence"], said.code) == ("high", "likely", 1)
+        said = desk.diagnose("ssh://ldap", "ssh://app2", "--apart", "0.3")
+        assert said.outcome("ghost-connections", "10.77.3.2 -> 10.77.1.2:389") == "not-judged"
+        for name in ("ldap", "app2", "app1"):
+            (tmp_path / name).mkdir()
+            capture = f"cd {tmp_path / name}; date -u +%FT%TZ > captured-at.txt; ss -tanoiep > ss.txt"
+            login = desk.environment["LDAPDIAG_SSH"]  # a connection of its own shows app1's address
+            desk.host.run(f"{login} {name} {shlex.quote(capture)}", env=desk.environment)
+        assert held_by(elsewhere(tmp_path))["observed"]["connections"] == COUNT + LIVE

@@ -188,6 +188,7 @@ class TestProxy:
 
 HALF_CLOSED = CAPTURES / "haproxy" / "2.6.12-half-closed"
 WAITING = 12
+TUNNEL = CAPTURES / "incidents" / "ssh-tunnel-client-gone"
 
 
 def half_closed(*without: str) -> Diagnosis:
@@ -217,7 +218,10 @@ class TestAnApplicationThatDoesNotClose:
         assert found.confidence is Confidence.LIKELY
 
     def test_without_the_sessions_their_command_is_named(self) -> None:
-        verdict = not_judged(half_closed("haproxy/show-sess-all.txt"), "proxy-held-connections", "ldap")
+        diagnosis = half_closed("haproxy/show-sess-all.txt")
+        verdict = not_judged(diagnosis, "proxy-held-connections", "haproxy 10.77.1.1 -> 10.77.1.2:389")
+        assert "haproxy has fewer established client-side sockets" in verdict.reason
+        assert "16 of 16 connections end at haproxy" in not_judged(diagnosis, "ghost-connections", LEGS).reason
         assert "show sess all" in str(verdict.how)
 
     def test_nobody_else_is_blamed(self) -> None:
@@ -232,6 +236,25 @@ class TestAnApplicationThatDoesNotClose:
             "haproxy": ("client", "box"),
             "ldap": ("server",),
         }
+
+
+class TestASshTunnel:
+    """app1 was booted again, and sshd on app2 keeps what it forwarded for it."""
+
+    def test_its_connections_are_those_of_a_client_that_is_gone(self) -> None:
+        found = finding(diagnosed(TUNNEL), "proxy-held-connections")
+        assert found.title == "sshd on app2 keeps 16 of 16 connections to ldap whose client is gone"
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.LIKELY)
+
+    def test_without_its_client_it_is_not_judged(self) -> None:
+        diagnosis = diagnosed(TUNNEL / "app2", TUNNEL / "ldap")
+        assert "sshd on app2" in not_judged(diagnosis, "ghost-connections", "10.77.3.2 -> 10.77.1.2:389").reason
+        assert ghosts(diagnosis) == 0
+
+    def test_without_the_jump_host_its_table_is_named(self) -> None:
+        diagnosis = diagnosed(TUNNEL / "app1", TUNNEL / "ldap")
+        verdict = not_judged(diagnosis, "ghost-connections", "10.77.3.2 -> 10.77.1.2:389")
+        assert "no socket table of 10.77.3.2" in verdict.reason
 
 
 def test_what_a_directory_server_has_is_not_its_proxy_s() -> None:

@@ -27,7 +27,9 @@ A domain controller's lsass.exe is not among them: it listens on 389 and 3268, w
 RELAY_PROGRAMS = (
     "haproxy", "nginx", "envoy", "stunnel", "socat", "traefik", "rinetd", "relayd", "ncat", "sshd", "ssh", "pasta",
     "passt", "rootlesskit", "rootlessport", "slirp4netns", "systemd-socket-proxyd", "linkerd2-proxy", "ghostunnel",
-    "gobetween", "xinetd",
+    "gobetween", "xinetd", "sshd-session", "dropbear", "plink", "tlstunnel", "hitch", "kubectl", "kubelet",
+    "containerd", "crio", "microsocks", "sockd", "danted", "3proxy", "redsocks", "chisel", "frpc", "frps", "gost",
+    "tsh", "teleport", "cloudflared", "vpnkit", "wslrelay",
 )  # fmt: skip
 """Programs that accept a connection and open another one to the server: proxies, TLS terminators, port forwarders."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import alternative
 from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.forwarding_programs import probe_clients_of
 from ldapdiag.servers.haproxy import limit_half_closed, limit_idle_time, probe_clients
 
 if TYPE_CHECKING:
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
 
 
-def held_remedies(legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Iterator[Remedy]:
+def held_remedies(legs: ProxyLegs, server: str, port: int, advice: IdleAdvice | None) -> Iterator[Remedy]:
     """Yield what ends these connections, those that an application does not close first."""
     for client in sorted({one.host or one.address for one in legs.unclosed}):
         yield close_at_end_of_file(client, server)
+    if legs.program and legs.program != "haproxy":
+        if legs.orphaned.count:
+            yield probe_clients_of(legs.program, legs.proxy, port)
+        return
     if legs.unclosed:
         yield alternative(limit_half_closed(legs.proxy))
     if legs.orphaned.count:

@@ -210,11 +210,18 @@ class ProxyLegs:
     """The hosts at which the client-side legs are absent."""
     unclosed: tuple[UnclosedLegs, ...] = ()
     """Sessions that an application does not close, by application."""
+    program: str = ""
+    """The forwarding program, of which the proxy's socket table shows the sessions; empty: a session table does."""
     absent_at_proxy: bool
     """All client-side legs of the orphaned sessions are absent in the proxy's own socket table, too."""
     headerless: bool
     """A table has no header, and may be a selection of rows."""
     origins: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the proxy, with its program where that is no proxy by its session table."""
+        return f"{self.program} on {self.proxy}" if self.program else self.proxy
 
     @property
     def held(self) -> int:

@@ -54,6 +54,8 @@ class Middlebox:
     longest_left: Mapping[tuple[str, int] | None, float]
     """The longest time left of an established flow, in seconds, to each server endpoint; by None: of all flows."""
     origins: tuple[str, ...]
+    program: str = ""
+    """The program that forwards, where only its sockets show the flows."""
     on_route: bool = False
     """The routes of both ends of the direction that is judged lead through it."""
 

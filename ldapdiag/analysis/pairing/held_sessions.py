@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def held_title(legs: ProxyLegs, server: str) -> str:
     """Return the title of the finding about a proxy's connections to a server."""
-    held = f"{legs.proxy} keeps {legs.held:,} of {legs.sessions:,} connections to {server}"
+    held = f"{legs.name} keeps {legs.held:,} of {legs.sessions:,} connections to {server}"
     if not legs.unclosed:
         return f"{held} whose client is gone"
     unclosed = legs.held - legs.orphaned.count
@@ -51,8 +51,10 @@ def _seen(legs: UnclosedLegs, proxy: str) -> str:
 def _absence_sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
     clients = " and ".join(legs.clients)
     lack = "lacks" if len(legs.clients) == 1 else "lack"
-    legs_of = f"{server} has the server-side legs, {legs.proxy} has the sessions"
+    legs_of = f"{server} has the server-side legs, {legs.name} has the sessions"
     yield f"{legs_of}, and {clients} {lack} the client-side legs."
+    if legs.program:
+        yield f"{legs.program} forwards connections of other programs: those of a client that is gone stay open."
     if legs.orphaned.ports is not None:
         yield f"{legs.proxy}'s ports towards {server}: {', '.join(map(str, legs.orphaned.ports))}."
     if legs.absent_at_proxy:

@@ -15,6 +15,7 @@ from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
+from ldapdiag.analysis.pairing.forwarders import find_forwarder
 from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.possible_ghosts import unanswered_ports
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
@@ -182,6 +183,8 @@ def _join_direction(
         carrying = tuple(one.host for one in middleboxes if any(map(one.carries, unjoined.keys())))
         missing = not_joined.why_unread(unjoined, client, clients, middleboxes)
         return Joined(_not_judged(unjoined, missing, Path(middleboxes=carrying)))
+    if proxy is None and legs_of is not None:
+        proxy = find_forwarder(unjoined, legs_of)
     if proxy is None:
         return joined
     legs = match_legs(unjoined, server, proxy, clients.all, legs_of)

@@ -77,6 +77,7 @@ def match_legs(
     origins = {path for snapshot in nearest for path in snapshot.origins}
     return ProxyLegs(
         proxy=middlebox.host,
+        program=middlebox.program,
         sessions=sessions.count,
         live=sessions.live,
         orphaned=orphaned,

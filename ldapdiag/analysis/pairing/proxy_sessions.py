@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.pairing.forwarders import FEWER_LEGS, SEVERAL_LEGS
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unclosed_legs import accepted_row, leg_row, unclosed_leg
 from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_loopback
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 KEPT = frozenset({TcpState.ESTABLISHED, TcpState.FIN_WAIT_1, TcpState.FIN_WAIT_2})
 """States in which a proxy still expects the client's end of a leg."""
+
+USED_SECONDS = 10.0
+"""What arrived through a forwarding program since then came from a client."""
 
 UNREAD = ""
 """Stands for all clients whose table was not read."""
@@ -79,7 +84,7 @@ def classify_sessions(
         if (unclosed := unclosed_leg(leg, client, accepted)) is not None:
             of_client.unclosed[leg[0], unclosed.program].append((row, unclosed.at_both))
         elif client is None and not absent_at_proxy:
-            sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
+            _count_unread(sessions, middlebox, leg, column_seconds(unjoined.table.last_received, row))
         elif state is TcpState.ESTABLISHED:
             sessions.live += 1
         elif state is not None:
@@ -88,6 +93,20 @@ def classify_sessions(
             of_client.absent.append(row)
             sessions.absent_at_proxy.update([row] if absent_at_proxy else [])
     return sessions
+
+
+def _count_unread(sessions: Sessions, middlebox: Middlebox, leg: Key, idle_seconds: float | None) -> None:
+    """Count a session of an unread client: through a forwarding program, one that was just used is live."""
+    if leg == FEWER_LEGS:
+        sessions.unproven[
+            f"{middlebox.program} has fewer established client-side sockets in {middlebox.host}'s table"
+        ] += 1
+    elif middlebox.program and idle_seconds is not None and idle_seconds <= USED_SECONDS:
+        sessions.live += 1
+    elif leg == SEVERAL_LEGS:
+        sessions.unproven[f"{middlebox.program} on {middlebox.host} has several client-side sockets"] += 1
+    else:
+        sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
 
 
 def _is_accepted(accepted: ServerIndex, leg: Key) -> bool:
