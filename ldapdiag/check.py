@@ -13,6 +13,7 @@ from typing import (
     Annotated,
     Any,
     Generic,
+    Literal,
     ParamSpec,
     Union,
     get_args,
@@ -70,6 +71,11 @@ def needs_of(function: Callable[..., object]) -> tuple[Need, ...]:
     return tuple(Need.of(name, hints[name]) for name in names if get_origin(hints[name]) is not Annotated)
 
 
+Group = Literal["connections", "server", "access log", "indexes", "storage", "fleet", "other"]
+"""What a check is about, in the order of the list of checks."""
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+
 class Worse(StrEnum):
     """In which direction a number is worse."""
 
@@ -88,8 +94,11 @@ class MainNumber:
 class Check(Generic[P]):
     """A check: callable as its function is, with an id, a title, a manual page, its needs and its settings."""
 
-    def __init__(self, judge: Callable[P, Iterable[Verdict]], number: MainNumber | None = None) -> None:
+    def __init__(
+        self, judge: Callable[P, Iterable[Verdict]], number: MainNumber | None = None, group: Group = "other"
+    ) -> None:
         self._judge = judge
+        self.group = group
         self.id = judge.__module__.rpartition(".")[2].replace("_", "-")
         self.manual = judge.__doc__ or ""
         self.title = self.manual.strip().partition("\n")[0].rstrip(".")
@@ -133,11 +142,17 @@ class Check(Generic[P]):
 @overload
 def check(judge: Callable[P, Iterable[Verdict]], /) -> Check[P]: ...
 @overload
-def check(*, number: MainNumber) -> Callable[[Callable[P, Iterable[Verdict]]], Check[P]]: ...
 def check(
-    judge: Callable[P, Iterable[Verdict]] | None = None, /, *, number: MainNumber | None = None
+    *, number: MainNumber | None = None, group: Group = "other"
+) -> Callable[[Callable[P, Iterable[Verdict]]], Check[P]]: ...
+def check(
+    judge: Callable[P, Iterable[Verdict]] | None = None,
+    /,
+    *,
+    number: MainNumber | None = None,
+    group: Group = "other",
 ) -> Check[P] | Callable[[Callable[P, Iterable[Verdict]]], Check[P]]:
     """Make a function a check. The module's name is the id, the first line of the docstring the title."""
     if judge is not None:
         return Check(judge)
-    return lambda function: Check(function, number)
+    return lambda function: Check(function, number, group)

@@ -23,7 +23,7 @@ NOTHING = {
 }
 
 
-@check
+@check(group="storage")
 def judge(
     storage: ServerStorage,
     server: Instance,

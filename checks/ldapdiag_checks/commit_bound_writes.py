@@ -17,7 +17,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
 
-@check(number=MainNumber("p50_seconds"))
+@check(group="storage", number=MainNumber("p50_seconds"))
 def judge(waits: CommitWaits, server: Instance, storage: ServerStorage | None = None) -> Iterator[Verdict]:
     """Writes that spend their time waiting for the disk's sync.
 

@@ -17,7 +17,7 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import counted, number
 
 
-@check
+@check(group="connections")
 def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Iterator[Verdict]:
     """The server's connections by account and by client.
 

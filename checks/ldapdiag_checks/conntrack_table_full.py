@@ -21,7 +21,7 @@ ELSEWHERE = (
 )
 
 
-@check(number=MainNumber("used"))
+@check(group="connections", number=MainNumber("used"))
 def judge(
     kernels: tuple[KernelSettings, ...],
     flows: tuple[FlowTable, ...],

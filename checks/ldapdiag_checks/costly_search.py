@@ -50,7 +50,7 @@ WHY = (
 )
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="access log", number=MainNumber("etime_seconds"))
 def judge(  # noqa: PLR0913  one parameter per setting
     server: Instance,
     traffic: Traffic,

@@ -39,7 +39,7 @@ WHY = (
 )
 
 
-@check(number=MainNumber("used"))
+@check(group="server", number=MainNumber("used"))
 def judge(
     descriptors: Descriptors,
     server: Instance,

@@ -30,7 +30,7 @@ NO_COUNTER = (
 )
 
 
-@check(number=MainNumber("used"))
+@check(group="connections", number=MainNumber("used"))
 def judge(
     hosts: tuple[Host, ...],
     servers: tuple[Instance, ...],

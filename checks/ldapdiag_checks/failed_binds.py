@@ -44,7 +44,7 @@ MOST = 20
 """Findings, and clients named of an account."""
 
 
-@check(number=MainNumber("per_hour"))
+@check(group="access log", number=MainNumber("per_hour"))
 def judge(
     server: Instance,
     traffic: Traffic,

@@ -22,7 +22,7 @@ APPEND_ONLY = frozenset({Family.OPENDJ, Family.PING})
 SHOWN = 5
 
 
-@check(number=MainNumber("per_mebibyte"))
+@check(group="storage", number=MainNumber("per_mebibyte"))
 def judge(
     storage: ServerStorage,
     server: Instance,

@@ -58,7 +58,7 @@ class Harm:
     """Whether it can be removed; else it is the server's own."""
 
 
-@check
+@check(group="indexes")
 def judge(  # noqa: PLR0913  one parameter per setting
     indexing: ServerIndexes,
     coverage: IndexCoverage | None = None,

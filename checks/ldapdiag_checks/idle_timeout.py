@@ -31,7 +31,7 @@ from ldapdiag.servers.client_settings.choosing import settings_command
 from ldapdiag.wording import are, counted
 
 
-@check(number=MainNumber("would_close_now"))
+@check(group="connections", number=MainNumber("would_close_now"))
 def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connections
     server: Instance,
     lifetime: GhostLifetime,

@@ -32,7 +32,7 @@ MANY = 10
 SHOWN = 5
 
 
-@check(number=MainNumber("open"))
+@check(group="connections", number=MainNumber("open"))
 def judge(
     server: Instance, host: Host, traffic: Traffic | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

@@ -23,7 +23,7 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check(number=MainNumber("cut_per_hour"))
+@check(group="connections", number=MainNumber("cut_per_hour"))
 def judge(
     server: Instance, traffic: Traffic, bounds: IdleBounds | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

@@ -47,7 +47,7 @@ class Replica:
         return {name: frozenset(types) for name, types in types_of.items() if types}
 
 
-@check
+@check(group="indexes")
 def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
     """Servers of the same data with different indexes.
 

@@ -30,7 +30,7 @@ from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="indexes", number=MainNumber("etime_seconds"))
 def judge(  # noqa: PLR0913  one parameter per setting
     coverage: IndexCoverage,
     builds: BuildHistory | None,

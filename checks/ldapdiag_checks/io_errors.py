@@ -29,7 +29,7 @@ REUSED = (
 VERIFY = "verify the database, or initialise it from another replica; on ext file systems, tune2fs -l counts errors"
 
 
-@check(number=MainNumber("errors"))
+@check(group="storage", number=MainNumber("errors"))
 def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     """Errors of the disks under a directory server.
 

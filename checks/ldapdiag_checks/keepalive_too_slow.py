@@ -28,7 +28,7 @@ WHY = (
 )
 
 
-@check(number=MainNumber("keepalive_seconds"))
+@check(group="connections", number=MainNumber("keepalive_seconds"))
 def judge(
     lifetime: GhostLifetime,
     bounds: IdleBounds,

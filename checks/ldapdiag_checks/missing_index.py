@@ -35,7 +35,7 @@ MOST = 10
 """Filters, clients and accounts named."""
 
 
-@check(number=MainNumber("saves_seconds"))
+@check(group="indexes", number=MainNumber("saves_seconds"))
 def judge(  # noqa: PLR0913  one parameter per setting
     plan: IndexPlan,
     coverage: IndexCoverage,

@@ -53,7 +53,7 @@ HOW = {
 }
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="indexes", number=MainNumber("etime_seconds"))
 def judge(
     views: ListViews,
     *,

@@ -22,7 +22,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.wording import counted
 
 
-@check(number=MainNumber("connections"))
+@check(group="connections", number=MainNumber("connections"))
 def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     flows: tuple[FlowTable, ...],

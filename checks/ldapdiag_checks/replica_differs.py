@@ -38,7 +38,7 @@ OF_SEARCHES = ("shape", "base", "scope", "answered", "unindexed", *TIMES)
 """The keys of `observed` that settings do not have."""
 
 
-@check(number=MainNumber("differing_servers"))
+@check(group="fleet", number=MainNumber("differing_servers"))
 def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
     groups: tuple[ReplicaGroup, ...],
     coverages: tuple[IndexCoverage, ...],

@@ -26,7 +26,7 @@ NO_FAULT = (
 )
 
 
-@check(number=MainNumber("changes_per_second"))
+@check(group="storage", number=MainNumber("changes_per_second"))
 def judge(
     storage: ServerStorage,
     server: Instance,

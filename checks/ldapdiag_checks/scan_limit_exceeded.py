@@ -30,7 +30,7 @@ from ldapdiag.servers.search_advice import narrow_search
 from ldapdiag.wording import counted
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="indexes", number=MainNumber("etime_seconds"))
 def judge(
     coverage: IndexCoverage,
     *,

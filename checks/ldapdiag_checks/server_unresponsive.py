@@ -17,7 +17,7 @@ from ldapdiag.servers.hang_remedies import continue_process, save_state
 from ldapdiag.wording import counted
 
 
-@check(number=MainNumber("waiting"))
+@check(group="server", number=MainNumber("waiting"))
 def judge(
     servers: tuple[Responsiveness, ...], probes: tuple[LdapProbe, ...], hosts: tuple[Host, ...]
 ) -> Iterator[Verdict]:

@@ -22,7 +22,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.wording import are, counted
 
 
-@check(number=MainNumber("severed"))
+@check(group="connections", number=MainNumber("severed"))
 def judge(
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -28,7 +28,7 @@ WHY = (
 )
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="access log", number=MainNumber("etime_seconds"))
 def judge(
     server: Instance,
     traffic: Traffic,

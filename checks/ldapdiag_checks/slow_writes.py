@@ -34,7 +34,7 @@ MOST = 10
 """Findings."""
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="access log", number=MainNumber("etime_seconds"))
 def judge(
     server: Instance,
     traffic: Traffic,

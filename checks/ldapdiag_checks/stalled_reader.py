@@ -26,7 +26,7 @@ Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""
 
 
-@check(number=MainNumber("connections"))
+@check(group="server", number=MainNumber("connections"))
 def judge(
     server: Instance,
     host: Host,

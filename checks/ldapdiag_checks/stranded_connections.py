@@ -17,7 +17,7 @@ from ldapdiag.servers.host_remedies import replace_connections
 from ldapdiag.wording import are, counted
 
 
-@check(number=MainNumber("stranded"))
+@check(group="connections", number=MainNumber("stranded"))
 def judge(
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -24,7 +24,7 @@ from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import ask_for_more_characters
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="indexes", number=MainNumber("etime_seconds"))
 def judge(
     coverage: IndexCoverage,
     *,

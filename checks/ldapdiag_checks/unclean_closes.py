@@ -26,7 +26,7 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check(number=MainNumber("unclean"))
+@check(group="connections", number=MainNumber("unclean"))
 def judge(
     server: Instance,
     traffic: Traffic,

@@ -24,7 +24,7 @@ from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 
 
-@check(number=MainNumber("etime_seconds"))
+@check(group="indexes", number=MainNumber("etime_seconds"))
 def judge(
     coverage: IndexCoverage,
     *,

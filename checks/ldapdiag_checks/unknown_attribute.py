@@ -23,7 +23,7 @@ Subject = tuple[str, str]
 """Filter without values, attribute (empty: one of those in it)."""
 
 
-@check(number=MainNumber("searches"))
+@check(group="indexes", number=MainNumber("searches"))
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches for an attribute that the server's schema does not have.
 

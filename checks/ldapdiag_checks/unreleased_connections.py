@@ -22,7 +22,7 @@ from ldapdiag.servers.host_remedies import release_unused
 from ldapdiag.wording import counted
 
 
-@check(number=MainNumber("connections"))
+@check(group="connections", number=MainNumber("connections"))
 def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -35,7 +35,7 @@ TITLES = {
 }
 
 
-@check(number=MainNumber("changes_per_second"))
+@check(group="storage", number=MainNumber("changes_per_second"))
 def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Acknowledged changes that a power cut loses.
 

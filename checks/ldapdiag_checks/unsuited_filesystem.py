@@ -30,7 +30,7 @@ class Problem:
     crowded: DirectorySize | None = None
 
 
-@check(number=MainNumber("names"))
+@check(group="storage", number=MainNumber("names"))
 def judge(
     storage: ServerStorage,
     server: Instance,

@@ -16,7 +16,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import drop_indexes
 
 
-@check
+@check(group="indexes")
 def judge(
     usage: UnusedIndexes,
     coverage: IndexCoverage,

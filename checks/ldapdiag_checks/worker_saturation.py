@@ -27,7 +27,7 @@ FEWEST = 100
 """Operations; a share of fewer is not significant."""
 
 
-@check(number=MainNumber("queued"))
+@check(group="server", number=MainNumber("queued"))
 def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Worker threads that are all busy while operations wait.
 

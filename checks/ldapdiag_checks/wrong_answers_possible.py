@@ -49,7 +49,7 @@ FEW, MOST_NAMED = 3, 10
 """More than a few are counted if they are all of a server; of others at most so many are named."""
 
 
-@check(number=MainNumber("missing"))
+@check(group="indexes", number=MainNumber("missing"))
 def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     """An index that may lack entries, so that searches silently return too few of them.
 

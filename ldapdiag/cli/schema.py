@@ -10,7 +10,7 @@ from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.output import print_error, standard_output
 from ldapdiag.errors import LdapdiagError
 
-SchemaName = Literal["report", "log", "history", "capture", "config", "settings"]
+SchemaName = Literal["report", "log", "history", "capture", "config", "settings", "checks"]
 """The schemas in the package; each is a file of this name in ldapdiag/report/schemas."""
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
 
@@ -20,7 +20,7 @@ def schema(
         SchemaName | None,
         typer.Argument(
             metavar="NAME",
-            help="The schema to print: report, log, history, capture, config or settings.",
+            help="The schema to print: report, log, history, capture, config, settings or checks.",
             show_default=False,
         ),
     ] = None,
@@ -28,8 +28,8 @@ def schema(
     """List the JSON Schemas of the output, or print one.
 
     They are in the form of JSON Schema 2020-12: report is that of diagnose, indexes and storage, log that of log,
-    history that of history, settings that of config, and capture that of the manifest of a capture; config is that of
-    ldapdiag.toml, for editors that complete TOML.
+    history that of history, settings that of config, checks that of checks, and capture that of the manifest of a
+    capture; config is that of ldapdiag.toml, for editors that complete TOML.
 
     An object whose keys the contract lists has no others. The keys of observed are known for the checks of ldapdiag;
     those of checks from other packages are free.

@@ -15,6 +15,7 @@ import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, diagnose, ldapdiag
 from ldapdiag.catalogue import installed_checks
+from ldapdiag.check import GROUPS
 from ldapdiag.cli.interruptible import interruptible
 
 if TYPE_CHECKING:
@@ -141,8 +142,17 @@ class TestHelp:
 
 class TestChecks:
     def test_lists_each_check(self) -> None:
-        lines = ldapdiag("checks").text.splitlines()
-        assert [line.split()[0] for line in lines if line[0] != " "] == [check.id for check in installed_checks()]
+        groups = {part.partition("\n")[0]: part for part in ldapdiag("checks").text.split("\n\n")}
+        assert list(groups) == [one for one in GROUPS if one != "other"]
+        for check in installed_checks():
+            assert f"\n  {check.id} " in groups[check.group]
+
+    def test_lists_them_for_programs_with_the_settings_in_force(self, tmp_path: Path) -> None:
+        (tmp_path / "site.toml").write_text('schema = "ldapdiag.config/1"\n[checks.slow-binds]\nhigh_seconds = 90\n')
+        report = ldapdiag("checks", "--format", "json", "--config", tmp_path / "site.toml").report
+        assert [one["id"] for one in report["checks"]] == [check.id for check in installed_checks()]
+        (slow,) = (one for one in report["checks"] if one["id"] == "slow-binds")
+        assert (slow["group"], slow["settings"][0]["value"], slow["settings"][0]["default"]) == ("access log", 90, 60)
 
     @pytest.mark.parametrize("check", [check.id for check in installed_checks()])
     def test_explains_each_check(self, check: str) -> None:

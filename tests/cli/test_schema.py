@@ -174,6 +174,9 @@ def test_the_keys_that_each_finding_has_are_those_of_the_contract() -> None:
 
 
 class TestCommand:
+    def test_the_list_of_checks_is_valid(self) -> None:
+        assert list(validator("checks").iter_errors(ldapdiag("checks", "--format", "json").report)) == []
+
     def test_lists_the_schemas(self) -> None:
         lines = ldapdiag("schema").text.splitlines()
         assert [line.split()[0] for line in lines] == list(NAMES)

@@ -226,8 +226,8 @@ class TestCommand:
         assert f"{work}/ldapdiag.toml: checks.x: there is no check 'x'" in ran.complaints[0]
 
     def test_with_every_check_disabled_is_no_all_clear(self, work: Path) -> None:
-        off = "".join(f'[checks.{one}]\nenabled = false\nreason = "r"\n' for one in ldapdiag("checks").text.split("\n")
-                      for one in one.split(" ")[:1] if one)  # fmt: skip
+        ids = [one["id"] for one in ldapdiag("checks", "--format", "json").report["checks"]]
+        off = "".join(f'[checks.{one}]\nenabled = false\nreason = "r"\n' for one in ids)
         (work / "ldapdiag.toml").write_text(SITE.partition("[checks")[0] + off)
         ran = diagnose(INCIDENT, "-q")
         assert (ran.code, ran.out) == (2, b"")
