@@ -25,6 +25,12 @@ DISTINGUISHED_NAME = re.compile(
 )
 """RFC 4514 section 3, with the space after a comma that servers print (RFC 2253 section 4)."""
 
+HERE_DOCUMENT = re.compile(r"(<<'(\w+)').*?\n\2$", re.DOTALL | re.MULTILINE)
+PROMPT = re.compile(r"(?<= )-W(?= |$)", re.MULTILINE)
+"""The option of ldapsearch and ldapmodify that asks for a password at the terminal."""
+GROUP = re.compile(r"^\{\n(.*?)\n\}$", re.DOTALL | re.MULTILINE)
+"""What `read_whole` writes."""
+
 LDIF_SAFE = re.compile(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 """SAFE-STRING of RFC 2849, without a trailing space."""
 
@@ -88,6 +94,23 @@ class Remedy:
     """The few lines that an administrator would type, safe as they stand; empty: the text is short, or it alone is."""
     is_alternative: bool = False
     """It does what the remedy before it does, in another way: one of them is enough."""
+
+    def __post_init__(self) -> None:
+        """Let a shell read commands that prompt for a password as a whole."""
+        for name in ("text", "undo", "verify", "brief"):
+            if name != "text" or self.kind is RemedyKind.SHELL:
+                object.__setattr__(self, name, read_whole(getattr(self, name)))
+
+
+def read_whole(commands: str) -> str:
+    """Return pasted commands in braces if one prompts for a password and others follow.
+
+    Without them the next pasted line is taken as the password, and is not carried out.
+    """
+    alone = GROUP.sub(r"\1", commands)
+    outside = HERE_DOCUMENT.sub(r"\1", alone).rstrip()
+    prompt = PROMPT.search(outside)
+    return f"{{\n{alone}\n}}" if prompt and "\n" in outside[prompt.end() :] else commands
 
 
 def alternative(remedy: Remedy) -> Remedy:

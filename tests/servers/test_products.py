@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -85,6 +86,13 @@ class TestEveryRemedy:
         assert remedy.kind is RemedyKind.SHELL
         undo = "" if remedy.undo.startswith("None needed") else remedy.undo
         assert all(shell_accepts(text) for text in (remedy.text, undo, remedy.verify))
+
+    def test_is_read_by_the_shell_before_a_password_is_asked_for(self, remedy):
+        for text in (remedy.text, remedy.undo, remedy.verify):
+            prompts_early = re.search(
+                r" -W\b.*\n", re.sub(r"<<'(\w+)'.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+            )
+            assert not prompts_early or (text.startswith("{\n") and text.endswith("\n}"))
 
     def test_lets_the_shell_expand_nothing_in_a_here_document(self, remedy):
         for text in (remedy.text, remedy.undo):

@@ -162,7 +162,8 @@ class IndexScreen:
             self.page.indented(f"risk: {first_sentence(remedy.risk) if remedy.brief else remedy.risk}")
             if text:
                 print_commands(self.page, text)
-            self.page.indented("the same as a script, which checks each step and the answers of the index:")
+            what = "the same as a script" if text else "the commands as a script"
+            self.page.indented(f"{what}, which checks each step and the answers of the index:")
             print_commands(self.page, script_command(self.diagnosis))
             return
         self.page.indented(remedy.changes)
