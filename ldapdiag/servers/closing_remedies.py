@@ -97,14 +97,15 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
     again = [f"  {idle}", f'  [ "${{idle:-0}}" -ge "$since_seen_ms" ] && {kill}'] if seen is not None else [f"  {kill}"]
     since = [f"since_seen_ms=$((($(date +%s) - {seen}) * 1000))"] if seen is not None else []
     return Remedy(
-        title=title if rest <= 0 else f"{title}, the first {MOST_PORTS}",
+        title=title if rest <= 0 else title.replace("the ", f"{MOST_PORTS} of the ", 1),
         target=target,
         where=where,
         kind=RemedyKind.SHELL,
         text="\n".join(
             [*since, f"for port in {listed}; do", f'  dead="( {chosen} and {side} = :$port )"', *again, "done"]
         ),
-        changes=changes + (f" Then run ldapdiag again for the other {rest:,}." if rest > 0 else ""),
+        changes=(f"One command closes {MOST_PORTS}: run ldapdiag again for the other {rest:,}. " if rest > 0 else "")
+        + changes,
         risk=(
             "One that has received data since is left open; it prints each that it closes."
             if seen is not None
@@ -148,8 +149,8 @@ def prove_dead(client: str, count: int, *, is_read: bool) -> Remedy:
         kind=RemedyKind.SHELL,
         text="ldapdiag collect -o client.tar.gz    # as root; without ldapdiag there: collect --print-script elsewhere",
         changes=(
-            "Nothing. Then run ldapdiag diagnose again with client.tar.gz beside the other evidence: what no namespace "
-            "of the host has is certain, and its command is printed."
+            "Then run ldapdiag diagnose again with client.tar.gz beside the other evidence: what no namespace of the "
+            "host has is certain, and its command is printed."
         ),
         risk="None: it only reads.",
         undo="rm client.tar.gz",

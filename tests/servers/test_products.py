@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from facts import address_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, RemedyKind, Where
+from ldapdiag.report.findings import first_sentence
 from ldapdiag.servers.closing_remedies import MOST_PORTS, close_ghosts, prove_dead, restart_server
 from ldapdiag.servers.host_remedies import raise_box_timeout, raise_conntrack, set_client_keepalive
 from ldapdiag.servers.ldap_tools import host
@@ -314,4 +315,8 @@ class TestBoxes:
         assert max(map(len, remedy.text.splitlines())) < 90
         assert len(remedy.text.splitlines()) < 50
         assert str(10_000 + MOST_PORTS) not in remedy.text
-        assert "run ldapdiag again for the other 7" in remedy.changes
+        assert remedy.title == f"Close {MOST_PORTS} of the {MOST_PORTS + 7} dead connections from 10.77.2.2 now"
+        assert first_sentence(remedy.changes).endswith("run ldapdiag again for the other 7.")
+
+    def test_what_to_run_with_the_collected_proof_is_printed_first(self):
+        assert "diagnose again with client.tar.gz" in first_sentence(prove_dead("app1", 12, is_read=True).changes)

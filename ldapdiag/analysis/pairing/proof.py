@@ -64,8 +64,8 @@ def _certain(direction: Direction) -> str | None:
     if evidence.without_flow == count:
         middleboxes = " and ".join(evidence.lost_by or direction.path.middleboxes)
         if not direction.matched:
-            return f"{middleboxes} is on the path and has no entry for any of these {count}."
-        return f"{middleboxes} carries the live connections and has no entry for any of these {count}."
+            return f"{middleboxes} is on the path and has no entry for any of these {count:,}."
+        return f"{middleboxes} carries the live connections and has no entry for any of these {count:,}."
     booted = evidence.client.booted
     if evidence.before_boot >= count > 0 and not (booted and booted.assumed):
         clients = " or ".join(direction.client_hosts)
