@@ -12,7 +12,7 @@ import pytest
 
 from lab import boxes
 from lab.applications import OPEN, RESET, UNANSWERED
-from lab.host import wait_for
+from lab.host import Host, wait_for
 from lab.idle_pools import CASES, tried
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lab.applications import Application
     from lab.desk import Desk, Said
-    from lab.host import End, Host
+    from lab.host import End
     from lab.topology import Topology
 
 COUNT = 20
@@ -124,6 +124,12 @@ class TestStranded:
         self.check(desk.diagnose(str(printed)), held.truth().ends(OPEN))
 
 
+def retransmitting(host: Host) -> int:
+    """Return how many connections of a client have unanswered segments."""
+    shown = host.run(["ss", "-Htno", "state", "established", "dport", "=", ":389"])
+    return sum("timer:(on," in line and not line.endswith(",0)") for line in shown.splitlines())
+
+
 class Site:
     """A firewall that keeps idle connections for an hour, until it loses those of app1; app2 has a pool beside."""
 
@@ -141,11 +147,7 @@ class Site:
     def send(self, held: Application) -> None:
         """Let an application send a request on each of its connections, and wait until each is sent again."""
         held.begin("use")
-        wait_for(lambda: self.unanswered() >= COUNT, "the client does not retransmit")
-
-    def unanswered(self) -> int:
-        shown = self.topology.app1.run(["ss", "-Htno", "state", "established", "dport", "=", ":389"])
-        return sum("timer:(on," in line and not line.endswith(",0)") for line in shown.splitlines())
+        wait_for(lambda: retransmitting(self.topology.app1) >= COUNT, "the client does not retransmit")
 
     @property
     def at_both_ends(self) -> set[End]:
@@ -320,3 +322,82 @@ class TestExpiry:
         assert [one["observed"]["severed_client_ports"] for one in said.found("severed-connections")] == [[lost]], (
             verdicts
         )
+
+
+STATES = "conntrack -L -p tcp --dport 389 -o save 2>/dev/null"
+PLACE = "{folder}/captured-at.txt; ip route > {folder}/ip-route.txt; ip addr > {folder}/ip-addr.txt"
+
+
+class TestFailover:
+    """The gateways' addresses move to a second firewall, to which six of twenty connections then send in vain."""
+
+    USED = 6
+
+    def fail_over(self, topology: Topology, *, states: str = "") -> Host:
+        """Move all addresses to another host, which becomes `fw`; `states` are entries that were synchronised to it.
+
+        Return the first firewall, which is on no path any more.
+        """
+        first, second = topology.fw, Host("fw", uptime_seconds=86_400)
+        for name in topology.networks:
+            topology.unplug(name)
+        topology.fw = topology.hosts["fw"] = second
+        second.sysctl(net__ipv4__ip_forward=1)
+        boxes.silent_drop(second, 3600)
+        if states:
+            second.run("conntrack -R /dev/stdin", stdin=states)
+        for name in topology.networks:
+            topology.plug(name)
+        return first
+
+    def capture(self, folder: Path, topology: Topology, first: Host) -> str:
+        by_hand(folder, topology.ldap, topology.app1, run=f"{CAPTURE}; date -u +%FT%T.%NZ > {PLACE}")
+        settings = "sysctl -a 2>/dev/null | grep conntrack > {folder}/sysctl.txt"
+        by_hand(folder, topology.fw, run=f"{FLOWS}; {settings}; date -u +%FT%T.%NZ > {PLACE}")
+        (folder / "first").mkdir()
+        first.run(FLOWS.format(folder=folder / "first"))
+        return str(folder)
+
+    def test_the_used_ones_prove_it_and_the_idle_ones_share_their_path(
+        self, laboratory, topology, desk, start, tmp_path
+    ) -> None:
+        boxes.silent_drop(topology.fw, 3600)
+        laboratory.slapd(topology.ldap)
+        used = start(topology.app1, "held", count=self.USED, patience=FOREVER)
+        idle = start(topology.app1, "held", count=COUNT - self.USED)
+        used_ends, idle_ends = used.truth().ends(OPEN), idle.truth().ends(OPEN)
+        first = self.fail_over(topology)
+        try:
+            laboratory.keys.serve(topology.fw)
+            used.begin("use")
+            wait_for(lambda: retransmitting(topology.app1) >= self.USED, "the client does not retransmit")
+            assert first.run(STATES).count("389") >= COUNT
+            live = desk.diagnose("ssh://ldap", "ssh://app1", "ssh://fw", "--apart", "0.3")
+            wait_for(lambda: _ages(topology.ldap, idle) > 1_000 * OLD, "they are not idle")
+            for said in (live, desk.diagnose(self.capture(tmp_path, topology, first))):
+                (found,) = said.found(CHECK)
+                seen = found["observed"]
+                assert {("10.77.2.2", port) for port in seen["severed_client_ports"]} == used_ends | idle_ends
+                assert (seen["middlebox"], seen["unanswered"], said.ghosts) == ("fw", self.USED, {})
+                assert (found["severity"], found["confidence"], said.code) == ("high", "likely", 1)
+            (tmp_path / "fw" / "sysctl.txt").unlink()  # the table may be a selection: the used ones prove themselves
+            (found,) = desk.diagnose(str(tmp_path)).found(CHECK)
+            assert {("10.77.2.2", port) for port in found["observed"]["severed_client_ports"]} == used_ends
+        finally:
+            first.stop()
+
+    def test_with_synchronised_state_all_is_clear(self, laboratory, topology, desk, start, tmp_path) -> None:
+        boxes.silent_drop(topology.fw, 3600)
+        laboratory.slapd(topology.ldap)
+        used = start(topology.app1, "held", count=COUNT)
+        first = self.fail_over(topology, states=topology.fw.run(STATES))
+        try:
+            laboratory.keys.serve(topology.fw)
+            used.order("use")
+            assert used.truth().fates == {OPEN: COUNT}
+            live = desk.diagnose("ssh://ldap", "ssh://app1", "ssh://fw", "--apart", "0.3")
+            for said in (live, desk.diagnose(self.capture(tmp_path, topology, first))):
+                assert said.outcomes(CHECK) == {"clear"}
+                assert said.ghosts == {}
+        finally:
+            first.stop()

@@ -188,6 +188,7 @@ class TestProxy:
 
 HALF_CLOSED = CAPTURES / "haproxy" / "2.6.12-half-closed"
 WAITING = 12
+FAILOVER = CAPTURES / "incidents" / "failover-without-sync"
 TUNNEL = CAPTURES / "incidents" / "ssh-tunnel-client-gone"
 
 
@@ -236,6 +237,20 @@ class TestAnApplicationThatDoesNotClose:
             "haproxy": ("client", "box"),
             "ldap": ("server",),
         }
+
+
+class TestAFailoverWithoutSynchronisedState:
+    """Both firewalls' tables were read: the first lists all, the second none, and six of twenty are unanswered."""
+
+    def test_the_used_ones_prove_it_for_themselves(self) -> None:
+        found = finding(diagnosed(FAILOVER), "severed-connections")
+        assert (found.observed["severed"], found.observed["unanswered"], found.observed["unproven"]) == (6, 6, 14)
+        assert (found.observed["middlebox"], found.confidence) == ("fw", Confidence.POSSIBLE)
+
+    def test_without_the_second_firewall_none_is_severed(self) -> None:
+        diagnosis = diagnosed(*(FAILOVER / name for name in ("app1", "ldap", "first")))
+        assert findings(diagnosis, "severed-connections") == {}
+        assert not_judged(diagnosis, "severed-connections", "10.77.2.2 -> 10.77.1.2:389")
 
 
 class TestASshTunnel:

@@ -159,11 +159,15 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         _unused(tracking, passes=passes)
         or _used_without_entry(tracking, used)
         or _unanswered_with_entry(tracking, matched, carried)
-        or _other_way(tracking, matched, dead, boxes)
         or _may_not_track(tracking, unanswered, passes=passes)
-        or _may_be_selection(tracking, carried, dead, unanswered)
         or _may_pass(tracking, unanswered, passes=passes)
     )
+    if not reason and (doubt := _doubt(tracking, matched, carried, dead, boxes)):
+        if len(unanswered) < SEVERAL or _doubt(tracking, matched, carried, unanswered, boxes):
+            reason = doubt
+        else:  # those that were used prove it for themselves
+            unknown[doubt] += len(dead) - len(unanswered)
+            dead = unanswered
     if reason:
         unproven = dict(+(Counter({reason: len(dead)}) + unknown))
         return Severed(unproven=unproven, middlebox=tracking.box.host, lacks_rules=passes is None)
@@ -183,6 +187,17 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         kept_seconds=tracking.box.kept_seconds(matched.unjoined.endpoint) or tracking.setting_that_explains(ages),
         idle_seconds=ages,
     )
+
+
+def _doubt(
+    tracking: TrackingBox,
+    matched: MatchedEnds,
+    carried: Sequence[Pair],
+    dead: Sequence[Pair],
+    boxes: Sequence[TrackingBox],
+) -> str | None:
+    """Return why connections may be live although this middlebox has no entry: by their way, or by its table."""
+    return _other_way(tracking, matched, dead, boxes) or _may_be_selection(tracking, matched, carried, dead)
 
 
 def _used_without_entry(tracking: TrackingBox, used: Sequence[Pair]) -> str | None:
@@ -206,10 +221,11 @@ def _other_way(
     """Return why they may pass by: another middlebox carries them, and no connection is known to pass through both."""
     if tracking.is_on_both_routes:
         return None
-    unanswered = all(map(matched.is_unanswered, dead))
+    unanswered = sum(map(matched.is_unanswered, dead))
+    has_moved = unanswered == len(dead) or unanswered >= SEVERAL
     for other in boxes:
-        if unanswered and tracking.is_on_route and not other.is_on_route:
-            continue  # its entries are from before: the routes have left it, and nothing is answered
+        if has_moved and tracking.is_on_route and not other.is_on_route:
+            continue  # its entries are from before: the routes have left it, and what was used since is unanswered
         if other is tracking or not any(other.carries(matched, pair) for pair in dead):
             continue
         if not any(other.has_entry(matched, pair) and tracking.has_entry(matched, pair) for pair in matched.pairs):
@@ -243,10 +259,10 @@ def _may_pass(tracking: TrackingBox, unanswered: Sequence[Pair], *, passes: bool
 
 
 def _may_be_selection(
-    tracking: TrackingBox, carried: Sequence[Pair], dead: Sequence[Pair], unanswered: Sequence[Pair]
+    tracking: TrackingBox, matched: MatchedEnds, carried: Sequence[Pair], dead: Sequence[Pair]
 ) -> str | None:
     """Return why the flow table may not contain all entries; None where it is whole, or each of them is unanswered."""
-    if tracking.is_whole or len(unanswered) == len(dead) or len(carried) >= len(dead):
+    if tracking.is_whole or all(map(matched.is_unanswered, dead)) or len(carried) >= len(dead):
         return None
     box = tracking.box.host
     return f"the flow table of {box} has few connections of this path, and may be a selection (sysctl -a counts them)"
