@@ -188,7 +188,7 @@ class TestProxy:
 
 HALF_CLOSED = CAPTURES / "haproxy" / "2.6.12-half-closed"
 WAITING = 12
-FAILOVER = CAPTURES / "incidents" / "failover-without-sync"
+FAILOVER = CAPTURES / "failover-without-sync"
 TUNNEL = CAPTURES / "incidents" / "ssh-tunnel-client-gone"
 
 
