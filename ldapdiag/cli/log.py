@@ -1,4 +1,4 @@
-"""ldapdiag log: report the contents of access logs; nothing is judged."""
+"""ldapdiag log: report the contents of access logs; nothing is judged without --fail-on."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from ldapdiag.cli.destinations import (
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
+from ldapdiag.cli.judging import FailOn, FailOnOption
+from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
 from ldapdiag.cli.log_report import combined, report_writer
 from ldapdiag.cli.log_selection import (
     AccountOption,
@@ -186,6 +188,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     config: ConfigOption = None,
+    fail_on: FailOnOption = FailOn.NEVER,
 ) -> None:
     """Report slow searches, clients and more from access logs.
 
@@ -209,7 +212,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         scanner in Python, a gigabyte in about a minute.
 
     Exit code:
-        0  read
+        0  read; with --fail-on no finding at or above it
+        1  with --fail-on: such a finding, or a crashed check
         2  no access log
         130  Ctrl-C (the report covers what was read until then)
 
@@ -240,6 +244,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             check_followed(written)
             others = {"hosts": hosts, "object stores": any(map(object_address, file)), "--by server": by is By.SERVER}
             _check_follow({**others, "--since and --until": since or until, "options that select operations": asked})
+        check_alone_with(fail_on, {"--follow": follow, "the options that select operations": asked})
         zone_of_logs = times.zone("--zone", zone)
         period = times.asked_period(since, until, zone_of_logs)
         check_alone(
@@ -248,6 +253,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         notices = Notices(quiet=quiet, color=color, gaps_in_output=contains_gaps(written))
         _print_scanner_notice(scanner, notices)
         write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
+        status = 0
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
@@ -268,13 +274,15 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                     )
                 if not text_on_terminal(written):
                     notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
+                logs = facts_of(reading, fail_on)
                 found = combined(reading, wanted=asked, by_server=by is By.SERVER)
                 _print_not_found(found, written)
                 write(found)
+                status = judged_by_log(logs, file, config, fail_on, notices)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+    raise typer.Exit(INTERRUPTED if stop.is_set() else status)
 
 
 def _named(

@@ -332,3 +332,35 @@ class TestNoMatch:
         ran = log(AUDIT, *options, "--format", "json")
         assert ran.report["no_match"] is None
         assert "nothing matches" not in ran.err.decode()
+
+
+class TestGate:
+    def test_a_log_is_judged_if_asked_for_and_its_report_stays_the_same(self, access):
+        plain, judged = log(access), log(access, "--fail-on", "high")
+        assert (plain.code, judged.code) == (0, 1)
+        assert judged.text == plain.text
+        first, last = judged.complaints
+        assert "high: " in first
+        assert first.endswith("(costly-search)")
+        assert "1 finding at high or above by the " in last
+        assert last.endswith(f"more: ldapdiag diagnose {access}")
+
+    def test_what_is_below_is_counted(self, access):
+        judged = log(access, "--fail-on", "critical", "--format", "json")
+        assert judged.code == 0
+        assert judged.report["schema"] == "ldapdiag.log/1"
+        (last,) = judged.complaints
+        assert "no finding at critical or above by the " in last
+        assert "below" in last
+
+    def test_a_healthy_log_passes(self, tmp_path):
+        (tmp_path / "access").write_bytes(header() + run(1, 20))
+        judged = log(tmp_path / "access", "--fail-on", "high")
+        assert judged.code == 0
+        assert "no finding at high or above" in judged.complaints[-1]
+
+    @pytest.mark.parametrize("other", [("--follow",), ("--client", "10.0.0.1")])
+    def test_only_a_whole_log_is_judged(self, access, other):
+        ran = log(access, "--fail-on", "low", *other)
+        assert ran.code == 2
+        assert "--fail-on excludes" in ran.complaints[-1]

@@ -67,16 +67,15 @@ class DiscoveredLogs:
         files, self.files = self.files, []
         yield from (one for one in files if not isinstance(one, LogFile))
         streams = streams_of(one for one in files if isinstance(one, LogFile))
-        by_server: dict[tuple[str, Family, str], list[ReadStream]] = defaultdict(list)
+        read: list[ReadStream] = []
         self.period = self.period or period_of(self.asked, streams, stop)
         for reading in (self._on_cluster if self.executor else self._here)(streams, progress, stop):
             stream = reading.stream
             yield from (*reading.gaps, *reading.truncated)
             if stop.is_set() and not reading.is_whole:
                 yield _interrupted(stream)
-            by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append(reading)
-        for (folder, family, _), logs in by_server.items():
-            yield _fact(folder, family, logs)
+            read.append(reading)
+        yield from access_logs((one, finish(one.segment)) for one in read)
 
     def _here(self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event) -> Iterator[ReadStream]:
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
@@ -137,9 +136,19 @@ def _interrupted(stream: Stream) -> Gap:
     return Gap(target=stream.name, reason="reading was interrupted; the records read until then are counted", how=how)
 
 
-def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
+def access_logs(readings: Iterable[tuple[ReadStream, Segment]]) -> Iterator[AccessLog]:
+    """Yield a fact for each server that headers or paths name, of streams with their finished counts."""
+    by_server: dict[tuple[str, Family, str], list[tuple[ReadStream, Segment]]] = defaultdict(list)
+    for one, segment in readings:
+        stream = one.stream
+        by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append((one, segment))
+    for (folder, family, _), read in by_server.items():
+        yield _fact(folder, family, [one for one, _ in read], [segment for _, segment in read])
+
+
+def _fact(folder: str, family: Family, logs: list[ReadStream], counted: list[Segment]) -> AccessLog:
     """Return the fact for the logs of one product in one folder."""
-    total = combine(Segment(), *(finish(log.segment) for log in logs))
+    total = combine(Segment(), *counted)
     streams = tuple(
         LogStream(
             name=log.stream.name,
