@@ -16,6 +16,7 @@ from ldapdiag.report.common_parts import ROWS, CommonParts
 from ldapdiag.report.findings import print_finding
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import first_step, headline
+from ldapdiag.report.indexes.plan_block import contained, planned, print_plan
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.report.remarks import remarks_on
 from ldapdiag.report.series import series
@@ -110,8 +111,17 @@ class Screen:
     def findings(self, first: Headline | None, step: FirstStep | None, over_time: Sequence[Mapping[str, Any]]) -> None:
         """Print the other findings; of the lesser ones of a check only the first few, and of many grave ones."""
         counts: Counter[tuple[str, bool]] = Counter()
+        plans = [] if self.verbose else planned(self.diagnosis)
+        contents = enumerate(contained(self.diagnosis, plan) for plan, _ in plans)
+        in_plan = {id(finding): place for place, findings in contents for finding in findings}
+        printed = set[int]()
         for check, finding in self.diagnosis.found:
             if finding.severity < self.at_least:
+                continue
+            if (place := in_plan.get(id(finding))) is not None:
+                if place not in printed:
+                    printed.add(place)
+                    print_plan(self.page, self.diagnosis, *plans[place], step)
                 continue
             grave = finding.severity >= Severity.HIGH
             counts[check, grave] += 1

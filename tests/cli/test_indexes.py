@@ -275,3 +275,26 @@ def test_the_help_reads_well():
         assert ran.code == 1
         assert "# slapd-ds2: no index configuration: nothing can be planned" in ran.text.splitlines()
         assert "displayName" in ran.text
+
+
+class TestPlanInADiagnosis:
+    AUDIT = Path(__file__).parents[2] / "examples/audit"
+
+    def test_the_findings_on_searches_are_one_block_with_the_command_that_goes_on(self):
+        text = ldapdiag("diagnose", self.AUDIT).text
+        assert text.count("\nPLAN ") == 1
+        assert f"\nldapdiag indexes {self.AUDIT}\n" in text
+        assert text.count("\nldapmodify ") == 1
+        checks = [
+            line.split(" · ")[0].strip() for line in text.splitlines() if " · certain" in line or " · likely" in line
+        ]
+        assert len(checks) == len(set(checks)) == 1
+
+    def test_in_full_and_as_json_each_finding_is_there(self):
+        assert "\nPLAN " not in ldapdiag("diagnose", self.AUDIT, "-v").text
+        found = [one["check"] for one in ldapdiag("diagnose", self.AUDIT, "--format", "json").report["findings"]]
+        assert sorted(found) == ["costly-search", "costly-search", "missing-index"]
+
+    def test_a_log_of_scans_alone_fails_the_gate(self):
+        for command in ("diagnose", "indexes"):
+            assert ldapdiag(command, self.AUDIT).code == 1

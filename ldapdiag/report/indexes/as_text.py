@@ -28,7 +28,7 @@ from ldapdiag.report.common_parts import CommonParts
 from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_finding, print_step
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise
 from ldapdiag.report.headline import Headline, first_step, headline
-from ldapdiag.report.indexes.plan_headline import PLAN, saving, script_command, step_of_plan
+from ldapdiag.report.indexes.plan_headline import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.report.headline import FirstStep
 
-IN_THE_PLAN = frozenset(
-    {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
-)
-"""Checks whose findings are in the plan and the lines below it."""
 THEN = "    then"
 FEW = 4
 """Filters named in a line."""

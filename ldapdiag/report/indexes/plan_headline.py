@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
 
 PLAN = "PLAN"
+IN_THE_PLAN = frozenset(
+    {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
+)
+"""Checks whose findings are in the plan and the lines below it."""
 
 
 def saving(plan: IndexPlan, coverage: IndexCoverage) -> str:
