@@ -230,6 +230,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             ldapdiag log access --follow
     """
     try:
+        typed = file
         file, hosts, options = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
         written = destinations(form, output)
         check_table(table, written)
@@ -278,7 +279,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 found = combined(reading, wanted=asked, by_server=by is By.SERVER)
                 _print_not_found(found, written)
                 write(found)
-                status = judged_by_log(logs, file, config, fail_on, notices)
+                status = judged_by_log(logs, typed, config, fail_on, notices)
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
