@@ -239,7 +239,8 @@ class TestUsage:
     def test_help_explains_times_and_exit_codes(self):
         told = " ".join(log("--help").text.split())
         assert "2026-11-20T08:45" in told
-        assert "Exit code: 0 read 2 no access log 130 Ctrl-C" in told
+        assert "Exit code: 0 read; with --fail-on no finding at or above it 1 with --fail-on: " in told
+        assert "2 no access log 130 Ctrl-C" in told
 
 
 class TestPeriod:
