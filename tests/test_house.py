@@ -6,9 +6,11 @@ import ast
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 from collections import defaultdict
 from importlib.metadata import entry_points
+from io import StringIO
 from pathlib import Path
 from runpy import run_path
 
@@ -133,6 +135,21 @@ def test_the_contract_has_a_row_for_each_check() -> None:
 
 def test_the_example_is_small_enough_to_read() -> None:
     assert sum(path.stat().st_size for path in (HOUSE / "examples").rglob("*") if path.is_file()) < 420_000
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """Before 3.11.5, Python fails to match some (gh-106052): Debian 12 has 3.11.2. Atomic groups do the same."""
+    possessive = re.compile(r"\)(?:[*+?]|\{\{?\d*,?\d*\}\}?)\+")
+    roots = (HOUSE / "ldapdiag", HOUSE / "checks")
+    found = [
+        f"{path}: {token.string}"
+        for path in sorted(one for root in roots for one in root.rglob("*.py"))
+        for token in tokenize.generate_tokens(StringIO(path.read_text()).readline)
+        if token.type == tokenize.STRING
+        and token.string.startswith(("r", "b", "f"))
+        and possessive.search(token.string)
+    ]
+    assert found == []
 
 
 MIRRORED = {

@@ -31,7 +31,7 @@ TOKEN = re.compile(rb"\(\s*+(?:([&|!])|([^()=*]*+)=([^()]*+)\))|(\))|\s++", re.D
 """The start of a set, an assertion, the end of a set, or blanks (which Active Directory logs)."""
 UNFINISHED = re.compile(rb"\(\s*+(?:([^()=*]*+)=([^()]*+)|[^()=*]*+)")
 """The last assertion of a truncated filter, as far as it was logged."""
-OBJECT_CLASS = re.compile(rb"[A-Za-z][A-Za-z\d-]{0,63}+|(?=.{1,64}\Z)\d++(?:\.\d++)*+")
+OBJECT_CLASS = re.compile(rb"[A-Za-z][A-Za-z\d-]{0,63}+|(?=.{1,64}\Z)\d++(?>(?:\.\d++)*)")
 """The name of an object class, or its OID (RFC 4512, 1.4)."""
 
 

@@ -41,7 +41,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HEADER = pattern(rb'"?LDAPServer"?,"?TimeGenerated"?,')
 SIGNATURE = pattern(rb"Internal event: A client issued a search operation with the following options")
 ROW = pattern(
-    rb'^"[^"\n]*+","\d{4}-\d\d-\d\dT[\d:]{8}Z"(?:,"(?:[^"\n]|"")*+"){2},"\d{1,18}","\d{1,18}","[^"\n]*+","\d{0,5}",'
+    rb'^"[^"\n]*+","\d{4}-\d\d-\d\dT[\d:]{8}Z"(?:,"(?>(?:[^"\n]|"")*)"){2},"\d{1,18}","\d{1,18}","[^"\n]*+","\d{0,5}",'
     rb'"(?i:base|onelevel|subtree)"',
     re.MULTILINE,
 )

@@ -23,7 +23,7 @@ BASE_SCOPE = 0
 FIRST = re.compile(rb"([^=,+\"\\\s]++)=[^,+\"\\]++(,[^\"\\]++)")
 """A leading RDN with one plain value, and the parent DN: the most frequent form."""
 PART = re.compile(
-    rb"\s*+([^=,+\"\\]*+)(?:(=)((?:[^,+\"\\]++|\\.?|\"(?:[^\"\\]++|\\.)*+\"|\")*+))?+([,+]|\Z)?+", re.DOTALL
+    rb"\s*+([^=,+\"\\]*+)(?>(?:(=)((?>(?:[^,+\"\\]++|\\.?|\"(?>(?:[^\"\\]++|\\.)*)\"|\")*)))?)(?>([,+]|\Z)?)", re.DOTALL
 )
 """One type and value, and the separator behind them (RFC 4514, 2.3)."""
 

@@ -37,16 +37,16 @@ FAMILY = Family.DS389
 
 Fields = dict[str, object]
 
-OBJECT = pattern(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
+OBJECT = pattern(rb"[^\n]*+\n(?>(?:(?!\{)[^\n]*+\n)*)")
 """A line, and the lines before the next one that begins with a brace."""
-PRINTED = pattern(rb"^\s*+\{[^\n]*+(?:\n[ \t}][^\n]*+)*+", re.MULTILINE)
+PRINTED = pattern(rb"^\s*+\{[^\n]*+(?>(?:\n[ \t}][^\n]*+)*)", re.MULTILINE)
 """An object on one line or, as json-pretty, with lines that are indented up to its last brace."""
 FIELDS = (pattern(rb'"local_time"\s{0,9}:'), pattern(rb'"operation"\s{0,9}:'), pattern(rb'"conn_id"\s{0,9}:'))
 STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 """The time in nsslapd-accesslog-time-format (default: ISO 8601), with fraction and zone appended."""
 DURATION = pattern(rb"-?\d{1,9}(?:\.\d{1,12})?")
 TARGET = pattern(rb"\d{1,18}")
-BRACKET = pattern(rb'"(?:[^"\\]++|\\.)*+"?|[{\[]|[}\]]', re.DOTALL)
+BRACKET = pattern(rb'"(?>(?:[^"\\]++|\\.)*)"?|[{\[]|[}\]]', re.DOTALL)
 """A string, since it may contain brackets; the beginning of an object or list; the end of one."""
 LONE = pattern("[\ud800-\udc7f\udd00-\udfff]")
 """Half of a surrogate pair, except those that represent a byte of the log (surrogateescape)."""

@@ -44,13 +44,13 @@ SECURED = frozenset({b"SSL", b"TLS", b"LDAPS"})
 """Before `connection from`: TLS from its beginning."""
 KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
 
-SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+(?![^\s,])"
+SECONDS = rb"-?\d{1,9}(?>(?:\.\d{1,12})?)(?![^\s,])"
 NOTES = rb"[A-Z](?:,[A-Z]){0,20}\b"
 TAIL = pattern(
     rb"""(?:\ (?:wqtime=(?P<queued>%(seconds)b) | wtime=(?P<wait>%(seconds)b) | optime=(?P<optime>%(seconds)b)
       | writetime=%(seconds)b | etime=(?P<etime>%(seconds)b))){0,5}
-    (?:\ wbusy=(?P<busy>\d{1,9})/(?P<threads>\d{1,9})\ wqdepth=(?P<depth>\d{1,9})(?!\S))?+
-    (?:\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+)?+ (?:\ csn=\S{1,80})?+"""
+    (?>(?:\ wbusy=(?P<busy>\d{1,9})/(?P<threads>\d{1,9})\ wqdepth=(?P<depth>\d{1,9})(?!\S))?)
+    (?>(?:\ notes=(?P<notes>%(notes)b)(?>(?:\ details="[^"]*+")?))?) (?>(?:\ csn=\S{1,80})?)"""
     % {b"seconds": SECONDS, b"notes": NOTES},
     re.VERBOSE,
 )
@@ -59,8 +59,8 @@ FAULTY = pattern(rb"[^\s,]|\ (?:wqtime|wtime|optime|writetime|etime|wbusy)=")
 """What is not in its place, or no number of such a size: the line is not understood."""
 
 PAGES = pattern(
-    rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+ | \ sid=".*")?
-    \ pr_idx=(?P<index>\d{1,9})\ pr_cookie=(?P<cookie>-?\d{1,9})(?:\ sid=".*)?+"""
+    rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?>(?:\ details="[^"]*+")?) | \ sid=".*")?
+    \ pr_idx=(?P<index>\d{1,9})\ pr_cookie=(?P<cookie>-?\d{1,9})(?>(?:\ sid=".*)?)"""
     % {b"notes": NOTES},
     re.VERBOSE | re.DOTALL,
 )
@@ -72,7 +72,7 @@ REQUEST = pattern(
     | (?P<unbind>UNBIND)(?:,.*)?
     | (?P<request>ADD|MOD|DEL|MODRDN|CMP|EXT)\ (?:dn|oid)="
         (?P<entry>.*?)(?:"(?:\ (?:newrdn|attr|authzid|name)=".*|,\ .*)?)?
-    | SRCH\ base="(?P<base>[^"]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"]*+)*+)"
+    | SRCH\ base="(?P<base>[^"]*+(?>(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"]*+)*))"
         \ scope=(?P<scope>-?\d{1,10}+)\ filter="(?:(?P<search>.*)"\ attrs=.* | (?P<refused>.*)"(?:,.*)?)
     | (?P<abandon>ABANDON)\ targetop=(?:(?P<target>\d{1,10}+)|[A-Z][\w -]{1,60})\ msgid=.*
     | fd=-?\d{1,10}+\ (?P<close>(?:closed|Disconnect)\b.*)
@@ -90,7 +90,7 @@ from the client, and ends before the last ` --> count `.
 """
 
 EVENT = pattern(
-    rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?:(?P<protocol>[A-Z]{2,8})\ )?+connection
+    rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?>(?:(?P<protocol>[A-Z]{2,8})\ )?)connection
         \ from\ (?P<opened>\S{1,255})\ to\ (?P<server>\S.*)
     | fd=\d{1,10}+\ HAProxy\ new_address_from=(?P<client>\S{1,255})\ to\ new_address_dest=.*
     | AUTOBIND\ dn="(?P<autobind>.*)"

@@ -36,12 +36,13 @@ SIGNATURE = pattern(
 )
 BEGINNING = pattern(
     rb"""\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\ ?([+-]\d{4}|Z)\]
-    \ -\ (?:NOTICE|ERR)\ -\ (?:ldbm_back_search|log_result)\ -\ (?P<internal>Internal\ )?+[Uu]nindexed\ search:[ ]""",
+    \ -\ (?:NOTICE|ERR)\ -\ (?:ldbm_back_search|log_result)\ -\ (?>(?P<internal>Internal\ )?)
+    [Uu]nindexed\ search:[ ]""",
     re.VERBOSE,
 )
 SEARCH = pattern(
-    rb"""(?:source\ \([^"]*\)\ )?search\ base="(?P<base>[^"]*+(?:"(?!\ (?:scope=\d\ )?filter=")[^"]*+)*+)"
-    (?:\ scope=(?P<scope>\d))?+\ filter="(?P<filter>.*)"
+    rb"""(?:source\ \([^"]*\)\ )?search\ base="(?P<base>[^"]*+(?>(?:"(?!\ (?:scope=\d\ )?filter=")[^"]*+)*))"
+    (?>(?:\ scope=(?P<scope>\d))?)\ filter="(?P<filter>.*)"
     \ (?:conn=(?P<conn>\d{1,18})\ op=(?P<op>-?\d{1,10})|etime=.*)""",
     re.VERBOSE | re.DOTALL,
 )

@@ -40,8 +40,8 @@ CHUNK = 100_000
 NANOSECONDS = 9
 """Digits of a fraction."""
 
-STAMP = rb"""(?:[^\s="\[]{1,255}\ {1,80}\|\ )?+
-    \[(\d\d/[^/\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}+))?+\ ?([+-]\d{4}|Z)\]\ """
+STAMP = rb"""(?>(?:[^\s="\[]{1,255}\ {1,80}\|\ )?)
+    \[(\d\d/[^/\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?>(?:\.(\d{1,9}+))?)\ ?([+-]\d{4}|Z)\]\ """
 """The time up to the second, its fraction, the zone; a container's name may come before it."""
 
 RECORD = pattern(
@@ -49,8 +49,8 @@ RECORD = pattern(
     + rb"""conn=(\d{1,18}+)\ (?:
         op=(-?\d{1,10}+)\ (?:
             RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(?:
-                (?:\ wtime=0\.(\d{9})\ optime=0\.(\d{9}))?+\ etime=0\.(\d{9})\n | (.*)\n )
-          | SRCH\ base="([^"\n]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"\n]*+)*+)"
+                (?>(?:\ wtime=0\.(\d{9})\ optime=0\.(\d{9}))?)\ etime=0\.(\d{9})\n | (.*)\n )
+          | SRCH\ base="([^"\n]*+(?>(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"\n]*+)*))"
                 \ scope=(-?\d{1,10}+)\ filter="(.*)"\ attrs=.*\n
           | (.*)\n )
       | (.*)\n )
@@ -65,15 +65,15 @@ before the first `" scope=`, a filter before the last `" attrs=`.
 """
 
 HEADER = pattern(
-    rb"""\s++(?:(?P<version>[\w()\ -]{1,60}/\d\S{0,40}\ B\S{1,40}(?:\ \([\w-]{1,20}\))?+)
+    rb"""\s++(?:(?P<version>[\w()\ -]{1,60}/\d\S{0,40}\ B\S{1,40}(?>(?:\ \([\w-]{1,20}\))?))
     | (?P<instance>\S{1,255}:\d{1,5}\ \(.*\)))\s*+""",
     re.VERBOSE,
 )
 """The first lines of each file, rotated ones too, so they are no sign of a restart."""
 INTERNAL = pattern(
     STAMP
-    + rb"""conn=Internal(?:\(\d{1,18}\))?+\ ++(?:op=\S{1,60}\ ++)?+
-    (?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?+.*""",
+    + rb"""conn=Internal(?>(?:\(\d{1,18}\))?)\ ++(?>(?:op=\S{1,60}\ ++)?)
+    (?>(?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?).*""",
     re.VERBOSE,
 )
 """Internal operations that belong to no client's operation."""

@@ -42,7 +42,9 @@ RECORD = pattern(
 )
 """A result, another line of a connection (or an internal operation, `Internal`), any other line."""
 
-CLOSING = pattern(rb"closing(?: from \S{1,255})?+(?: - (?P<code>[A-Z]\d{1,2})\b.*)?|(?P<closed>closed\.?)", re.DOTALL)
+CLOSING = pattern(
+    rb"closing(?>(?: from \S{1,255})?)(?: - (?P<code>[A-Z]\d{1,2})\b.*)?|(?P<closed>closed\.?)", re.DOTALL
+)
 INTERNAL = pattern(rb"(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b")
 RECOGNISED = pattern(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.VERBOSE | re.MULTILINE)
 

@@ -97,7 +97,7 @@ def _bytes(text: str) -> bytes:
 JOURNAL = Envelope(
     name="journal-json",
     lines=pattern(
-        rb'^[\x1e]?+(?:data:\ )?+\{(?=[^\n]*"MESSAGE")(?=[^\n]*_REALTIME_TIMESTAMP")', re.VERBOSE | re.MULTILINE
+        rb'^[\x1e]?+(?>(?:data:\ )?)\{(?=[^\n]*"MESSAGE")(?=[^\n]*_REALTIME_TIMESTAMP")', re.VERBOSE | re.MULTILINE
     ),
     piece=_of_journal,
     splits=True,

@@ -20,8 +20,8 @@ from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 
-COLOUR = rb"(?:\x1b\[[\d;]{0,9}m)?+"
-TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?+(?:Z|[+-]\d\d:?\d\d)"
+COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
+TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?>(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)"
 FLAGS = re.VERBOSE | re.MULTILINE
 
 CRI_LINE = pattern(
@@ -59,7 +59,9 @@ ZONES = {
 }  # fmt: skip
 """The abbreviations that stand for one offset only; CST, for example, is that of Chicago, Havana and Shanghai."""
 
-BEFORE_MESSAGE = pattern(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
+BEFORE_MESSAGE = pattern(
+    rb"\ (\S{1,255}+)\ (?>(?:\w{1,20}+:\w{1,20}+\ )?)([^\s:\[]{1,128}+(?>(?:\[[^\]\s]{0,32}+\])?)):"
+)
 BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

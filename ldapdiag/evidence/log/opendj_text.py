@@ -44,36 +44,37 @@ FAMILY = Family.OPENDJ
 
 
 STAMP = rb"""
-\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
-(?P<zone>\ [+-]\d{4}|\ ?Z)?+\][ ]
+\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?>(?:[.,](?P<fraction>\d{1,9}+))?)
+(?>(?P<zone>\ [+-]\d{4}|\ ?Z)?)\][ ]
 """
 END = rb"[\ \r]*+(?:\n|\Z)"
-ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
-CONTROLS = rb"(?:\ requestControls=[\d.,]*+)?+(?:\ type=synchronization)?+"
-ITEM = rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?:=(?:'[^'\n]*+'|"%s"|[^\s'"]++))?+""" % (
-    ESCAPED
+ESCAPED = rb'[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)'
+CONTROLS = rb"(?>(?:\ requestControls=[\d.,]*+)?)(?>(?:\ type=synchronization)?)"
+ITEM = (
+    rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?>(?:=(?:'[^'\n]*+'|"%s"|[^\s'"]++))?)"""
+    % (ESCAPED)
 )
 """An additional item of a result: a word, or a name and its value."""
 
 RECORD = pattern(
     STAMP
     + rb"""
-(?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,18}+)
-(?:\ op=(?P<op>\d{1,18}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+(?P<body>))?+
+(?P<word>[A-Z]{3,12}+)\ (?>(?:(?P<half>REQ|RES)\ )?)conn=(?P<conn>-?\d{1,18}+)
+(?>(?:\ op=(?P<op>\d{1,18}+)\ msgID=-?\d++(?>(?:\ transactionId=\S*+)?)(?P<body>))?)
 (?: \ from=\[?(?P<client>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ to=(?P<server>[^\s"]{1,100}+)
-    (?:\ protocol=(?P<protocol>[^\s"]{1,20}+))?+[^\n]*+(?:\n|\Z)
+    (?>(?:\ protocol=(?P<protocol>[^\s"]{1,20}+))?)[^\n]*+(?:\n|\Z)
   | \ reason="(?P<reason>[^"\n]{0,100}+)"
-    (?:\ msg="[^\n]*?\ from\ client\ \[?(?P<rejected>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ )?+[^\n]*+(?:\n|\Z)
-  | (?:(?>\ base="(?P<base>[^\n]*?)"\ scope=(?P<scope>\w{1,20}+)\ filter=")
-       (?>(?P<filter>[^\n]*?)"\ attrs="[^"\n]*+"%(controls)s(?=\ result=-?\d|%(end)s)))?+
+    (?>(?:\ msg="[^\n]*?\ from\ client\ \[?(?P<rejected>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ )?)[^\n]*+(?:\n|\Z)
+  | (?>(?:(?>\ base="(?P<base>[^\n]*?)"\ scope=(?P<scope>\w{1,20}+)\ filter=")
+       (?>(?P<filter>[^\n]*?)"\ attrs="[^"\n]*+"%(controls)s(?=\ result=-?\d|%(end)s)))?)
     (?:\ result=(?P<found>-?\d{1,9}+)(?:\ (?:message|masked\w{1,9}+)=[^\n]*)?
-       \ nentries=(?P<entries>\d{1,18}+)(?:\ (?P<unindexed>unindexed)(?=\ )|%(item)s)*+
+       \ nentries=(?P<entries>\d{1,18}+)(?>(?:\ (?P<unindexed>unindexed)(?=\ )|%(item)s)*)
        \ etime=(?P<search_etime>\d{1,18}+))?%(end)s
-  | (?:(?:\ version=\S{1,9}+)?+\ type=(?P<type>\S{1,60}+(?:\ mechanism=\S{0,60}+)?+)
+  | (?>(?:(?>(?:\ version=\S{1,9}+)?)\ type=(?P<type>\S{1,60}+(?>(?:\ mechanism=\S{0,60}+)?))
       \ dn="(?P<dn>%(escaped)s)"%(controls)s
-      | (?>[^\n]*?(?=\ result=-?\d)))?+
-    (?:\ result=(?P<err>-?\d{1,9}+)(?:(?:%(item)s)*+\ authDN="(?P<account>%(escaped)s)"
-         (?:\ authzDN="%(escaped)s")?+(?=\ etime=\d++%(end)s))?+[^\n]*\ etime=(?P<etime>\d{1,18}+))?%(end)s
+      | (?>[^\n]*?(?=\ result=-?\d)))?)
+    (?:\ result=(?P<err>-?\d{1,9}+)(?>(?:(?>(?:%(item)s)*)\ authDN="(?P<account>%(escaped)s)"
+         (?>(?:\ authzDN="%(escaped)s")?)(?=\ etime=\d++%(end)s))?)[^\n]*\ etime=(?P<etime>\d{1,18}+))?%(end)s
   | [^\n]*+(?:\n|\Z)
 ) (?P<record>)
 | (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
@@ -84,8 +85,8 @@ RECORD = pattern(
 )
 
 TARGET = pattern(
-    rb"""(?:\ dn|(?:\ name="[^"\n]*+")?+\ oid)="
-    (?P<target>(?:[^"\n]++|"(?!\ (?:attr|newRDN|requestControls|type|result|name|oid)=|[\ \r]*+(?:\n|\Z)))*+)"
+    rb"""(?:\ dn|(?>(?:\ name="[^"\n]*+")?)\ oid)="
+    (?P<target>(?>(?:[^"\n]++|"(?!\ (?:attr|newRDN|requestControls|type|result|name|oid)=|[\ \r]*+(?:\n|\Z)))*))"
     """,
     re.VERBOSE,
 )
@@ -96,7 +97,7 @@ SIGNATURE = pattern(
     + STAMP
     + rb"""
     (?: CONNECT\ conn=\d++\ from=[^"\s]
-      | (?:SEARCH|BIND|UNBIND|ADD|DELETE|MODIFY|MODIFYDN|COMPARE|EXTENDED|ABANDON)\ (?:RE[QS]\ )?+
+      | (?:SEARCH|BIND|UNBIND|ADD|DELETE|MODIFY|MODIFYDN|COMPARE|EXTENDED|ABANDON)\ (?>(?:RE[QS]\ )?)
         conn=-?\d++\ op=\d++\ msgID=)""",
     re.VERBOSE | re.MULTILINE,
 )

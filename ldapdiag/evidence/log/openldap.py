@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Match = re.Match[bytes]
 
-ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+ESCAPED = rb'[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)'
 """A DN between quotes."""
 END = rb"[\ \r]*+(?:\n|\Z)"
 
@@ -55,9 +55,9 @@ MESSAGE = rb"""
       op=(?P<op>\d{1,18}+)\ (?:
           SRCH\ base="(?P<base>%(escaped)s)"\ scope=(?P<scope>[0-3])\ deref=\d
           \ filter="(?P<filter>[^\n]*)"%(end)s(?P<search>)
-        | (?:SEARCH\ )?+RESULT\ (?:tag=(?P<tag>\d{1,9}+)|oid=\S*+)\ err=(?P<err>-?\d{1,9}+)
-          (?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{1,9}+)\ etime=(?P<etime>-?\d{1,9}+\.\d{1,9}+))?+
-          (?:\ nentries=(?P<entries>\d{1,18}+))?+ \ text=[^\n]*+(?:\n|\Z)(?P<result>)
+        | (?>(?:SEARCH\ )?)RESULT\ (?:tag=(?P<tag>\d{1,9}+)|oid=\S*+)\ err=(?P<err>-?\d{1,9}+)
+          (?>(?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{1,9}+)\ etime=(?P<etime>-?\d{1,9}+\.\d{1,9}+))?)
+          (?>(?:\ nentries=(?P<entries>\d{1,18}+))?) \ text=[^\n]*+(?:\n|\Z)(?P<result>)
         | BIND\ dn="(?P<dn>%(escaped)s)"\ (?:method=(?P<method>\d{1,9}+)%(end)s(?P<bind>)
           | mech=(?P<mechanism>\S*+)[^\n]*+(?:\n|\Z)(?P<bound>))
         | (?P<what>ADD|MOD|MODRDN|DEL|CMP)\ dn="(?P<target>%(escaped)s)"[^\n]*+(?:\n|\Z)(?P<request>)
@@ -72,9 +72,9 @@ MESSAGE = rb"""
           ACCEPT\ from\ (?: IP=(?:\[(?P<v6>[^\]\s]{1,99}+)\]|(?P<v4>[^:\s]{1,99}+)):\d++
                             \ \(IP=(?P<server>[^)\s]{0,99}+)\)
                           | PATH=[^\n]*+)%(end)s(?P<accept>)
-        | closed(?:\ \((?P<reason>[^)\n]{0,99}+)\))?+%(end)s(?P<close>)
+        | closed(?>(?:\ \((?P<reason>[^)\n]{0,99}+)\))?)%(end)s(?P<close>)
         | TLS\ established\ tls_ssf=(?P<bits>\d{1,9}+)\ ssf=\d++
-          (?:\ tls_proto=(?P<protocol>\S{1,99}+)\ tls_cipher=(?P<cipher>\S{1,99}+))?+%(end)s(?P<tls>)
+          (?>(?:\ tls_proto=(?P<protocol>\S{1,99}+)\ tls_cipher=(?P<cipher>\S{1,99}+))?)%(end)s(?P<tls>)
       )
     )
   | conn=(?:-1|18446744073709551615|4294967295)\ op=\d++\ (?:
@@ -238,7 +238,7 @@ class Slapd:
     def with_prefix(cls, prefix: Prefix) -> Slapd:
         """Compile the grammar of a record."""
         # The second line of the version, and a container's own messages, begin with a blank.
-        unstamped = rb"(?!\Z)(?:[\t\ ][^\n]*+)?+\r?+(?:\n|\Z)(?P<unstamped>)|(?P<misread>[^\n]++\n?+)"
+        unstamped = rb"(?!\Z)(?>(?:[\t\ ][^\n]*+)?)\r?+(?:\n|\Z)(?P<unstamped>)|(?P<misread>[^\n]++\n?+)"
         return cls(
             prefix=prefix,
             signature=pattern(rb"^" + prefix.pattern + SIGNATURE, re.VERBOSE | re.MULTILINE),

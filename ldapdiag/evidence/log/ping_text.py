@@ -45,13 +45,13 @@ NO_RESULT_CODE = -1
 """The result code of a result without one; the server omits unknown fields."""
 
 STAMP = rb"""
-\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
-(?P<zone>\ [+-]\d{4}|\ ?Z)?+\][ ]
+\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?>(?:[.,](?P<fraction>\d{1,9}+))?)
+(?>(?P<zone>\ [+-]\d{4}|\ ?Z)?)\][ ]
 """
-VALUE = rb'(?:[^"\n]++|"(?![\ \r\n]|\Z))*+'
+VALUE = rb'(?>(?:[^"\n]++|"(?![\ \r\n]|\Z))*)'
 """A value between quotes."""
-FILTER = rb'(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*+'
-NUMBER = rb"\d{1,18}+(?:[.,]\d{1,18}+)?+(?:E-?\d{1,2}+)?+"
+FILTER = rb'(?>(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*)'
+NUMBER = rb"\d{1,18}+(?>(?:[.,]\d{1,18}+)?)(?>(?:E-?\d{1,2}+)?)"
 """A duration: 0.123, 4.5E-4 (Java's Double.toString), or with the decimal comma of the in-memory server's locale."""
 REDACTED = rb"-999999\.\d{6}+"
 """What the server writes for a duration that it conceals (FloatingPointLogFieldSyntax)."""
@@ -59,8 +59,8 @@ REDACTED = rb"-999999\.\d{6}+"
 RECORD = pattern(
     STAMP
     + rb"""
-(?P<word>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?:\ (?P<half>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?=[\ \r\n]|\Z))?+
-(?:\ (?:
+(?P<word>[A-Z]{3,12}+(?>(?:-[A-Z]{3,12}+)*))(?>(?:\ (?P<half>[A-Z]{3,12}+(?>(?:-[A-Z]{3,12}+)*))(?=[\ \r\n]|\Z))?)
+(?>(?:\ (?:
     conn=(?P<conn>-?\d{1,18}+) | op=(?P<op>\d{1,18}+)
   | instanceName="(?P<instance>%(value)s)" | startupID="(?P<startup>%(value)s)"
   | from="(?P<client>%(value)s)" | to="(?P<server>%(value)s)" | reason="(?P<reason>%(value)s)"
@@ -73,7 +73,7 @@ RECORD = pattern(
   | resultCode=(?P<err>\d{1,9}+) | etime=(?P<etime>%(number)s) | qtime=(?P<qtime>%(number)s)
   | entriesReturned=(?P<entries>\d{1,18}+) | unindexed=(?P<unindexed>true) | authDN="(?P<account>%(value)s)"
   | [eq]time=%(redacted)s | (?!(?:filter|[eq]time)=)[\w.-]++=(?:"%(value)s"|[^\s"]*+)
-)(?=[\ \r\n]|\Z))*+ [\ \r]*+(?:\n|\Z)(?P<record>)
+)(?=[\ \r\n]|\Z))*) [\ \r]*+(?:\n|\Z)(?P<record>)
 | (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
 | """
     % {b"value": VALUE, b"filter": FILTER, b"number": NUMBER, b"redacted": REDACTED}

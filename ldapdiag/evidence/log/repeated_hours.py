@@ -39,7 +39,7 @@ LAST_LINES = 8
 """The last lines of a log that give its year: a single one may have been forged."""
 
 STAMP = pattern(
-    rb"^(?:<\d{1,3}+>)?+((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ {1,2}\d{1,2}\ \d\d:\d\d:\d\d)",
+    rb"^(?>(?:<\d{1,3}+>)?)((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ {1,2}\d{1,2}\ \d\d:\d\d:\d\d)",
     re.VERBOSE | re.MULTILINE,
 )
 

@@ -153,23 +153,24 @@ def east(zone: tzinfo, year: int, month: int, day: int, hour: int, minute: int, 
 HEXADECIMAL = Seconds(lambda text: int(text, 16) * SECOND)
 
 HEX_STAMP = rb"""
-(?P<second>[0-9a-f]{8}) (?:\.(?P<fraction>[0-9a-f]{8}|[0-9a-f]{5})\ (?:0x)?+[0-9A-Fa-f]{1,16}+)?+ (?P<zone>)\ [\ ]*+
+(?P<second>[0-9a-f]{8})
+(?>(?:\.(?P<fraction>[0-9a-f]{8}|[0-9a-f]{5})\ (?>(?:0x)?)[0-9A-Fa-f]{1,16}+)?) (?P<zone>)\ [\ ]*+
 """
 """Seconds and nanoseconds (or microseconds) since 1970, and the thread."""
 
 WRAPPER = rb"""
-(?:\x1b\[[\d;]{0,9}m)?+
+(?>(?:\x1b\[[\d;]{0,9}m)?)
 (?: \d{1,9}+[:-]                                    # grep -n
   | [^\s|]{1,200}+ [\ ]{1,60}+                      # a pod, a container, or a time
-    (?: \|(?:\x1b\[[\d;]{0,9}m)?+\ [\ ]*+           # docker compose
-      | std(?:out|err)\ [FP]\ )?+                   # the log of a kubelet
+    (?>(?: \|(?>(?:\x1b\[[\d;]{0,9}m)?)\ [\ ]*+           # docker compose
+      | std(?:out|err)\ [FP]\ )?)                   # the log of a kubelet
 )
 """
 
 TAG = rb"""
-\ \S{1,255}+\ (?:(?:\w{1,20}+:\w{1,20}+\ )?+              # the host; AIX adds the facility
-  [^\s:\[]{1,128}+ (?:\[[^\]\s]{0,32}+\])?+ :[\ ]*+       # the program
-  (?:\[ID\ \d{1,9}+\ [\w.]{1,40}+\]\ )?+)?+               # Solaris adds a message id
+\ \S{1,255}+\ (?>(?:(?>(?:\w{1,20}+:\w{1,20}+\ )?)              # the host; AIX adds the facility
+  [^\s:\[]{1,128}+ (?>(?:\[[^\]\s]{0,32}+\])?) :[\ ]*+       # the program
+  (?>(?:\[ID\ \d{1,9}+\ [\w.]{1,40}+\]\ )?))?)               # Solaris adds a message id
 """
 """Host and program. The program may have any name; the message identifies slapd."""
 
@@ -177,20 +178,20 @@ STDERR = Prefix("openldap-stderr", HEX_STAMP, _hexadecimal_clock)
 CONTAINER = Prefix("openldap-container", WRAPPER + HEX_STAMP, _hexadecimal_clock)
 TRADITIONAL = Prefix(
     "openldap-syslog",
-    rb"""(?:<\d{1,3}+>)?+
+    rb"""(?>(?:<\d{1,3}+>)?)
     (?P<second>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ {1,2}\d{1,2}\ \d\d:\d\d:\d\d)
-    (?:\.(?P<fraction>\d{1,9}))?+ (?P<zone>)"""
+    (?>(?:\.(?P<fraction>\d{1,9}))?) (?P<zone>)"""
     + TAG,
     _traditional_clock,
 )
-ISO_STAMP = rb"(?P<second>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) (?:[.,](?P<fraction>\d{1,9}))?+ (?P<zone>Z|[+-]\d\d:?\d\d)"
-ISO_SYSLOG = Prefix("openldap-syslog-iso", rb"(?:<\d{1,3}+>)?+" + ISO_STAMP + TAG, _iso_clock)
+ISO_STAMP = rb"(?P<second>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) (?>(?:[.,](?P<fraction>\d{1,9}))?) (?P<zone>Z|[+-]\d\d:?\d\d)"
+ISO_SYSLOG = Prefix("openldap-syslog-iso", rb"(?>(?:<\d{1,3}+>)?)" + ISO_STAMP + TAG, _iso_clock)
 RFC5424 = Prefix(
     "openldap-syslog-rfc5424",
     rb"<\d{1,3}+>1\ "
     + ISO_STAMP
     + rb"""\ \S{1,255}+\ \S{1,48}+\ \S{1,128}+\ \S{1,32}+\      # host, program, process, message id
-    (?:-|(?:\[(?:[^\]\\\n]|\\.)*+\])++) [\ ]*+ (?:\xef\xbb\xbf)?+ [\ ]*+""",
+    (?:-|(?>(?:\[(?>(?:[^\]\\\n]|\\.)*)\])+)) [\ ]*+ (?>(?:\xef\xbb\xbf)?) [\ ]*+""",
     _iso_clock,
 )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FIRST_PART = re.compile(r"(?:[^,\\]|\\.)++", re.DOTALL)
+FIRST_PART = re.compile(r"(?>(?:[^,\\]|\\.)+)", re.DOTALL)
 
 
 SENDERS = 3
