@@ -69,7 +69,10 @@ def judge(  # noqa: PLR0913  evidence, and settings
     if that is not set.
 
     ## What to do
-    Enable keepalive towards the clients on the proxy (HAProxy: option clitcpka), and set an idle timeout above the
+    Close those whose client is certainly gone: ss -K on the server's host, after which the proxy ends the session. No
+    setting of the proxy reaches them, since after a reload the old process keeps its connections.
+
+    Then enable keepalive towards the clients on the proxy (HAProxy: option clitcpka), and set an idle timeout above the
     longest idle time of a live connection (timeout client and timeout server). Then find what drops the packets
     between the clients and the proxy.
 
@@ -144,18 +147,18 @@ def _finding(
     direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None, severity: Severity
 ) -> Finding:
     observed = {"proxy": legs.proxy, "server": direction.server, "connections": legs.held}
-    holders = {one.host for one in legs.unclosed if one.host}
+    holders, confidence = {one.host for one in legs.unclosed if one.host}, confidence_of(legs)
     return Finding(
         subject=f"{legs.proxy} {direction.client} -> {direction.server}",
         key=f"{legs.proxy}|{direction.key}",
         severity=severity,
-        confidence=confidence_of(legs),
+        confidence=confidence,
         title=held_title(legs, server),
         detail="\n".join(_sentences(legs, server)),
         observed=observed | ({"applications": [one.observed for one in legs.unclosed]} if legs.unclosed else {}),
         server=server,
         hosts=tuple(sorted({legs.proxy, server, *legs.clients, *holders})),
-        remedies=tuple(held_remedies(legs, server, direction.server_port, advice)),
+        remedies=tuple(held_remedies(direction, legs, server, advice, certain=confidence is Confidence.CERTAIN)),
         origins=legs.origins,
     )
 

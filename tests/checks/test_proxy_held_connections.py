@@ -64,7 +64,13 @@ def test_tells_the_proxy_the_server_and_the_number() -> None:
     assert found.key == "proxy|10.77.5.1|10.77.1.2:389"
     assert found.hosts == ("app1", "ldap", "proxy")
     assert "45000, 45001" in found.detail
-    assert "option clitcpka" in found.remedies[0].text
+    assert any("option clitcpka" in one.text for one in found.remedies)
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_only_those_whose_client_is_certainly_gone_are_closed_now(*, certain: bool) -> None:
+    found = judged(absent_at_proxy=certain)
+    assert (found.confidence is Confidence.CERTAIN, "ss -K" in found.remedies[0].text) == (certain, certain)
 
 
 @pytest.mark.parametrize(

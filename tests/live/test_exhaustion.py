@@ -92,7 +92,12 @@ def test_slapd_at_its_ulimit(laboratory, topology, exhausted) -> None:
     assert headroom["confidence"] == "certain"
     assert 0.95 * 150 <= headroom["observed"]["used"] <= headroom["observed"]["limit"] == 150
     assert headroom["title"].startswith("ldap has run out of descriptors: "), "a state, and no time"
-    assert {one["severity"] for one in case.said.found("ghost-connections")} == {"critical"}
+    (ghosts,) = case.said.found("ghost-connections")
+    assert ghosts["severity"] == "critical"
+    close = ghosts["remedies"][0]
+    assert "ss -K" in close["text"], "it accepts no connection by which a new idle timeout could be set"
+    paste(topology.hosts[close["target"]], close["text"])
+    assert not case.dead & case.server.held()
 
 
 def says_who_holds_them(case: Exhausted) -> None:

@@ -18,6 +18,7 @@ POOL_THREADS = 4
 
 IDLE = IdleRules(
     needs_activity=UNDOCUMENTED,
+    # Not tested, and Microsoft does not document it.
     reaches_open_connections=UNDOCUMENTED,
     exempt=(),
     exemption="MaxConnIdleTime applies to every connection to the domain controller; no account can be exempted.",

@@ -11,6 +11,7 @@ from ldapdiag.servers.idle_enforcement import IdleRules
 IDLE = IdleRules(
     # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.
     needs_activity=UNDOCUMENTED,
+    # Not tested, and not in the manuals; 389-ds, from the same ancestor, copies the limit at the opening and the bind.
     reaches_open_connections=UNDOCUMENTED,
     # Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user".
     exempt=("cn=Directory Manager",),

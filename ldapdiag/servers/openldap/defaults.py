@@ -10,6 +10,7 @@ IDLE = IdleRules(
     needs_activity=NO,
     # connections_timeout_idle() reads global_idletimeout each time. Measured with 2.5.13: a change from 0 to 2 s closed
     # an open connection at once.
+    # 24 of 24 dead ones were closed under 300 s, as printed (docs/experiments/first-action.md).
     reaches_open_connections=YES,
     # connections_timeout_idle() in connection.c does not look at the bind DN. Measured with 2.5.13: rootdn is closed.
     exempt=(),

@@ -10,7 +10,7 @@ from ldapdiag.servers.idle_enforcement import IdleRules
 
 IDLE = IdleRules(
     needs_activity=UNDOCUMENTED,
-    # The limit of a client connection policy is known not to reach open connections; the global one may.
+    # The limit of a client connection policy is known not to reach open connections; the global one may. Not tested.
     reaches_open_connections=UNDOCUMENTED,
     exempt=(),
     exemption="The lower limit of a client connection policy applies to all its clients, root accounts included.",
