@@ -41,7 +41,7 @@ def judge(  # noqa: PLR0913  evidence, and settings
     """Applications that keep far more connections open than they use.
 
     ## What it looks at
-    Connections that are present at both ends, without severed ones. An application keeps too many if there are 100 or
+    Connections that are held at both ends, without severed ones. An application keeps too many if there are 100 or
     more, or 25 % of the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s.
     Connections of a proxy are those of its clients, and are judged there.
 
@@ -75,29 +75,27 @@ def judge(  # noqa: PLR0913  evidence, and settings
         exempt = _exempt(direction, accounts, exempt_accounts)
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
-        elif exempt and direction.live - exempt < many:
+        elif exempt and direction.held - exempt < many:
             yield _of_exempt_accounts(direction, exempt)
-        elif direction.live < many:
-            yield Clear(
-                subject=direction.subject, reason=f"{counted(direction.live, 'connection')} present at both ends"
-            )
+        elif direction.held < many:
+            yield Clear(subject=direction.subject, reason=f"{counted(direction.held, 'connection')} held at both ends")
         elif direction.proxy_legs is not None or proxies.intersection(direction.client_hosts):
             yield _of_a_proxy(direction)
         elif direction.idle_count is None:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{counted(direction.live, 'connection')} present at both ends, but no table shows idle times",
+                reason=f"{counted(direction.held, 'connection')} held at both ends, but no table shows idle times",
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
-        elif direction.idle_count < idle_percent / 100 * direction.live:
-            busy = direction.live - direction.idle_count
+        elif direction.idle_count < idle_percent / 100 * direction.held:
+            busy = direction.held - direction.idle_count
             yield Clear(
                 subject=direction.subject,
-                reason=f"{busy:,} of {counted(direction.live, 'connection')} used in the last minute",
+                reason=f"{busy:,} of {counted(direction.held, 'connection')} used in the last minute",
             )
         else:
-            severity = Severity.HIGH if direction.live - exempt >= high_percent / 100 * limit else Severity.MEDIUM
+            severity = Severity.HIGH if direction.held - exempt >= high_percent / 100 * limit else Severity.MEDIUM
             yield _finding(direction, pairing.server, accounts, severity, exempt)
 
 
@@ -115,11 +113,11 @@ def _of_a_proxy(direction: Direction) -> NotJudged:
 def _exempt(direction: Direction, accounts: Accounts | None, exempt: ExemptAccounts) -> int:
     """Return how many connections are of exempt accounts; 0 where the accounts of some are not known."""
     owners = (accounts.of_all_connections(direction) if accounts else None) or {}
-    return min(direction.live, sum(count for account, count in owners.items() if account in exempt))
+    return min(direction.held, sum(count for account, count in owners.items() if account in exempt))
 
 
 def _of_exempt_accounts(direction: Direction, exempt: int) -> Clear:
-    present = f"{counted(direction.live, 'connection')} present at both ends"
+    present = f"{counted(direction.held, 'connection')} held at both ends"
     reason = f"{present}, {exempt:,} of them of accounts that this site has exempted (exempt_accounts)"
     return Clear(subject=direction.subject, reason=reason)
 
@@ -136,10 +134,10 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, sever
         subject=direction.subject,
         key=direction.key,
         severity=severity,
-        confidence=Confidence.CERTAIN if direction.idle_count == direction.live else Confidence.LIKELY,
-        title=f"{who} keeps {direction.live:,} connections open and uses few of them",
+        confidence=Confidence.CERTAIN if direction.idle_count == direction.held else Confidence.LIKELY,
+        title=f"{who} keeps {direction.held:,} connections open and uses few of them",
         detail=(
-            f"{direction.live:,} connections are present at both ends, so none is a ghost; {direction.idle_count:,} "
+            f"{direction.held:,} connections are held at both ends, so none is a ghost; {direction.idle_count:,} "
             f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:,.0f} s.\n"
             f"The application opens connections and does not release them. No middlebox on the path is to blame."
             f"{_except(exempt)}"
@@ -147,7 +145,7 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, sever
         observed={
             "server": direction.server,
             "client": direction.client,
-            "connections": direction.live,
+            "connections": direction.held,
             "idle": direction.idle_count,
             "accounts": owners,
         },

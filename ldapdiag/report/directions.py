@@ -29,6 +29,7 @@ def _row(server: str, direction: Direction) -> dict[str, Any]:
         "client_hosts": list(direction.client_hosts),
         "server_count": direction.server_count,
         "client_count": None if direction.missing is not None else direction.client_count,
+        "held": direction.held,
         "live": direction.live,
         "ghosts": direction.ghosts.count,
         "stranded": direction.stranded.count,

@@ -17,6 +17,7 @@ from experiments import (
     fleet_on_cluster,
     fuzzing,
     hostile_logs,
+    idle_pools,
     index_incident,
 )
 from experiments.notebook import AS_EXPECTED, go_on
@@ -31,6 +32,7 @@ EXPERIMENTS = {
         index_incident.EXPERIMENT,
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
+        idle_pools.EXPERIMENT,
         fleet_on_cluster.EXPERIMENT,
         first_action.EXPERIMENT,
     )

@@ -19,6 +19,7 @@ NAMES = (
     "index-incident",
     "client-pools",
     "brackets",
+    "idle-pools",
     "fleet-on-cluster",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")

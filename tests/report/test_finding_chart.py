@@ -26,7 +26,7 @@ def rows(observed: dict[str, Any], check: str = "ghost-connections", *, verbose:
 
 def test_ghosts_show_both_ends_and_with_verbose_their_idle_times() -> None:
     ends, idle = (
-        both_ends([OBSERVED | {"server": "ldap", "live": 2, "stranded": 0, "severed": 0}]),
+        both_ends([OBSERVED | {"server": "ldap", "held": 2, "stranded": 0, "severed": 0}]),
         idle_times(OBSERVED),
     )
     assert ends is not None

@@ -63,7 +63,7 @@ class TestAnotherBox:
         assert len(ghost_ports(GHOSTS)) == 268
         assert found.confidence is Confidence.CERTAIN
         assert found.observed["pairing"] == "4-tuple"
-        assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them held at both ends" in clear(diagnosis, "ghost-connections", APP2).reason
 
     def test_that_translates_joins_the_ends(self, tmp_path, writer) -> None:
         found = finding(rewritten(SNAT, writer, tmp_path), "ghost-connections")
@@ -136,7 +136,7 @@ class TestProxy:
         assert (legs["path"], legs["pairing"], legs["client_hosts"]) == ("proxy", "4-tuple", ["haproxy"])
         clients = found["10.77.2.2 -> 10.77.2.1:389"].observed
         assert (clients["ghosts"], clients["client_hosts"]) == (15, ["app1"])
-        assert "12 of them live at app2" in clear(diagnosis, "ghost-connections", "10.77.3.2 -> 10.77.3.1:389").reason
+        assert "12 of them held" in clear(diagnosis, "ghost-connections", "10.77.3.2 -> 10.77.3.1:389").reason
         assert finding(diagnosis, "proxy-held-connections").observed["connections"] == 15
         assert findings(diagnosis, "stranded-connections") == {}
 

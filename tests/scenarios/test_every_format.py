@@ -143,7 +143,7 @@ def test_a_solaris_server_with_windows_and_linux_clients_is_judged_as_one() -> N
 @each_writer
 def test_the_client_of_a_format_is_the_one_that_is_clear(name: str) -> None:
     diagnosis = diagnosed_as({"ldap": "Solaris -v", "app1": "ss", "app2": name})
-    assert "40 of them live at app2" in judged(diagnosis, "ghost-connections")[APP2].reason  # type: ignore[union-attr]
+    assert "40 of them held at both ends" in judged(diagnosis, "ghost-connections")[APP2].reason  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", [name for name, writer in WRITERS if (name, writer) not in CUTTING])

@@ -105,7 +105,7 @@ class TestGhostsBehindAFirewall:
         assert "fw carries the live connections and has no entry for any of these 268" in found.detail
 
     def test_the_other_host_is_clear(self, diagnosis: Any) -> None:
-        assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them held at both ends" in clear(diagnosis, "ghost-connections", APP2).reason
         assert findings(diagnosis, "stranded-connections") == {}
         assert findings(diagnosis, "unreleased-connections") == {}
 
@@ -216,7 +216,7 @@ class TestAnySingleTelling:
         files = [path for host in ("ldap", "app1", "app2") for path in told_of(place / GHOSTS / host, telling)]
         diagnosis = diagnosed(*files)
         assert ghosts(diagnosis) == 268
-        assert "40 of them live at" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them held at both ends" in clear(diagnosis, "ghost-connections", APP2).reason
 
     @pytest.mark.parametrize("box", ["conntrack-L.txt", "conntrack-L-extended.txt", "proc-nf_conntrack.txt"])
     def test_any_telling_of_the_firewalls_table_makes_it_certain(self, place: Path, box: str) -> None:
@@ -240,7 +240,7 @@ def test_without_the_clients_folder_its_connections_are_not_judged_and_it_says_h
 def test_a_client_that_keeps_what_it_opens_is_a_leak_and_no_ghost(place: Path) -> None:
     diagnosis = diagnosed(*hosts(place, LEAK))
     assert ghosts(diagnosis) == len(ghost_ports(LEAK)) == 0
-    assert "300 of them live at app1" in clear(diagnosis, "ghost-connections", APP1).reason
+    assert "300 of them held at both ends" in clear(diagnosis, "ghost-connections", APP1).reason
     found = finding(diagnosis, "unreleased-connections")
     assert found.hosts == ("app1", "ldap")
     assert "application_xyz" in found.title

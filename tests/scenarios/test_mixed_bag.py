@@ -92,7 +92,7 @@ class TestSolarisWindowsAndLinux:
         assert (found.observed["path"], found.observed["pairing"]) == ("direct", "4-tuple")
         assert (found.severity, found.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)
         assert "fw carries the live connections and has no entry for any of these 268." in found.detail
-        assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them held at both ends" in clear(diagnosis, "ghost-connections", APP2).reason
         assert findings(diagnosis, "stranded-connections") == {}
 
     def test_behind_an_f5_that_translates_its_table_joins_the_ends(self, tmp_path, encoding) -> None:

@@ -99,7 +99,7 @@ def advise(
         gaps=tuple(_gaps(traffic)),
     )
     ages = _ages(host, server.ports)
-    live = sum(direction.live for direction in directions)
+    live = sum(direction.held for direction in directions)
     return IdleAdvice(
         server=server.name,
         ghosts=sum(direction.ghosts.count for direction in directions),

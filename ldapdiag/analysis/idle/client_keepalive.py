@@ -87,5 +87,5 @@ def _keepalive_of(direction: Direction, half: float, kernels: Sequence[KernelSet
     return ClientKeepalive(
         client=client,
         kernel_seconds=kernel.number(KEEPALIVE_TIME) if kernel else None,
-        in_time=seen and direction.live == direction.server_count,
+        in_time=seen and direction.held == direction.server_count,
     )

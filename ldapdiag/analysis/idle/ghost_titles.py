@@ -12,16 +12,23 @@ if TYPE_CHECKING:
 
 
 def live_counts(direction: Direction, server: str) -> str:
-    """Return how many connections of a direction are live, as a clause."""
+    """Return how many connections of a direction both ends hold, and how many of these are live, as a clause."""
     closing = f", and {direction.closing:,} opening or closing at that moment" if direction.closing else ""
     if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
         where = f"carried by {direction.path.translated_by}"
     else:
-        where = f"live at {client_names(direction)}"
+        where = f"held at both ends{_live(direction)}"
     unproven = sum(direction.severed.unproven.values())
     unanswered = direction.severed.count + unproven
-    others = f", {unanswered:,} established there but not proven live (see severed-connections)" if unanswered else ""
-    return f"{direction.server_count:,} at {server}, {direction.live - unproven:,} of them {where}{others}{closing}"
+    others = f", {unanswered:,} more severed or not judged (see severed-connections)" if unanswered else ""
+    return f"{direction.server_count:,} at {server}, {direction.held - unproven:,} of them {where}{others}{closing}"
+
+
+def _live(direction: Direction) -> str:
+    """Return how many of the connections held at both ends are known to be live."""
+    if not direction.live:
+        return ""
+    return " and live" if direction.live >= direction.held else f" ({direction.live:,} live)"
 
 
 def ghost_title(direction: Direction) -> str:

@@ -243,6 +243,8 @@ class Direction:
     """Established at the client."""
     matched: int = 0
     """Established at both ends, severed ones included."""
+    live: int = 0
+    """Of those not severed, how many a middlebox lists, or were used within its timeout, or between two snapshots."""
     closing: int = 0
     """Server sockets whose client was closing or opening: present at both ends, in different states."""
     ghosts: HalfOpen = HalfOpen()
@@ -277,8 +279,8 @@ class Direction:
         return Style.SILENT_DROP if style is Style.UNKNOWN and dropped else style
 
     @property
-    def live(self) -> int:
-        """Return how many connections are established at both ends and not severed."""
+    def held(self) -> int:
+        """Return how many connections both ends hold: established at both, and not severed."""
         return self.matched - self.severed.count
 
     @property
@@ -289,7 +291,7 @@ class Direction:
     @property
     def idle_count(self) -> int | None:
         """Return how many live connections have been idle for over IDLE_SECONDS; None when no age is known."""
-        if self.live and not self.idle_times.matched:
+        if self.held and not self.idle_times.matched:
             return None
         return sum(seconds > IDLE_SECONDS for seconds in self.idle_times.matched)
 

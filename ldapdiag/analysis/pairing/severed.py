@@ -86,9 +86,14 @@ class TrackingBox:
         entries = self.host.kernel.number(CONNTRACK_COUNT) if self.host.kernel else None
         return entries is not None and len(self.box.flows) >= MOST * entries
 
+    @property
+    def timeout_seconds(self) -> float | None:
+        """Return its idle timeout of established connections; None: not known."""
+        return self.host.kernel.number(CONNTRACK_ESTABLISHED) if self.host and self.host.kernel else None
+
     def setting_that_explains(self, idle_seconds: Sequence[float]) -> float | None:
         """Return its timeout, if all these idle times are as long: then the entries have expired."""
-        seconds = self.host.kernel.number(CONNTRACK_ESTABLISHED) if self.host and self.host.kernel else None
+        seconds = self.timeout_seconds
         return seconds if seconds is not None and idle_seconds and idle_seconds[0] >= seconds else None
 
     def has_entry(self, matched: MatchedEnds, pair: Pair) -> bool:
@@ -109,8 +114,9 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     Where the middlebox has lost entries before their time, what its clients measure is not its idle timeout.
     """
     severed = find_severed(matched, boxes)
+    direction = replace(direction, severed=severed, live=_count_live(matched, boxes, severed))
     if not severed.count:
-        return replace(direction, severed=severed)
+        return direction
     live = [pair for pair in matched.pairs if pair.row not in severed.rows]
     at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live if pair.row is not None))
     at_client = seconds_since_received(matched.near.table, (pair.client_row for pair in live))
@@ -118,12 +124,21 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     if severed.expired_seconds is None:
         idle_times = replace(idle_times, before_loss=(), ghosts_of_running_clients=())
     origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
-    return replace(
-        direction,
-        severed=severed,
-        idle_times=idle_times,
-        origins=tuple(sorted(origins.union(direction.origins))),
-    )
+    return replace(direction, idle_times=idle_times, origins=tuple(sorted(origins.union(direction.origins))))
+
+
+def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Severed) -> int:
+    """Return how many connections all tables of the path list or, without such a table, were used in time.
+
+    In time is within the shortest timeout of the middleboxes; where none is known, since the client's first snapshot.
+    """
+    listing = [one for one in boxes if one.is_readable and one.is_in_use]
+    settings = [one.timeout_seconds for one in boxes]
+    limit = min((seconds for seconds in settings if seconds is not None), default=matched.seconds_between_snapshots)
+    held = [pair for pair in matched.pairs if pair.row not in severed.rows and not matched.is_unanswered(pair)]
+    if listing:
+        return sum(all(one.carries(matched, pair) for one in listing) for pair in held)
+    return sum((age := matched.idle_seconds(pair)) is not None and age < limit for pair in held)
 
 
 def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:

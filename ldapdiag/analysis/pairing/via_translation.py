@@ -105,6 +105,7 @@ def join_via_translation(
         server_count=len(unjoined.rows),
         client_count=len(traced.matched) if traced.hosts or proxy else None,
         matched=len(traced.matched),
+        live=len(traced.matched),
         closing=traced.closing,
         ghosts=replace(
             half_open(absent.including(gone), table.remote_port, unproven),

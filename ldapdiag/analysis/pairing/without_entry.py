@@ -75,6 +75,19 @@ class MatchedEnds:
         table, row = self.near.table, pair.client_row
         return table.local_address[row], table.local_port[row], table.remote_address[row], table.remote_port[row]
 
+    @property
+    def seconds_between_snapshots(self) -> float:
+        """Return the time from the client's first snapshot to the nearest one; 0 where it is not known."""
+        begun = [taken.end for index in self.indexes if (taken := index.snapshot.taken)]
+        near = self.near.snapshot.taken
+        return max(0.0, (near.start - min(begun)).total_seconds()) if near and begun else 0.0
+
+    def idle_seconds(self, pair: Pair) -> float | None:
+        """Return for how long nothing has arrived at either end, until its snapshot; None: no table shows it."""
+        ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
+        ages = [_age(table, row) for table, row in ends if row is not None]
+        return min((age for age in ages if age is not None), default=None)
+
     def is_unanswered(self, pair: Pair) -> bool:
         """Return whether segments or keepalive probes of either end are unanswered."""
         ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
@@ -96,8 +109,7 @@ class _End(NamedTuple):
 
     def age(self, row: int) -> float | None:
         """Return how long ago anything arrived on a socket; None where the table does not show it."""
-        ages = (column_seconds(column, row) for column in (self.table.last_received, self.table.last_acknowledged))
-        return min((age for age in ages if age is not None), default=None)
+        return _age(self.table, row)
 
 
 class EntryTracer:
@@ -172,6 +184,11 @@ def _earlier_indexes(matched: MatchedEnds, box: Middlebox) -> Sequence[ClientInd
         for index in matched.indexes
         if between and index.snapshot.taken is not None and index.snapshot.taken.end <= max(between)
     ]
+
+
+def _age(table: SocketTable, row: int) -> float | None:
+    ages = (column_seconds(column, row) for column in (table.last_received, table.last_acknowledged))
+    return min((age for age in ages if age is not None), default=None)
 
 
 def _cookie(index: ClientIndex, row: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Connections counted at both ends of each path: the live part is equal at both, the rest is what an end lacks."""
+"""Connections counted at both ends of each path: the part that both hold is equal, the rest is what an end lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_GROUPS = 8
-COLUMNS = ("path", "at the server", "at the client", "live", "ghosts", "stranded", "severed")
+COLUMNS = ("path", "at the server", "at the client", "held at both ends", "ghosts", "stranded", "severed")
 LEGEND = (
     (Kind.LIVE, "at both ends"),
     (Kind.SEVERED, "at both ends, without an entry at the middlebox"),
@@ -55,7 +55,7 @@ def direction_of(finding: Mapping[str, Any]) -> dict[str, Any] | None:
         "client_hosts": observed.get("client_hosts", []),
         "server_count": observed["server_count"],
         "client_count": observed["client_count"],
-        "live": max(0, observed.get("matched", 0) - severed),
+        "held": max(0, observed.get("matched", 0) - severed),
         "ghosts": observed.get("ghosts", 0),
         "stranded": observed.get("stranded", 0),
         "severed": severed,
@@ -80,7 +80,7 @@ def _group(row: Mapping[str, Any]) -> BarGroup:
 def _parts(row: Mapping[str, Any], count: int, absent: int) -> tuple[Part, ...]:
     """Return the parts of one end. Their sum is its count, whatever a translation of addresses does to the others."""
     parts, rest = [], count
-    known = ((Kind.LIVE, row["live"]), (Kind.SEVERED, row["severed"]), (Kind.GHOST, absent), (Kind.UNPROVEN, count))
+    known = ((Kind.LIVE, row["held"]), (Kind.SEVERED, row["severed"]), (Kind.GHOST, absent), (Kind.UNPROVEN, count))
     for kind, value in known:
         part = min(value, rest)
         parts.append(Part(kind, part))
@@ -92,10 +92,12 @@ def _sentence(row: Mapping[str, Any]) -> str:
     ends = f"{counted(row['server_count'], 'connection')} at {row['server']}"
     if row["client_count"] is None:
         return f"{_path(row)}: {ends}; the client's end is not known."
-    some = [f"{number(row[key])} {key}" for key in ("live", "ghosts", "stranded", "severed") if row[key]]
-    return f"{_path(row)}: {ends}, {number(row['client_count'])} at {_client(row)}; {', '.join(some) or 'none live'}."
+    named = (("held", "held at both ends"), ("ghosts", "ghosts"), ("stranded", "stranded"), ("severed", "severed"))
+    some = [f"{number(row[key])} {name}" for key, name in named if row[key]]
+    counts = ", ".join(some) or "none held at both ends"
+    return f"{_path(row)}: {ends}, {number(row['client_count'])} at {_client(row)}; {counts}."
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str | int | None, ...]:
-    counts = (row[key] for key in ("server_count", "client_count", "live", "ghosts", "stranded", "severed"))
+    counts = (row[key] for key in ("server_count", "client_count", "held", "ghosts", "stranded", "severed"))
     return (_path(row), *counts)

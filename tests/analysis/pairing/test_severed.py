@@ -72,7 +72,7 @@ class TestProof:
     def test_unanswered_packets_without_an_entry_are_certain(self) -> None:
         found = severing(table_of_fw(), client=SENDING)
         assert (found.severed.ports, found.severed.unanswered, found.severed.middlebox) == (PORTS, DEAD, "fw")
-        assert (found.matched, found.live, found.ghosts.count, found.stranded.count) == (LIVE + DEAD, LIVE, 0, 0)
+        assert (found.matched, found.held, found.live, found.ghosts.count) == (LIVE + DEAD, LIVE, LIVE, 0)
         assert proof_of_severed(found.severed).degree == "certain"
 
     def test_so_are_unanswered_keepalive_probes(self) -> None:
@@ -158,6 +158,17 @@ class TestLive:
         second = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], "fw2", taken=0)
         found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
         assert (found.severed.count, found.severed.middlebox) == (DEAD, "fw")
+
+    def test_without_a_box_only_what_was_used_between_two_snapshots_is(self) -> None:
+        found = severing(live_ms=2_000)
+        assert (found.held, found.live) == (LIVE + DEAD, 0)
+        assert severing(live_ms=2_000, earlier=True).live == LIVE
+
+    def test_without_its_table_what_was_used_within_the_boxs_timeout_is(self) -> None:
+        """Its table is empty and not in use: nothing else shows it."""
+        empty = replace(flows([], taken=0), tracks=False)
+        short = fw(routes=ROUTES, tcp_timeout_established=30)
+        assert severing(empty, live_ms=20_000, hosts=(short,)).live == LIVE
 
 
 class TestLimitsOfTables:

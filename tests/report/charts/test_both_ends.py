@@ -25,7 +25,7 @@ def directions(draw: st.DrawFn, *, read: bool = True) -> dict[str, Any]:
         "client_hosts": draw(st.lists(NAME, max_size=2)),
         "server_count": live + severed + ghosts + unproven,
         "client_count": live + severed + stranded if read else None,
-        "live": live,
+        "held": live,
         "ghosts": ghosts,
         "stranded": stranded,
         "severed": severed,
@@ -49,9 +49,9 @@ def test_parts_add_up_to_the_numbers(rows: list[dict[str, Any]]) -> None:
                 (part.kind for part in bar.parts), key=[kind for kind, _ in LEGEND_ORDER].index
             )
             known = {part.kind: part.value for part in bar.parts}
-            assert known.get(Kind.LIVE, 0) == row["live"]
+            assert known.get(Kind.LIVE, 0) == row["held"]
     assert [cells[1:] for cells in chart.table.rows] == [
-        tuple(row[key] for key in ("server_count", "client_count", "live", "ghosts", "stranded", "severed"))
+        tuple(row[key] for key in ("server_count", "client_count", "held", "ghosts", "stranded", "severed"))
         for row in rows
     ]
 
@@ -69,7 +69,7 @@ def test_the_legend_has_the_kinds_that_occur(rows: list[dict[str, Any]]) -> None
 
 @given(directions(read=False))
 def test_a_client_that_was_not_read_has_no_bar(row: dict[str, Any]) -> None:
-    row |= {"live": 0, "ghosts": 0, "severed": 0}
+    row |= {"held": 0, "ghosts": 0, "severed": 0}
     chart = both_ends([row])
     if chart is not None:
         (group,) = chart.groups
@@ -90,7 +90,7 @@ def test_numbers_that_a_translation_makes_contradict_each_other_never_exceed_the
 
 def test_the_sentence_has_the_numbers() -> None:
     row = {"server": "ldap", "client": "10.77.2.2", "client_hosts": ["app1"], "server_count": 270, "client_count": 2}
-    chart = both_ends([row | {"live": 2, "ghosts": 268, "stranded": 0, "severed": 0}])
+    chart = both_ends([row | {"held": 2, "ghosts": 268, "stranded": 0, "severed": 0}])
     assert chart is not None
-    assert chart.sentence == "app1 -> ldap: 270 connections at ldap, 2 at app1; 2 live, 268 ghosts."
+    assert chart.sentence == "app1 -> ldap: 270 connections at ldap, 2 at app1; 2 held at both ends, 268 ghosts."
     assert chart.axis.ticks == (0, 100, 200, 300)

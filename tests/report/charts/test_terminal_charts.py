@@ -34,7 +34,7 @@ def fit(rows: Iterable[str], room: int) -> list[str]:
 @given(name=HOSTILE, client=HOSTILE, counts=st.tuples(*[st.integers(0, 10**7)] * 5), room=ROOM, verbose=st.booleans())
 def test_both_ends_fit(name: str, client: str, counts: tuple[int, ...], room: int, *, verbose: bool) -> None:
     live, ghosts, stranded, severed, rest = counts
-    row = {"server": name, "client": client, "client_hosts": [], "live": live, "ghosts": ghosts, "stranded": stranded}
+    row = {"server": name, "client": client, "client_hosts": [], "held": live, "ghosts": ghosts, "stranded": stranded}
     row |= {"severed": severed, "server_count": live + severed + ghosts + rest, "client_count": live + stranded}
     if chart := both_ends([row]):
         shown = fit(bar_rows(chart, room, verbose=verbose), room)

@@ -77,8 +77,8 @@ def test_bars_of_both_ends_are_the_connections_of_the_json() -> None:
     expected = []
     for one in document["directions"]:
         expected += [
-            (one["server_count"], {"live": one["live"], "ghost": one["ghosts"]}),
-            (one["client_count"], {"live": one["live"], "ghost": one["stranded"]}),
+            (one["server_count"], {"live": one["held"], "ghost": one["ghosts"]}),
+            (one["client_count"], {"live": one["held"], "ghost": one["stranded"]}),
         ]
     assert len(shown) == len(expected) == 4
     top = max(count for count, _ in expected)
