@@ -56,7 +56,7 @@ def head_of(diagnosis: Diagnosis) -> list[str]:
     if (first := headline(diagnosis)) is None:
         return [counts]
     step = first_step(diagnosis, first)
-    return [squeezed([neutral(text)])[:30] for text in (first.text, *([step.text] if step else []))] + [counts]
+    return [squeezed([neutral(text)])[:24] for text in (first.text, *([step.text] if step else []))] + [counts]
 
 
 def assert_first_and_last_screen_answer(diagnosis: Diagnosis, wanted: list[str]) -> None:
