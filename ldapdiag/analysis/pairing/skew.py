@@ -128,7 +128,9 @@ def _proof_reasons(old: int, interval: float | None, minimum_age: float, persist
     reasons = []
     if old and interval is not None:
         beyond = (
-            f", and than {minimum_age:.0f} s, twice the longest idle time of a live connection" if minimum_age else ""
+            f", and than {minimum_age:.0f} s, at least twice the longest idle time of a live connection"
+            if minimum_age
+            else ""
         )
         reasons.append(f"{old} had been idle for longer than the {interval:.1f} s between the tables{beyond}")
     if persistent:
