@@ -220,7 +220,7 @@ def test_who_may_not_bind_so_has_no_old_password() -> None:
     log.refuses(12, b"", err=48)
     found = judged(log)[0]
     assert (found.severity, found.remedies) == (Severity.LOW, ())
-    assert found.detail.endswith("anonymous, or as an entry without a password.")
+    assert "anonymous, or as an entry without a password.\nThere is no command for this: ask" in found.detail
 
 
 def test_spellings_of_one_account_are_one() -> None:

@@ -24,6 +24,7 @@ HINTS = Hints(year_end=datetime(2026, 11, 20, 12, tzinfo=UTC))
 
 OF_THE_READING = (
     "schema", "cluster", "scanner", "streams", "files_not_logs", "gaps", "remarks", "stopped", "since", "until",
+    "no_match",
 )  # fmt: skip
 """Fields of the report about reading, not about the log."""
 

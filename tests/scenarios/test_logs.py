@@ -84,7 +84,7 @@ def test_a_rotated_set_names_the_scan_of_the_load(corpus: Path) -> None:
     folder = corpus / "7-traps" / "389-rotation-gzip"
     sent = json.loads((folder / "sent.json").read_text())
     found = finding(diagnosed_whole(folder), "costly-search")
-    assert found.severity is Severity.MEDIUM
+    assert found.severity is Severity.HIGH
     assert found.observed["searches"] == sum(found.observed["notes"].values()) == sent["total"]["slow"]
     assert found.observed["shape"] == "(displayName=*?*)"
 

@@ -27,7 +27,6 @@ from incidents import (
     ghost_ports,
     not_judged,
 )
-from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Confidence, Severity
 from ldapdiag.sources.gathering import gather
 
@@ -142,9 +141,9 @@ class TestDomainController:
         assert ghosts.confidence is Confidence.CERTAIN
         found = finding(diagnosis, "idle-timeout")
         assert found.observed["current_seconds"] == found.observed["ghost_lifetime_seconds"] == 1800
-        assert found.remedies[0].family is Family.AD
-        assert '"Set MaxConnIdleTime to ' in found.remedies[0].text
-        assert '"Set MaxConnIdleTime to 1800"' in found.remedies[0].undo
+        limit = next(one for one in found.remedies if one.title.startswith("limit: "))
+        assert '"Set MaxConnIdleTime to ' in limit.text
+        assert '"Set MaxConnIdleTime to 1800"' in limit.undo
 
     def test_a_policy_without_an_idle_time_is_that_of_the_default(self, tmp_path) -> None:
         policy = POLICY.read_text().replace("lDAPAdminLimits: MaxConnIdleTime=1800\n", "")

@@ -77,7 +77,7 @@ def test_what_does_not_occur_is_named_with_what_is_similar() -> None:
 
     assert ran.code == 0
     assert "no connection of the log has the client 127.0.0.111; similar: 127.0.0.11" in " ".join(ran.text.split())
-    assert "searches    none" in ran.text
+    assert "no match    no operation" in ran.text
 
 
 def test_a_filter_that_does_not_occur_is_named_with_how_to_list_those_that_do() -> None:

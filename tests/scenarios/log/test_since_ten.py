@@ -77,7 +77,9 @@ def test_the_first_screen_shows_which_who_since_when_and_how_fast(folder: Path) 
     LogScreen(page, combined(read([str(folder / "access")])), 10, By.SHAPE).show()
     screen = stream.getvalue().splitlines()[:24]
 
-    first = " ".join("\n".join(screen).partition("filter\n")[2].partition("(uid=?)")[0].split())
+    first = " ".join(
+        "\n".join(screen).partition("filter, search time over the log\n")[2].partition("(uid=?)")[0].split()
+    )
     for fact in ("(displayName=*?*)", "uid=reports (10.0.0.7)", "since 10:00", "growing from", "s per hour"):
         assert fact in first
     assert any(line.startswith("time") and "search time per 15 min" in line for line in screen)
