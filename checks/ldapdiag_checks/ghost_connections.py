@@ -188,7 +188,8 @@ def _with_remedies(
 ) -> Finding:
     """Return a finding with what frees the descriptors of its ghosts now; idle-timeout has what keeps others away."""
     if exhausted or not reaches_open(server):
-        return replace(found, remedies=tuple(close_now(server, advice, [direction], hosts)))
+        ways = close_now(server, lifetime, advice, [direction], hosts, may_wait=not exhausted)
+        return replace(found, remedies=tuple(ways))
     remedies = tuple(drain_remedies(server, lifetime, advice, [direction], hosts))
     if remedies or not lifetime.idle_timeout_seconds:
         return replace(found, remedies=remedies)

@@ -67,11 +67,12 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
 
     ## What to do
     In this order: drain (close the dead connections now: ss -K on the server's host, where each is proven dead; else
-    what proves them, or a restart), limit (the smallest idle timeout that is 1.5 times the longest live idle time and
-    cuts no live connection in the access log; 300 s at least, unless the log is long enough to exclude one cut a day
-    at a shorter one; shorter where the descriptors may run out before), cure (keepalive probes after half of the
-    firewall's timeout, at the server or at the clients), tidy (an idle timeout below the firewall's; if that would be
-    less than 60 s, or live connections are idle for longer, raise the firewall's timeout instead).
+    what proves them; to wait, where a timeout in force ends them before the descriptors run out; or a restart), limit
+    (the smallest idle timeout that is 1.5 times the longest live idle time and cuts no live connection in the access
+    log; 300 s at least, unless the log is long enough to exclude one cut a day at a shorter one; shorter where the
+    descriptors may run out before), cure (keepalive probes after half of the firewall's timeout, at the server or at
+    the clients), tidy (an idle timeout below the firewall's; if that would be less than 60 s, or live connections are
+    idle for longer, raise the firewall's timeout instead).
     slapd applies a new idle timeout to open connections, too, so there it is the drain; 389-ds and OpenDJ apply it to
     connections that are opened, or bound, later. Each remedy states what it changes, its price and risk, and how to
     undo it.
@@ -203,9 +204,10 @@ def _reach(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, exempt
             "or a restart closes theirs."
         )
     if advice.ghosts and lifetime.idle_timeout_seconds and not reaches_open(server):
+        does = "does" if server.idle_enforcement.reaches_open_connections is False else "may"
         yield (
-            f"The idle timeout of {lifetime.idle_timeout_seconds:,} s does not reach connections that were opened, or "
-            "bound, before it was set."
+            f"The idle timeout of {lifetime.idle_timeout_seconds:,} s {does} not reach connections that were opened, "
+            "or bound, before it was set."
         )
 
 

@@ -1,4 +1,4 @@
-"""Remedies that free the descriptors of dead connections now: close their sockets, prove them dead, or restart."""
+"""Remedies that free the descriptors of dead connections: close their sockets, prove them dead, wait, or restart."""
 
 from __future__ import annotations
 
@@ -133,6 +133,23 @@ def restart_server(server: str, command: str, cut: int, live: int) -> Remedy:
         undo="None needed: the clients connect again.",
         verify="ss -Htn state established '( sport = :389 or sport = :636 )' | wc -l",
         needs=Needs.RESTART,
+    )
+
+
+def wait_for_close(server: str, seconds: int, latest: float | None, *, by_timeout: bool) -> Remedy:
+    """Wait until a timeout in force has closed the dead connections; `latest`: seconds by which it has, if known."""
+    what = f"the idle timeout of {seconds:,} s closes" if by_timeout else "unanswered keepalive probes close"
+    when = f"about {seconds:,} s" if latest is None else f"at most {latest:,.0f} s"
+    return Remedy(
+        title=f"Wait {when}: {what} them",
+        target=server,
+        where=Where.SERVER,
+        kind=RemedyKind.ADVICE,
+        text=f"Each is closed {when} after its last request. Then collect evidence again, and run ldapdiag diagnose.",
+        changes="The dead connections end without a command, and no live one that is in use is cut.",
+        risk="Until then they keep their descriptors. One that was opened, or bound, before the setting may stay.",
+        undo="None needed.",
+        verify="ldapdiag diagnose    # on evidence from after that time",
     )
 
 

@@ -144,6 +144,10 @@ class TestDomainController:
         limit = next(one for one in found.remedies if one.title.startswith("limit: "))
         assert '"Set MaxConnIdleTime to ' in limit.text
         assert '"Set MaxConnIdleTime to 1800"' in limit.undo
+        wait, restart = ghosts.remedies
+        assert wait.title == "drain: wait about 1,800 s: the idle timeout of 1,800 s closes them"
+        assert (restart.title, restart.is_alternative) == ("drain: restart the server", True)
+        assert "may not reach connections that were opened" in found.detail, "which Microsoft does not document"
 
     def test_a_policy_without_an_idle_time_is_that_of_the_default(self, tmp_path) -> None:
         policy = POLICY.read_text().replace("lDAPAdminLimits: MaxConnIdleTime=1800\n", "")

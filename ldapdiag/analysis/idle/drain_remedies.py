@@ -1,7 +1,8 @@
 """Drain remedies: what frees the descriptors of ghosts now, and the idle timeout, by which connections it reaches.
 
 Ghosts that are certain are closed one by one. Those that are not are proven first, or a restart has its price. The idle
-timeout itself drains only where the product says that it reaches open connections.
+timeout itself drains only where the product says that it reaches open connections. No server is restarted first whose
+present timeout ends them in time.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.idle.beyond_limit import limit_of
 from ldapdiag.analysis.idle.drain_choice import SHORTEST
 from ldapdiag.analysis.idle.drain_sentences import timeout_price
 from ldapdiag.analysis.log.spellings import folded_dn
 from ldapdiag.analysis.pairing.proof import proof_of
-from ldapdiag.remedy import alternative
-from ldapdiag.servers.closing_remedies import close_ghosts, prove_dead, restart_server
+from ldapdiag.remedy import Where, alternative
+from ldapdiag.servers.closing_remedies import close_ghosts, prove_dead, restart_server, wait_for_close
 from ldapdiag.servers.haproxy import limit_idle_time
 from ldapdiag.servers.host_remedies import advise_idle_timeout
 
@@ -54,7 +56,7 @@ def drain_remedies(
     setting = None if all_exempt else _setting(server, lifetime, advice)
     drains = reaches_open(server)
     if not drains or exhausted:
-        yield from close_now(server, advice, directions, hosts)
+        yield from close_now(server, lifetime, advice, directions, hosts, may_wait=not (exhausted or all_exempt))
     if setting is not None and lifetime.proxy and (lifetime.idle_timeout_seconds or SHORTEST) < SHORTEST:
         yield step("raise", setting)
     elif setting is not None:
@@ -76,18 +78,49 @@ def exempt_ghosts(server: Instance, directions: Sequence[Direction], accounts: A
 
 
 def close_now(
-    server: Instance, advice: IdleAdvice, directions: Sequence[Direction], hosts: Sequence[Host]
+    server: Instance,
+    lifetime: GhostLifetime,
+    advice: IdleAdvice,
+    directions: Sequence[Direction],
+    hosts: Sequence[Host],
+    *,
+    may_wait: bool,
 ) -> Iterator[Remedy]:
-    """Yield commands that close exactly the proven ghosts, what proves the others, and a restart as the alternative."""
+    """Yield commands that close exactly the proven ghosts, and what proves the others.
+
+    Where no command closes all: to wait for the present timeout, if that ends in time. Last a restart.
+    """
     host = next((one for one in hosts if one.host == server.host), None)
     found = [one for one in directions if one.ghosts.count or one.ghosts.possible_ports]
-    steps = [_free(one, server, host) for one in sorted(found, key=lambda one: -one.ghosts.count)]
-    yield from (one for one in steps if one is not None)
-    if found:
-        command, every = server.product.remedies.RESTART if server.product else "", server.established or 0
-        restart = restart_server(server.name, command, every, max(0, every - advice.ghosts))
-        restart = step("drain", server.address.adapt(restart))
-        yield alternative(restart) if any(steps) else restart
+    if not found:
+        return
+    frees = [_free(one, server, host) for one in sorted(found, key=lambda one: -one.ghosts.count)]
+    yield from (one for one in frees if one is not None)
+    are_closed = all(one is not None and one.where is Where.SERVER for one in frees)
+    waits = _wait_for_close(server, lifetime, advice, found) if may_wait and not are_closed else None
+    if waits is not None:
+        yield alternative(waits) if any(frees) else waits
+    command, every = server.product.remedies.RESTART if server.product else "", server.established or 0
+    restart = restart_server(server.name, command, every, max(0, every - advice.ghosts))
+    restart = step("drain", server.address.adapt(restart))
+    yield alternative(restart) if any(frees) or waits is not None else restart
+
+
+def _wait_for_close(
+    server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, found: Sequence[Direction]
+) -> Remedy | None:
+    """Return that the present timeout ends ghosts, and when; None if it does not, or not before descriptors run out."""
+    seconds, enforcement = lifetime.seconds, server.idle_enforcement
+    by_timeout = seconds == lifetime.idle_timeout_seconds
+    if seconds is None or (by_timeout and enforcement.needs_activity):
+        return None
+    latest = enforcement.latest(seconds) if by_timeout else seconds
+    ages = [age for one in found for age in one.idle_times.ghosts]
+    if max(ages, default=0.0) > limit_of(server, seconds, enforcement).closes_by:
+        return None  # it would have ended that one
+    if advice.drain.seconds_left is not None and advice.drain.seconds_left < (latest or seconds):
+        return None
+    return step("drain", wait_for_close(server.name, seconds, latest, by_timeout=by_timeout))
 
 
 def _free(direction: Direction, server: Instance, host: Host | None) -> Remedy | None:

@@ -15,11 +15,14 @@ from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, step_labels
 
 HOST = Host(host="ldap")
+NOT_LINUX = ServerIdentity(family=Family.AD, version=())
+"""Runs where no command closes sockets."""
 GHOSTS = facts.direction(
     server_count=5, ghosts=3, matched=2, idle_seconds=(8.0, 8.0), middleboxes=("fw",), without_flow=3
 )
@@ -139,7 +142,7 @@ class TestDrain:
         }
         remedies, _ = treated(facts.direction(**(known | doubt)))
         assert not any("ss -K" in remedy.text for remedy in remedies)
-        assert steps(remedies)[:3] == ["prove", "drain", "limit"]
+        assert [one.title[:11] for one in remedies[:3]] == ["prove: coll", "drain: wait", "drain: rest"]
         assert (remedies[0].target, "ldapdiag collect" in remedies[0].text) == ("app1", True)
 
     def test_the_client_with_the_most_ghosts_comes_first(self) -> None:
@@ -154,11 +157,37 @@ class TestDrain:
     )  # fmt: skip
     def test_a_host_that_cannot_close_sockets_is_restarted(self, system: str, *, closes: bool) -> None:
         host = facts.host("ldap", description=facts.description("ldap", system=system))
-        remedies, _ = treated(hosts=(host,))
+        remedies, _ = treated(hosts=(host,), exhausted=True)
         assert any("ss -K" in remedy.text for remedy in remedies) is closes
         restart = next(remedy for remedy in remedies if remedy.needs is Needs.RESTART)
         assert (restart.title, restart.is_alternative) == ("drain: restart the server", closes)
         assert "connections of its clients are cut" in restart.risk
+
+    @pytest.mark.parametrize(
+        ("in_force", "states", "first"),
+        [({"idle": 1800}, {}, "drain: wait about 1,800 s: the idle timeout of 1,800 s closes them"),
+         ({"idle": 0, "keepalive": 300}, {}, "drain: wait at most 975 s: unanswered keepalive probes close them"),
+         ({"idle": 0}, {}, "drain: restart the server"),
+         ({"idle": 1800}, {"exhausted": True}, "drain: restart the server"),
+         ({"idle": 1800}, {"all_exempt": True}, "drain: restart the server")],
+    )  # fmt: skip
+    def test_no_server_is_restarted_first_whose_timeout_in_force_ends_them(self, in_force, states, first) -> None:
+        solaris = facts.host("ldap", description=facts.description("ldap", system="SunOS 5.11 sun4v"))
+        identity = facts.DS389 if "keepalive" in in_force else NOT_LINUX
+        known = {"identity": identity, "keepalive": None, "hosts": (solaris,)} | in_force | states
+        remedies, _ = treated(**known)
+        assert remedies[0].title == first
+        assert not remedies[0].is_alternative
+        restart = next(one for one in remedies if one.title == "drain: restart the server")
+        assert restart.is_alternative is (restart is not remedies[0])
+
+    def test_one_that_is_older_than_the_timeout_shows_that_waiting_does_not_close_it(self) -> None:
+        known = {"server_count": 5, "matched": 2, "ghosts": 3, "middleboxes": ("fw",), "without_flow": 3}
+        for oldest, first in ((1700.0, "drain: wait about"), (9000.0, "drain: restart")):
+            ages = replace(facts.direction(**known).idle_times, ghosts=(60.0, oldest))
+            old = replace(facts.direction(**known), idle_times=ages)
+            remedies, _ = treated(old, identity=NOT_LINUX, keepalive=None, idle=1800)
+            assert remedies[0].title.startswith(first)
 
     def test_when_the_sockets_were_read_is_by_the_clock_of_the_server(self) -> None:
         table = facts.table(facts.at_server(1), taken=0)
