@@ -149,7 +149,7 @@ class TestProxy:
         (path,) = finding(diagnosis, "idle-timeout").observed["paths"]
         assert (path["lower_seconds"], path["upper_seconds"]) == (None, 3600)
         assert path["source"] == "timeout client of ldap_in of haproxy"
-        assert "closes both ends after at most 3600 s" in finding(diagnosis, "idle-timeout").detail
+        assert "is set to close both ends after 3,600 s" in finding(diagnosis, "idle-timeout").detail
         assert "probes or not" in not_judged(diagnosis, "keepalive-too-slow", "ldap").reason
 
     def test_its_own_timeout_ends_what_clients_left_at_it(self) -> None:

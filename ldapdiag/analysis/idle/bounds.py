@@ -110,11 +110,10 @@ class PathBounds:
     @property
     def observed(self) -> dict[str, Any]:
         """Return what a finding observes of one path, by the keys of docs/contract.md."""
-        lower, upper = self.bracket
         return {
             "client_network": self.client_network,
-            "lower_seconds": lower,
-            "upper_seconds": upper,
+            "lower_seconds": self.lower_seconds,
+            "upper_seconds": self.bracket[1],
             "source": self.source,
             "suspects": list(self.suspects),
             "box": self.middlebox,
