@@ -20,7 +20,10 @@ from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, 
 from ldapdiag.remedy import Remedy
 
 UNSEEN = "No connection was seen to be dropped after that time: a setting alone shows what may happen."
-
+UNREAD = (
+    "Whether a connection was dropped after that time is not known, because clients were not read: see "
+    "ghost-connections and severed-connections."
+)
 
 WHY = (
     f"{NO_COMMAND}no connection was dropped after that time, so none is proposed; ghost-connections and "
@@ -106,7 +109,9 @@ def judge(
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
         remedies = tuple(cure_remedies(server, lifetime, advice, pairing, kernels)) if advice else ()
-        yield _finding(lifetime, path, clients[path.client_network], origins, remedies)
+        directions = pairing.directions if pairing else ()
+        unread = any(one.missing is not None and bounds.for_client(one.client) is path for one in directions)
+        yield _finding(lifetime, path, clients[path.client_network], origins, remedies, unread=unread)
 
 
 def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
@@ -137,6 +142,8 @@ def _finding(
     clients: Sequence[ClientKeepalive],
     origins: tuple[str, ...],
     remedies: tuple[Remedy, ...],
+    *,
+    unread: bool,
 ) -> Finding:
     seconds, upper = lifetime.keepalive_seconds, path.upper_seconds or 0.0
     sources = f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}."
@@ -150,7 +157,7 @@ def _finding(
             (
                 sources,
                 *clients_sentence(clients),
-                *([UNSEEN] if path.is_set_only else []),
+                *([UNREAD if unread else UNSEEN] if path.is_set_only else []),
                 *path.remarks,
                 *([] if remedies else [WHY]),
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from ldapdiag.analysis.idle.advice import IdleAdvice
@@ -42,6 +43,10 @@ def judge(
     entry for it. Such a connection is neither a ghost nor stranded: it is dead, and neither end has noticed yet. A
     middlebox counts if its table has carried this path or the routes lead through it, and if no connection in use
     lacks an entry as well.
+
+    Where the client's table is not in the evidence, the server's connections are looked up alone. One without an entry
+    is dead, severed or a ghost: which of both only the client's table shows. It counts if the middlebox lists other
+    connections of the same client to the server, and each without an entry was idle for longer than those.
 
     - certain: the table has entries for other connections of this path, and packets of every severed one are
       unanswered (retransmissions, keepalive probes). Or none was sent; the table, known to be whole, is of this path
@@ -83,8 +88,10 @@ def judge(
         if severed.count:
             severity = severity_of(direction, high_connections, medium_connections, high_percent / 100)
             yield _finding(direction, pairing, accounts, advice, severity)
-        elif direction.missing is not None:
-            yield NotJudged.lacking(direction.missing, subject=direction.subject)
+        elif (missing := direction.missing) is not None:
+            lacking = f"{missing.reason}; without an entry: {reason_list(severed.unproven)}"
+            missing = replace(missing, reason=lacking) if severed.unproven else missing
+            yield NotJudged.lacking(missing, subject=direction.subject)
         elif severed.unproven:
             count = sum(severed.unproven.values())
             yield NotJudged(
@@ -129,7 +136,7 @@ def _finding(
         severity=severity,
         confidence=Confidence(proof.degree),
         title=_title(direction, pairing.host),
-        detail="\n".join([*severed_sentences(severed), proof.because]),
+        detail="\n".join([*_unread(direction), *_not_counted(severed), *severed_sentences(severed), proof.because]),
         observed=direction.observed
         | {
             "severed": severed.count,
@@ -148,10 +155,29 @@ def _finding(
     )
 
 
+def _unread(direction: Direction) -> Iterator[str]:
+    """Yield what is not known of connections whose client was not read."""
+    if direction.missing is not None and direction.server_count:
+        yield (
+            f"Each is a ghost, or severed if {direction.client} still has it: dead either way. Which is not known, "
+            f"because its end was not read: {direction.missing.reason}."
+        )
+
+
+def _not_counted(severed: Severed) -> Iterator[str]:
+    """Yield how many connections without an entry are not counted, and why."""
+    if count := sum(severed.unproven.values()):
+        reasons = reason_list(severed.unproven)
+        yield f"Not counted: {counted(count, 'connection')} proven neither live nor dead: {reasons}."
+
+
 def _title(direction: Direction, server: str) -> str:
     """Return the title; behind a NAT, the server's end of each connection is not known."""
     severed, clients = direction.severed, client_names(direction)
     exist = "exists" if severed.count == 1 else "exist"
+    if direction.missing is not None and direction.server_count:
+        connections = f"{severed.count:,} of the {counted(direction.server_count, 'connection')} from {clients}"
+        return f"{connections} no longer {exist} at {severed.middlebox} between {clients} and {server}"
     if direction.missing is not None:
         connections = f"{severed.count:,} of the {direction.client_count:,} connections of {clients} to {server}"
         return f"{connections} no longer {exist} at {severed.middlebox}, which translates their address"
@@ -163,7 +189,7 @@ def severity_of(direction: Direction, high: int, medium: int, share: float) -> S
     """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
     severed = direction.severed
     count = severed.count
-    of = direction.matched or direction.client_count or 0
+    of = direction.matched or direction.client_count or direction.server_count
     if count < medium:
         return Severity.MEDIUM if count == of else Severity.LOW
     return Severity.HIGH if count >= high or count >= share * of else Severity.MEDIUM

@@ -139,3 +139,19 @@ def test_behind_a_nat_the_clients_end_is_reported() -> None:
         found.title == "20 of the 25 connections of app1 to ldap no longer exist at fw, which translates their address"
     )
     assert [remedy.target for remedy in found.remedies if remedy.kind is RemedyKind.SHELL] == ["app1"]
+
+
+@pytest.mark.parametrize(("unanswered", "kills"), [(41, False), (268, True)])
+def test_of_a_client_that_was_not_read_the_first_step_is_its_table(unanswered: int, kills: bool) -> None:  # noqa: FBT001
+    missing = Missing(reason="no socket table of 10.77.2.2", lacks=("socket-table",))
+    dead = severed(268, unanswered=unanswered, unproven={"the table may be a selection": 7})
+    told = facts.direction(client_hosts=(), server_count=270, client_count=None, severed=dead, missing=missing)
+    (found,) = judge(facts.pairing(told))
+    assert isinstance(found, Finding)
+    assert (found.severity, found.observed["client_count"]) == (Severity.HIGH, None)
+    assert found.title == "268 of the 270 connections from 10.77.2.2 no longer exist at fw between 10.77.2.2 and ldap"
+    assert "a ghost, or severed if 10.77.2.2 still has it" in found.detail
+    assert "Not counted: 7 connections proven neither live nor dead: 7 (the table may be a selection)" in found.detail
+    commands = [remedy.text for remedy in found.remedies if remedy.kind is RemedyKind.SHELL]
+    assert any("ss -K" in text for text in commands) is kills
+    assert found.remedies[0].title.startswith("Close" if kills else "prove: collect its sockets")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ from ldapdiag.diagnosis import diagnose
 from ldapdiag.finding import Clear, Confidence, NotJudged, Severity
 from ldapdiag.sources.gathering import gather
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "incident"
 HOSTS = ("app1", "app2", "fw", "ldap")
 TELLINGS = {
     "netstat -an": ("netstat-an.txt",),
@@ -374,3 +376,54 @@ def test_exhaustion_is_seen_without_the_log_and_without_the_limits(place: Path) 
     )
     for diagnosis in (told, diagnose(counted, installed_checks())):
         assert finding(diagnosis, "descriptor-headroom").severity is Severity.CRITICAL
+
+
+class TestUnreadClient:
+    """The client's table is missing, and the firewall's is not: what was a ghost is dead at the firewall."""
+
+    @pytest.mark.parametrize("kept", [(), ("header",), ("nothing",)], ids=["no folder", "a header", "an empty file"])
+    def test_the_firewalls_table_is_enough(self, kept: tuple[str, ...], tmp_path: Path) -> None:
+        for host in ("ldap", "fw", "app2"):
+            copytree(EXAMPLE / host, tmp_path / host)
+        if kept:
+            (tmp_path / "app1").mkdir()
+            head = (EXAMPLE / "app1" / "ss-tiepmnaO.txt").read_text().partition("\n")[0]
+            (tmp_path / "app1" / "ss-tiepmnaO.txt").write_text(f"{head}\n" if kept == ("header",) else "")
+        diagnosis = diagnosed(tmp_path)
+        whole = finding(diagnosed(EXAMPLE), "ghost-connections")
+        found = finding(diagnosis, "severed-connections")
+        assert found.observed["severed_client_ports"] == whole.observed["ghost_client_ports"]
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.LIKELY)
+        assert found.remedies[0].title.startswith("prove: ")
+        assert not any("ss -K" in remedy.text for remedy in found.remedies)
+        assert "No connection was seen to be dropped" not in finding(diagnosis, "keepalive-too-slow").detail
+
+    def test_a_firewall_that_lists_all_leaves_nothing_to_report(self, tmp_path: Path) -> None:
+        for host in ("ldap", "fw", "app2"):
+            copytree(EXAMPLE / host, tmp_path / host)
+        entries = (
+            f"tcp 6 20 ESTABLISHED src=10.77.2.2 dst=10.77.1.2 sport={port} dport=389 "
+            f"src=10.77.1.2 dst=10.77.2.2 sport=389 dport={port} [ASSURED] mark=0 use=1\n"
+            for port in finding(diagnosed(EXAMPLE), "ghost-connections").observed["ghost_client_ports"]
+        )
+        with (tmp_path / "fw" / "conntrack-L.txt").open("a") as table:
+            table.writelines(entries)
+        assert not findings(diagnosed(tmp_path), "severed-connections")
+
+    @pytest.mark.parametrize(("table", "dead"), [("netstat-an", 0), ("ss-tan", 0), ("netstat-tano", 40)])
+    def test_without_ages_only_unanswered_probes_count_and_nothing_is_clear(self, table: str, dead: int) -> None:
+        server = INCIDENTS / GHOSTS / "ldap"
+        names = (f"{table}.txt", "captured-at.txt", "cn-config-limits.ldif", "cn-monitor.ldif")
+        diagnosis = diagnosed(INCIDENTS / GHOSTS / "fw", *(server / name for name in names))
+        found = findings(diagnosis, "severed-connections")
+        assert sum(one.observed["severed"] for one in found.values()) == dead
+        if dead:
+            assert "Not counted: 228 connections" in found[APP1].detail
+        else:
+            assert (
+                "268 (no table shows when they were last used"
+                in not_judged(diagnosis, "severed-connections", APP1).reason
+            )
+            keepalive = finding(diagnosis, "keepalive-too-slow").detail
+            assert "not known, because clients were not read" in keepalive
+            assert "No connection was seen to be dropped" not in keepalive

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.sentences import client_names
 from ldapdiag.remedy import alternative
-from ldapdiag.servers.closing_remedies import close_at_client, close_ghosts
+from ldapdiag.servers.closing_remedies import close_at_client, close_ghosts, prove_dead
 from ldapdiag.servers.host_remedies import find_lost_state, replace_connections, set_client_keepalive
 
 if TYPE_CHECKING:
@@ -25,12 +26,17 @@ def severed_remedies(direction: Direction, server: str, proof: Proof, advice: Id
     """
     severed, clients = direction.severed, client_names(direction)
     replacing = replace_connections(clients, direction.server_address, severed.count)
-    if proof.degree == "certain" and not direction.path.translated_by:
+    unread = direction.missing is not None and direction.server_count > 0
+    if unread and proof.degree != "certain":
+        proving = prove_dead(direction.client, severed.count, is_read=False)
+        yield replace(proving, title=f"prove: {proving.title[0].lower()}{proving.title[1:]}")
+        yield replacing
+    elif proof.degree == "certain" and not direction.path.translated_by:
         endpoint = direction.server_address, direction.server_port
         # Behind a NAT the server's end of each is not known.
         known = direction.missing is None
         at_client = close_at_client(clients, direction.client if known else "", endpoint, severed.ports)
-        at_server = close_ghosts(server, endpoint, direction.client, severed.ports) if known else None
+        at_server = close_ghosts(server, endpoint, direction.client, severed.ports) if known or unread else None
         if at_client is not None:
             yield at_client
             replacing = alternative(replacing)

@@ -64,7 +64,7 @@ class HalfOpen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Severed:
-    """Connections that are established at both ends, and that a middlebox on the path has no entry for."""
+    """Connections of both ends, or of the server if the client was not read, without an entry at a middlebox."""
 
     ports: tuple[int, ...] = ()
     """Their ports at the client."""
@@ -281,12 +281,14 @@ class Direction:
     @property
     def held(self) -> int:
         """Return how many connections both ends hold: established at both, and not severed."""
-        return self.matched - self.severed.count
+        return self.matched - self.severed.count if self.missing is None else 0
 
     @property
     def undecided(self) -> int:
         """Return how many of the server's connections are neither proven dead nor known to be live."""
-        return self.server_count if self.missing is not None else sum(self.ghosts.unproven.values())
+        if self.missing is not None:
+            return max(0, self.server_count - self.severed.count)
+        return sum(self.ghosts.unproven.values())
 
     @property
     def idle_count(self) -> int | None:

@@ -19,11 +19,12 @@ from ldapdiag.analysis.pairing.forwarders import find_forwarder
 from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.possible_ghosts import unanswered_ports
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
-from ldapdiag.analysis.pairing.severed import TrackingBox, with_severed
+from ldapdiag.analysis.pairing.severed import TrackingBox, find_severed, with_severed
 from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.via_translation import join_via_translation
+from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.bundle import Missing
@@ -100,7 +101,25 @@ class _PathFinder:
         direction = replace(direction, path=self.paths.setdefault(path, path))
         if joined.matched is not None and joined.matched.pairs:
             return with_severed(direction, joined.matched, list(self._tracking(carriers, unjoined)))
-        return direction if unjoined.rows or direction.missing is None else self._behind_nat(direction, unjoined)
+        if direction.missing is None:
+            return direction
+        return self._unread(direction, unjoined) if unjoined.rows else self._behind_nat(direction, unjoined)
+
+    def _unread(self, direction: Direction, unjoined: UnjoinedDirection) -> Direction:
+        """Return a direction whose client was not read, with what a middlebox on its path has no entry for."""
+        pairs = tuple(Pair(row, None) for row in unjoined.rows)
+        boxes = [one for one in self._tracking(direction.path.carriers, unjoined) if not one.translates]
+        severed = find_severed(MatchedEnds(unjoined, None, (), pairs), boxes)
+        if not severed.middlebox:
+            return direction
+        possible = tuple(port for port in direction.ghosts.possible_ports if port not in set(severed.ports))
+        origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
+        return replace(
+            direction,
+            severed=severed,
+            ghosts=replace(direction.ghosts, possible_ports=possible),
+            origins=tuple(sorted(origins.union(direction.origins))),
+        )
 
     def _behind_nat(self, direction: Direction, unjoined: UnjoinedDirection) -> Direction:
         """Return a direction that only the client shows, with the connections that a NAT on its path has severed."""

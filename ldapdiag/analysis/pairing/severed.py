@@ -119,8 +119,9 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
         return direction
     live = [pair for pair in matched.pairs if pair.row not in severed.rows]
     at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live if pair.row is not None))
-    at_client = seconds_since_received(matched.near.table, (pair.client_row for pair in live))
-    idle_times = replace(direction.idle_times, matched=tuple(at_server or at_client))
+    near = matched.near and matched.near.table
+    at_client = near and seconds_since_received(near, (one.client_row for one in live if one.client_row is not None))
+    idle_times = replace(direction.idle_times, matched=tuple(at_server or at_client or ()))
     if severed.expired_seconds is None:
         idle_times = replace(idle_times, before_loss=(), ghosts_of_running_clients=())
     origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
@@ -172,12 +173,15 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     used = [pair for pair in lacking if traces[pair] is Trace.USED and tracer.existed_before(pair)]
     reason = (
         _unused(tracking, passes=passes)
+        or _needs_the_client(tracking, matched, tracer)
         or _used_without_entry(tracking, used)
         or _unanswered_with_entry(tracking, matched, carried)
         or _may_not_track(tracking, unanswered, passes=passes)
         or _may_pass(tracking, unanswered, passes=passes)
     )
-    if not reason and (doubt := _doubt(tracking, matched, carried, dead, boxes)):
+    in_use = sum(count[one] for one in (Trace.USED, Trace.NEW, Trace.ENDED))
+    part = _may_see_a_part(tracking, matched, carried, quiet, in_use)
+    if not reason and (doubt := part or _doubt(tracking, matched, carried, dead, boxes)):
         if len(unanswered) < SEVERAL or _doubt(tracking, matched, carried, unanswered, boxes):
             reason = doubt
         else:  # those that were used prove it for themselves
@@ -219,6 +223,33 @@ def _used_without_entry(tracking: TrackingBox, used: Sequence[Pair]) -> str | No
     """Return why the middlebox decides nothing: connections pass although it has no entry for them."""
     count = counted(len(used), "connection")
     return f"{tracking.box.host} has no entry for {count} in use either" if used else None
+
+
+def _may_see_a_part(
+    tracking: TrackingBox, matched: MatchedEnds, carried: Sequence[Pair], quiet: Sequence[Pair], in_use: int
+) -> str | None:
+    """Return why quiet connections, whose client was not read, may pass another way than those with an entry.
+
+    An entry that has expired, or was lost, was idle for longer than every one that is left.
+    """
+    if matched.near is not None or not quiet:
+        return None
+    kept = [pair for pair in carried if tracking.carries(matched, pair)]
+    ages = [seconds for pair in kept if (seconds := matched.idle_seconds(pair)) is not None]
+    mixed = sum((matched.idle_seconds(pair) or 0.0) <= max(ages, default=0.0) for pair in quiet)
+    if not mixed and in_use < len(quiet):
+        return None
+    lacking, box = counted(mixed or in_use, "connection"), tracking.box.host
+    return f"{box} has no entry for {lacking} used as lately as those that it lists, and may see only a part"
+
+
+def _needs_the_client(tracking: TrackingBox, matched: MatchedEnds, tracer: EntryTracer) -> str | None:
+    """Return why a middlebox alone proves nothing of a client that was not read: by its entries, or by its time."""
+    if matched.near is not None:
+        return None
+    if any(tracking.carries(matched, pair) for pair in matched.pairs):
+        return MAY_HAVE_ENDED if tracer.is_late else None
+    return f"{tracking.box.host} lists no connection of {matched.unjoined.client} as established, and may carry none"
 
 
 def _unanswered_with_entry(tracking: TrackingBox, matched: MatchedEnds, carried: Sequence[Pair]) -> str | None:

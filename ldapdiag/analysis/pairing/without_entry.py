@@ -35,7 +35,8 @@ class Pair(NamedTuple):
 
     row: int | None
     """None: which it is is not known, behind a NAT that has no entry for it."""
-    client_row: int
+    client_row: int | None
+    """None: the client's end was not read."""
 
 
 class Trace(Enum):
@@ -57,11 +58,11 @@ class Trace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MatchedEnds:
-    """Both ends of the connections of one direction that are established at both."""
+    """Both ends of the connections of one direction that are established at both, or at the server alone."""
 
     unjoined: UnjoinedDirection
-    near: ClientIndex
-    """The client's snapshot nearest to the server's."""
+    near: ClientIndex | None
+    """The client's snapshot nearest to the server's; None: the client's end was not read."""
     indexes: Sequence[ClientIndex]
     """All snapshots of the client."""
     pairs: Sequence[Pair]
@@ -72,6 +73,9 @@ class MatchedEnds:
 
     def client_key(self, pair: Pair) -> Key:
         """Return the key of a connection as the client's host writes it."""
+        if self.near is None or pair.client_row is None:
+            address, port, client, client_port = self.unjoined.key_of(pair.row or 0)
+            return client, client_port, address, port
         table, row = self.near.table, pair.client_row
         return table.local_address[row], table.local_port[row], table.remote_address[row], table.remote_port[row]
 
@@ -79,19 +83,23 @@ class MatchedEnds:
     def seconds_between_snapshots(self) -> float:
         """Return the time from the client's first snapshot to the nearest one; 0 where it is not known."""
         begun = [taken.end for index in self.indexes if (taken := index.snapshot.taken)]
-        near = self.near.snapshot.taken
+        near = self.near.snapshot.taken if self.near else None
         return max(0.0, (near.start - min(begun)).total_seconds()) if near and begun else 0.0
 
     def idle_seconds(self, pair: Pair) -> float | None:
         """Return for how long nothing has arrived at either end, until its snapshot; None: no table shows it."""
-        ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
-        ages = [_age(table, row) for table, row in ends if row is not None]
+        ages = [_age(table, row) for table, row in self._rows(pair)]
         return min((age for age in ages if age is not None), default=None)
 
     def is_unanswered(self, pair: Pair) -> bool:
         """Return whether segments or keepalive probes of either end are unanswered."""
-        ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
-        return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in ends if row is not None)
+        return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in self._rows(pair))
+
+    def _rows(self, pair: Pair) -> Iterator[tuple[SocketTable, int]]:
+        if pair.row is not None:
+            yield self.unjoined.table, pair.row
+        if self.near is not None and pair.client_row is not None:
+            yield self.near.table, pair.client_row
 
 
 class _End(NamedTuple):
@@ -118,11 +126,15 @@ class EntryTracer:
     def __init__(self, box: Middlebox, matched: MatchedEnds, carried: Sequence[Pair]) -> None:
         self._matched = matched
         server = _end(matched.unjoined.snapshot, box, [pair.row for pair in carried if pair.row is not None])
-        client = _end(matched.near.snapshot, box, [pair.client_row for pair in carried])
+        at_client = [pair.client_row for pair in carried if pair.client_row is not None]
+        client = _end(matched.near.snapshot, box, at_client) if matched.near else None
         self._ends = (server, client)
         self._earlier = _earlier_indexes(matched, box)
         self.is_timed = server is not None or client is not None
-        self._is_near = all(end.since is None and end.apart < CLOSED_SECONDS for end in self._ends if end is not None)
+        timed = [end for end in self._ends if end is not None]
+        self._is_near = all(end.since is None and end.apart < CLOSED_SECONDS for end in timed)
+        self.is_late = any(end.since is None and end.apart >= CLOSED_SECONDS for end in timed)
+        """The flow table was taken so much later that what ended meanwhile has no entry."""
 
     def trace(self, pair: Pair) -> Trace:
         """Return what both ends show of a connection."""
@@ -142,8 +154,9 @@ class EntryTracer:
     def existed_before(self, pair: Pair) -> bool:
         """Return whether a snapshot of the client before the flow table shows the same socket."""
         address, port, dialled, dialled_port = self._matched.client_key(pair)
-        cookie = _cookie(self._matched.near, pair.client_row)
-        for index in self._earlier:
+        near, earlier = self._matched.near, self._earlier
+        cookie = _cookie(near, pair.client_row) if earlier and near and pair.client_row is not None else None
+        for index in earlier:
             row = index.sockets.get((dialled, dialled_port, address), {}).get(port)
             if row is not None and index.table.state[row] is TcpState.ESTABLISHED and _cookie(index, row) == cookie:
                 return True
@@ -177,6 +190,8 @@ def _end(snapshot: Snapshot, box: Middlebox, carried: Sequence[int]) -> _End | N
 
 def _earlier_indexes(matched: MatchedEnds, box: Middlebox) -> Sequence[ClientIndex]:
     """Return the snapshots of the client before a flow table that was taken before one of both ends' snapshots."""
+    if matched.near is None:
+        return ()
     ends = [taken.start for snapshot in (matched.unjoined.snapshot, matched.near.snapshot) if (taken := snapshot.taken)]
     between = [span.start for span in box.times if span is not None and ends and span.end <= max(ends)]
     return [

@@ -15,7 +15,7 @@ MOST_GROUPS = 8
 COLUMNS = ("path", "at the server", "at the client", "held at both ends", "ghosts", "stranded", "severed")
 LEGEND = (
     (Kind.LIVE, "at both ends"),
-    (Kind.SEVERED, "at both ends, without an entry at the middlebox"),
+    (Kind.SEVERED, "dead: without an entry at the middlebox"),
     (Kind.GHOST, "at this end, proven absent at the other"),
     (Kind.UNPROVEN, "at this end, not known at the other"),
 )
@@ -91,7 +91,8 @@ def _parts(row: Mapping[str, Any], count: int, absent: int) -> tuple[Part, ...]:
 def _sentence(row: Mapping[str, Any]) -> str:
     ends = f"{counted(row['server_count'], 'connection')} at {row['server']}"
     if row["client_count"] is None:
-        return f"{_path(row)}: {ends}; the client's end is not known."
+        severed = f", {number(row['severed'])} without an entry at the middlebox" if row["severed"] else ""
+        return f"{_path(row)}: {ends}{severed}; the client's end is not known."
     named = (("held", "held at both ends"), ("ghosts", "ghosts"), ("stranded", "stranded"), ("severed", "severed"))
     some = [f"{number(row[key])} {name}" for key, name in named if row[key]]
     counts = ", ".join(some) or "none held at both ends"

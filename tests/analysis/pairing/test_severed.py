@@ -260,3 +260,69 @@ class TestBehindNat:
     def test_without_the_client_they_have_none_behind_the_nat(self) -> None:
         found = self.directions(first_at_server=20000, read_client=False)
         assert (found[self.ROUTER].ghosts.count, APP1 in found) == (DEAD, False)
+
+
+class TestUnreadClient:
+    """The server's table and the middlebox's alone: what is dead at the middlebox is a ghost, or severed."""
+
+    def direction(
+        self,
+        *boxes: Any,
+        probes: int = 0,
+        idle_ms: int = IDLE_MS,
+        live_ms: int = 100,
+        taken: float | None = 3,
+        hosts: tuple[Host, ...] = (),
+        more: tuple[facts.Row, ...] = (),
+    ) -> Direction:
+        dead = [
+            replace(one, columns=one.columns | ({"timer": Timer.KEEPALIVE, "probes": 2} if n < probes else {}))
+            for n, one in enumerate(dead_rows(idle_ms))
+        ]
+        rows = [listening(), *at_server(LIVE, last_received=live_ms), *dead, *more]
+        columns = ("last_received", "timer", "probes")
+        server = facts.host("ldap", table(rows, columns=columns, taken=taken))
+        (direction,) = pair(facts.server(), (server, *(hosts or (fw(),))), boxes).directions
+        return direction
+
+    @pytest.mark.parametrize(("probes", "degree"), [(5, "likely"), (DEAD, "certain")])
+    def test_what_the_box_does_not_list_is_dead_if_probes_are_unanswered(self, probes: int, degree: str) -> None:
+        found = self.direction(table_of_fw(), probes=probes)
+        assert (found.severed.ports, found.severed.unanswered, found.severed.middlebox) == (PORTS, probes, "fw")
+        assert (found.held, found.ghosts.count, found.undecided) == (0, 0, LIVE)
+        assert proof_of_severed(found.severed).degree == degree
+
+    def test_without_a_packet_its_setting_decides(self) -> None:
+        strict = self.direction(table_of_fw(), hosts=(fw(loose=0),))
+        assert (strict.severed.count, proof_of_severed(strict.severed).degree) == (DEAD, "likely")
+        for loose in (1, None):  # its next packet may be taken up again
+            assert self.direction(table_of_fw(), hosts=(fw(loose=loose),)).severed.count == 0
+
+    def test_a_box_that_lists_all_is_clear(self) -> None:
+        entries = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], taken=0)
+        assert self.direction(entries, hosts=(fw(loose=0),)).severed.count == 0
+
+    def test_a_box_that_sees_only_a_part_proves_nothing_of_quiet_ones(self) -> None:
+        """Two firewalls share the load: what the one lists was idle for as long as what it does not list."""
+        half = flows([*at_server(LIVE), *at_server(DEAD // 2, first=FIRST_DEAD)], taken=0)
+        assert self.direction(half, hosts=(fw(loose=0),)).severed.count == 0
+        assert self.direction(half, probes=DEAD // 2, hosts=(fw(loose=0),)).severed.count == 0
+        in_use = tuple(at_server(DEAD, first=60000, last_received=200))
+        assert self.direction(table_of_fw(), hosts=(fw(loose=0),), more=in_use).severed.count == 0
+
+    def test_nor_does_one_that_lists_none_of_the_clients_connections(self) -> None:
+        other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
+        routed = (fw(loose=0, routes=ROUTES),)
+        assert self.direction(other, probes=5, hosts=routed).severed.count == 0
+        assert self.direction(flows(at_server(LIVE, facts.APP2), taken=0), probes=5, hosts=routed).severed.count == 0
+
+    def test_nor_a_table_of_another_time(self) -> None:
+        assert self.direction(table_of_fw(taken=90), hosts=(fw(loose=0),)).severed.count == 0
+        assert self.direction(table_of_fw(taken=-90), hosts=(fw(loose=0),)).severed.count == 0
+        assert self.direction(table_of_fw(taken=90), idle_ms=900_000, hosts=(fw(loose=0),)).severed.count == 0
+
+    def test_of_a_selection_only_those_with_unanswered_probes_count(self) -> None:
+        """`conntrack -L | head`."""
+        cut = self.direction(table_of_fw(), probes=5, hosts=(fw(described=False),)).severed
+        assert (cut.count, sum(cut.unproven.values())) == (5, DEAD - 5)
+        assert self.direction(table_of_fw(), hosts=(fw(described=False, loose=0),)).severed.count == 0
