@@ -142,7 +142,7 @@ def test_behind_a_nat_the_clients_end_is_reported() -> None:
 
 
 @pytest.mark.parametrize(("unanswered", "kills"), [(41, False), (268, True)])
-def test_of_a_client_that_was_not_read_the_first_step_is_its_table(unanswered: int, kills: bool) -> None:  # noqa: FBT001
+def test_of_a_client_that_was_not_read_the_first_step_is_its_table(unanswered: int, kills: bool) -> None:  # noqa: FBT001  pytest passes it
     missing = Missing(reason="no socket table of 10.77.2.2", lacks=("socket-table",))
     dead = severed(268, unanswered=unanswered, unproven={"the table may be a selection": 7})
     told = facts.direction(client_hosts=(), server_count=270, client_count=None, severed=dead, missing=missing)
