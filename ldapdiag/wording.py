@@ -29,14 +29,23 @@ def seconds(value: float) -> str:
 def between(lower: float | None, upper: float | None) -> str:
     """Return a number of seconds between two bounds: `30 s`, `300 to 350 s`, `at most 350 s`, `more than 300 s`."""
     if lower is None:
-        return "an unknown time" if upper is None else f"at most {_bound(upper)} s"
+        return "an unknown time" if upper is None else f"at most {bound(upper)}"
     if upper is None:
-        return f"more than {_bound(lower)} s"
-    return f"{_bound(upper)} s" if lower == upper else f"{_bound(lower)} to {_bound(upper)} s"
+        return f"more than {bound(lower)}"
+    return bound(upper) if lower == upper else f"{bound(lower).removesuffix(' s')} to {bound(upper)}"
 
 
-def _bound(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+def bound(value: float) -> str:
+    """Return a limit or a setting in seconds, never with an exponent: `0.096 s`, `31.25 s`, `1,000,000 s`."""
+    digits = f"{value:,.0f}" if value >= 1000 else f"{value:.6f}".rstrip("0").rstrip(".")
+    return f"{digits} s"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; a small one is <1 %, not 0 %."""
+    if share > 0 and round(share * 100) == 0:
+        return "<1 %"
+    return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
 
 
 def duration(value: float) -> str:

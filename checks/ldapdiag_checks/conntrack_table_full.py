@@ -13,7 +13,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import raise_conntrack
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 ELSEWHERE = (
     " Neither a flow table nor a route shows that the LDAP connections in the evidence pass through it (to show it: "
@@ -109,7 +109,7 @@ def _verdict(tracking: ConntrackUsage, limits: tuple[float, float, float], *, is
         confidence=Confidence.CERTAIN if is_known else Confidence.POSSIBLE,
         title=f"The connection tracking table of {host} is full: {used:,} of {limit:,} connections"
         if used >= limit
-        else f"{host} tracks {used:,} of at most {limit:,} connections ({used / limit:.0%})",
+        else f"{host} tracks {used:,} of at most {limit:,} connections ({percent(used / limit)})",
         detail=(
             f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
             f"{host}, and its clients time out.{'' if is_known else ELSEWHERE}"

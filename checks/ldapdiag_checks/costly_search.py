@@ -30,7 +30,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.wording import are, counted
+from ldapdiag.wording import are, counted, percent
 
 HOPELESS = 30 * SECOND
 TOGETHER, TOGETHER_SHARE = 10 * SECOND, 0.1
@@ -200,7 +200,7 @@ def _finding(
         subject=f"{search.shape} below {where} at {server.name}",
         severity=severity_of(search, worst, traffic.seconds, limits),
         confidence=Confidence.CERTAIN,
-        title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
+        title=f"{search.shape} below {place} takes {percent(search.share)} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
         detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan), WHY]),
         observed={

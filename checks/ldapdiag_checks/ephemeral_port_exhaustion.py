@@ -19,7 +19,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy, Where, alternative
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.servers.port_remedies import add_source_addresses, reuse_time_wait, widen_port_range
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 FEWEST = 3977
 """Ports of the smallest default range of any system: 1024 to 5000, of older BSD and Windows."""
@@ -130,7 +130,7 @@ def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high:
 def _finding(use: PortUse, severity: Severity) -> Finding:
     rate, possible = use.opened_per_second, use.possible_per_second
     ports = counted(use.ports.count, "port")
-    used = f"has used up its {ports}" if use.share >= 1 else f"uses {use.used:,} of {ports} ({use.share:.0%})"
+    used = f"has used up its {ports}" if use.share >= 1 else f"uses {use.used:,} of {ports} ({percent(use.share)})"
     waiting = f", {use.time_wait:,} of them in TIME-WAIT" if use.time_wait else ""
     return Finding(
         subject=f"{use.host}: {use.source} -> {use.server}",

@@ -28,7 +28,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.client_settings.choosing import settings_command
-from ldapdiag.wording import are, counted
+from ldapdiag.wording import are, bound, counted
 
 
 @check(group="connections", number=MainNumber("would_close_now"))
@@ -229,9 +229,8 @@ def _for_clients(lifetime: GhostLifetime, advice: IdleAdvice) -> str:
 def _title(lifetime: GhostLifetime, bounds: IdleBounds | None) -> str:
     current, drops_after = lifetime.idle_timeout_seconds, bounds.dropped_by_seconds if bounds else None
     if current and drops_after is not None and current > drops_after:
-        return (
-            f"The idle timeout of {current:,} s is above the firewall's {drops_after:g} s: clients never see the close"
-        )
+        above = f"above the firewall's {bound(drops_after)}"
+        return f"The idle timeout of {current:,} s is {above}: clients never see the close"
     if current:
         return f"The idle timeout of {current:,} s lets dead connections accumulate"
     if current is None:

@@ -26,7 +26,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.servers.enforcement_remedies import keep_server_active, reopen_connections
 from ldapdiag.servers.idle_enforcement import IdleEnforcement
 from ldapdiag.servers.product import Product
-from ldapdiag.wording import are, counted
+from ldapdiag.wording import are, bound, counted
 
 MANY = 10
 SHOWN = 5
@@ -142,10 +142,10 @@ def _without_finding(
     longer = sum(logged.used.values()) + sum(logged.late.values()) if logged else 0
     if opened is None or longer:
         reason = (
-            f"the access log has {counted(longer, 'idle time')} of more than {limit.closes_by:g} s, which a limit of "
-            f"the account ({enforcement.account_attribute}) or a change of the timeout explains as well"
+            f"the access log has {counted(longer, 'idle time')} of more than {bound(limit.closes_by)}, which a limit "
+            f"of the account ({enforcement.account_attribute}) or a change of the timeout explains as well"
             if longer
-            else f"which connections are idle for more than {limit.seconds} s is only known with the list of "
+            else f"which connections are idle for more than {limit.seconds:,} s is only known with the list of "
             "connections in cn=monitor"
         )
         missing = (Configuration.kind,) if longer else (Monitor.kind, SocketTable.kind)
@@ -153,8 +153,8 @@ def _without_finding(
         return NotJudged(subject=server.name, reason=reason, missing=missing, how=how)
     aside = f" but {opened.exempt:,} that {are(opened.exempt)} exempt or in use" if opened.exempt else ""
     reason = (
-        f"of {counted(opened.judged, 'connection')}, none{aside} is idle for more than {limit.closes_by:g} s "
-        f"({opened.source}), under an idle timeout of {limit.seconds} s"
+        f"of {counted(opened.judged, 'connection')}, none{aside} is idle for more than {bound(limit.closes_by)} "
+        f"({opened.source}), under an idle timeout of {limit.seconds:,} s"
     )
     return Clear(subject=server.name, reason=reason)
 

@@ -14,7 +14,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import retire_before_server
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 MANY, SOME, FEW = 100, 10, 5
 HALF, TENTH = 0.5, 0.1
@@ -173,7 +173,7 @@ def _sentences(cuts: IdleCuts, per_hour: float | None, more: int, *, late: bool)
     if late:
         yield (
             f"Of the connections that were idle for 80 % of that time, {cuts.used_late:,} were used again before it "
-            f"({cuts.used_share:.0%}): the timeout is within the pace at which {cuts.client} uses its connections."
+            f"({percent(cuts.used_share)}): the timeout is within the pace at which {cuts.client} uses its connections."
         )
     else:
         yield f"Either {cuts.client} replaces what the server closes, or it leaves each connection unused, or a"

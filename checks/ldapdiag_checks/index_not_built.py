@@ -26,7 +26,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 from ldapdiag.wording import seconds as in_seconds
 
 
@@ -145,7 +145,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory 
         confidence=_confidence(one, history),
         title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
         detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {in_seconds(one.seconds)} in total "
-        f"({one.share:.1%} of the search time); {why}.\n"
+        f"({percent(one.share)} of the search time); {why}.\n"
         + (restart if unused else "The index may have been built after this log was written." if reported else hidden),
         observed={**one.observed, "reason": why},
         server=one.server,

@@ -18,6 +18,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.wording import bound
 
 UNSEEN = "No connection was seen to be dropped after that time: a setting alone shows what may happen."
 UNREAD = (
@@ -74,7 +75,7 @@ def judge(
     probed = [path for path in bounds.paths if all_in_time(clients[path.client_network])]
     if probed and len(probed) == len(bounds.paths):
         shortest = min(path.upper_seconds or 0.0 for path in probed)
-        reason = f"every client sends probes in time; shortest timeout of a middlebox {shortest:g} s"
+        reason = f"every client sends probes in time; shortest timeout of a middlebox {bound(shortest)}"
         yield Clear(subject=lifetime.server, reason=reason)
         return
     bounds = replace(bounds, paths=tuple(path for path in bounds.paths if path not in probed))
@@ -100,12 +101,13 @@ def judge(
     elif seconds is not None and seconds <= upper / 2 and _may_be_sooner(seconds, path):
         yield NotJudged(
             subject=lifetime.server,
-            reason=f"keepalive is {seconds} s, and the idle timeout on the path is at most {upper:g} s, or shorter",
+            reason=f"keepalive is {seconds:,} s, and the idle timeout on the path is at most {bound(upper)}, or "
+            "shorter",
             missing=(KernelSettings.kind,),
             how=bounds.how,
         )
     elif seconds is not None and seconds <= upper / 2:
-        yield Clear(subject=lifetime.server, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
+        yield Clear(subject=lifetime.server, reason=f"keepalive {seconds:,} s, timeout of the middlebox {bound(upper)}")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
         remedies = tuple(cure_remedies(server, lifetime, advice, pairing, kernels)) if advice else ()

@@ -28,7 +28,7 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unle
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
-from ldapdiag.wording import counted, duration
+from ldapdiag.wording import counted, duration, percent
 from ldapdiag.wording import seconds as in_seconds
 
 MOST = 10
@@ -140,7 +140,8 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
         severity=severity_of_cost(_cost(row, plan, coverage), limits),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: an index would save about {in_seconds(seconds)}"
-        f"{saved_between(row.before, after)} in {counted(row.search_count, 'search')}, {share:.0%} of the search time",
+        f"{saved_between(row.before, after)} in {counted(row.search_count, 'search')}, {percent(share)} of the search "
+        "time",
         detail="\n".join(_sentences(row, plan, coverage.fastest)),
         observed={
             "server": plan.server,

@@ -30,7 +30,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
-from ldapdiag.wording import counted, rounded
+from ldapdiag.wording import counted, percent, rounded
 from ldapdiag.wording import seconds as in_seconds
 
 MOST = 10
@@ -165,7 +165,8 @@ def _finding(view: ListView, views: ListViews, limits: CostLimits) -> Finding:
         severity=severity_of_cost(Cost(share, seconds, view.count, views.seconds), limits),
         confidence=Confidence.CERTAIN if known and missing else Confidence.LIKELY,
         title=f"{lacks} {view.filter} below {view.group.base} sorted by {view.keys}: "
-        f"{counted(view.count, 'virtual list view')}, {in_seconds(seconds)} in total ({share:.0%} of the search time)",
+        f"{counted(view.count, 'virtual list view')}, {in_seconds(seconds)} in total "
+        f"({percent(share)} of the search time)",
         detail="\n".join(_sentences(view)),
         observed={
             "server": views.server,

@@ -11,7 +11,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, percent
 
 FEW = 3
 ENOUGH = 100
@@ -104,8 +104,8 @@ def _judged(group: ReplicaGroup, balance: Balance, medium: float, low: float) ->
         shares = [one.most for one in balance.working]
         yield Clear(
             subject=group.suffix,
-            reason=f"each of {counted(len(shares), 'server')} with load has {min(shares):.0%} to {max(shares):.0%} of "
-            f"it (even: {balance.even:.0%})",
+            reason=f"each of {counted(len(shares), 'server')} with load has {percent(min(shares))} to "
+            f"{percent(max(shares))} of it (even: {percent(balance.even)})",
         )
 
 
@@ -119,9 +119,9 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
     clients = [each for each in one.replica.workload.clients if each.opened][:FEW]
     who = ", ".join(f"{each.address} ({number(each.opened)})" for each in clients)
     detail = [
-        f"Of the time of operations it has {one.etime:.0%}; {counted(len(balance.working), 'server')} have load.",
+        f"Of the time of operations it has {percent(one.etime)}; {counted(len(balance.working), 'server')} have load.",
         f"The clients with the most connections to it: {who}.",
-        f"Clients that use other servers, too, opened {one.spread:.0%} of its connections.",
+        f"Clients that use other servers, too, opened {percent(one.spread)} of its connections.",
     ]
     if not pooled:
         detail.append("Clients that use this server alone may be configured so on purpose.")
@@ -134,8 +134,8 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
         key=f"{group.family}|{group.suffix}|{name}",
         severity=Severity.MEDIUM if much else Severity.LOW,
         confidence=Confidence.LIKELY if pooled else Confidence.POSSIBLE,
-        title=f"{name} has {one.connections:.0%} of the connections and {one.operations:.0%} of the operations of "
-        f"{counted(len(balance.working), 'server')} (even: {balance.even:.0%})",
+        title=f"{name} has {percent(one.connections)} of the connections and {percent(one.operations)} of the "
+        f"operations of {counted(len(balance.working), 'server')} (even: {percent(balance.even)})",
         detail="\n".join(detail),
         observed=_observed(one, balance),
         server=name,
@@ -151,8 +151,8 @@ def _idle(one: LoadShare, balance: Balance, group: ReplicaGroup) -> Finding:
         key=f"{group.family}|{group.suffix}|{name}|idle",
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{name} has no load: {one.connections:.1%} of the connections, while {len(balance.working)} servers "
-        "share the others",
+        title=f"{name} has no load: {percent(one.connections)} of the connections, while {len(balance.working)} "
+        "servers share the others",
         detail="A standby or a hidden supplier has none by design.",
         observed=_observed(one, balance),
         server=name,

@@ -12,7 +12,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 BUSY = 0.8
 PUBLISHES = (
@@ -204,7 +204,7 @@ def _title(server: Instance, traffic: Traffic | None, threads: int | None, sever
         )
     if traffic is not None:
         waited = traffic.waited_at_least(LONG) / traffic.timed_waits
-        return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.name}"
+        return f"{percent(waited)} of the operations in the access log waited for a worker thread of {server.name}"
     if monitor is None or severity is Severity.LOW:
         at_most = monitor.connections_at_max_threads if monitor else 0
         return f"{counted(at_most or 0, 'connection')} to {server.name} with as many threads as one connection may use"

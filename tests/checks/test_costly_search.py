@@ -66,7 +66,7 @@ def test_the_founding_story() -> None:
         "first_share": None,
         "last_share": None,
     }
-    assert "97% of the search time of ldap" in found.title
+    assert "97 % of the search time of ldap" in found.title
     assert "Attributes in the filter: displayName." in found.detail
     assert isinstance(clear, Clear)
     assert clear.reason.startswith("1,000 searches took 1.0 s of 31 s")
@@ -135,7 +135,7 @@ def test_filters_that_are_too_many_are_no_search_of_their_own() -> None:
 def test_active_directory_logs_only_expensive_ones() -> None:
     log = asked((5, DISPLAY_NAME, {"took": 2.0}))
     found = next(iter(judge(facts.server(), log.traffic(Family.AD))))
-    assert "100% of the search time of the events 1644 of ldap" in found.title
+    assert "100 % of the search time of the events 1644 of ldap" in found.title
     assert "the time of all others is unknown" in found.detail
 
 
@@ -270,7 +270,7 @@ def test_a_filter_below_many_bases_is_one_finding() -> None:
     found, clear = judged(below_bases(200))
     assert isinstance(found, Finding)
     assert found.subject == "(displayName=*?*) below several bases (sub) at ldap"
-    assert found.title.startswith("(displayName=*?*) below 200 bases (sub) takes 23% of the search time of ldap")
+    assert found.title.startswith("(displayName=*?*) below 200 bases (sub) takes 23 % of the search time of ldap")
     assert (found.observed["base"], found.observed["bases"], found.observed["scope"]) == (None, 200, "sub")
     assert (found.observed["searches"], found.observed["etime_seconds"]) == (200, pytest.approx(30))
     assert found.severity is Severity.MEDIUM

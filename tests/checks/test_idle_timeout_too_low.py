@@ -52,7 +52,7 @@ def test_connections_used_just_in_time_show_that_the_others_were_needed() -> Non
         "used_late": 30,
     }
     assert 15 < found.observed["cut_per_hour"] < 17
-    assert "60%" in found.detail
+    assert "60 %" in found.detail
     assert "below 100 s" in found.remedies[0].text
 
 

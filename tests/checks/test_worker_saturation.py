@@ -142,7 +142,7 @@ class TestTheAccessLog:
     def test_alone_it_says_that_it_was_so(self) -> None:
         (found,) = judge(facts.server(), waits(10, 90))
         assert (found.confidence, found.remedies) == (Confidence.LIKELY, ())
-        assert found.title == "10% of the operations in the access log waited for a worker thread of ldap"
+        assert found.title == "10 % of the operations in the access log waited for a worker thread of ldap"
         assert "10 of 100 operations waited 134 ms or more, the longest 0.2 s" in found.detail
         assert "cn=monitor shows the present" in found.detail
         numbers = {key: value for key, value in found.observed.items() if value is not None}

@@ -27,7 +27,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.wording import between
+from ldapdiag.wording import between, bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,12 +39,12 @@ SELDOM = 86_400
 
 
 CONTRADICTION = (
-    "A contradiction: a connection was used again after {lower:g} s of idle time, and others were lost after "
-    "{upper:g} s. Neither bounds the timeout. Possible: a restart of a middlebox, an outage, several middleboxes, or "
+    "A contradiction: a connection was used again after {lower} of idle time, and others were lost after "
+    "{upper}. Neither bounds the timeout. Possible: a restart of a middlebox, an outage, several middleboxes, or "
     "keepalive probes of a client that has ended."
 )
 ONE_EVENT = (
-    "Connections were lost after {seconds:g} s of idle time, all of which were idle at one moment: a restart of a "
+    "Connections were lost after {timeout} of idle time, all of which were idle at one moment: a restart of a "
     "middlebox, or an outage, would explain that, so it bounds nothing. What shows more: its flow table (conntrack "
     "-L), or the tables of the clients while connections are lost at other times."
 )
@@ -358,11 +358,12 @@ def _measured_path(
     upper = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss])
     if upper is not None and lower is not None and upper < lower:
         source = "two measurements that contradict each other: several middleboxes, or lost packets"
-        remark = CONTRADICTION.format(lower=lower, upper=upper)
+        remark = CONTRADICTION.format(lower=bound(lower), upper=bound(upper))
         return PathBounds(client_network=name, lower_seconds=None, upper_seconds=None, source=source, remarks=(remark,))
     remarks: tuple[str, ...] = ()
     if upper is not None and all(map(_may_be_one_event, directions)):
-        upper, remarks = None, (ONE_EVENT.format(seconds=upper),)
+        remarks = (ONE_EVENT.format(timeout=bound(upper)),)
+        upper = None
     sources = []
     if lower is not None:
         sources.append(f"the longest idle time followed by traffic{' in the access log' * logged}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.wording import counted
+from ldapdiag.wording import bound, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,20 +26,20 @@ def exceeds(longer: float, shorter: float) -> bool:
 
 def contradiction(setting: MiddleboxTimeout, lower: float | None, upper: float | None) -> str | None:
     """Return how the measured bounds contradict a setting; None where they do not. Seconds."""
-    name = f"{setting.source} is {setting.upper_seconds:g} s"
+    name = f"{setting.source} is {bound(setting.upper_seconds)}"
     if upper is not None and exceeds(setting.lower_seconds, upper):
-        name = f"{setting.source} is {setting.lower_seconds:g} s"
+        name = f"{setting.source} is {bound(setting.lower_seconds)}"
         return (
-            f"A contradiction: {name}, but connections were dropped after at most {upper:g} s of idle time. The "
+            f"A contradiction: {name}, but connections were dropped after at most {bound(upper)} of idle time. The "
             "measurement counts. Possible: another middlebox on the path, a restart of this one, a timeout of its own "
             "for this rule or zone, or a setting that was changed since."
         )
     if lower is not None and exceeds(lower, setting.upper_seconds):
         return (
-            f"A contradiction: {name}, but a connection was used again after {lower:g} s of idle time. The measurement "
-            "counts. Possible: keepalive probes of the client, a middlebox that takes up a connection in its middle "
-            "(nf_conntrack_tcp_loose = 1), a timeout of its own for this rule or zone, or a setting that was changed "
-            "since."
+            f"A contradiction: {name}, but a connection was used again after {bound(lower)} of idle time. The "
+            "measurement counts. Possible: keepalive probes of the client, a middlebox that takes up a connection in "
+            "its middle (nf_conntrack_tcp_loose = 1), a timeout of its own for this rule or zone, or a setting that "
+            "was changed since."
         )
     return None
 
@@ -55,7 +55,7 @@ def unexplained(setting: MiddleboxTimeout, ghost_ages: Sequence[float]) -> str |
         return None
     ghosts = counted(len(ghost_ages), "ghost connection")
     return (
-        f"{setting.source} ({setting.lower_seconds:g} s) does not explain the {ghosts}: the longest idle time is "
-        f"{max(ghost_ages):g} s. Possible: another middlebox on the path, a restart of this one, or a client that "
+        f"{setting.source} ({bound(setting.lower_seconds)}) does not explain the {ghosts}: the longest idle time is "
+        f"{bound(max(ghost_ages))}. Possible: another middlebox on the path, a restart of this one, or a client that "
         "ended without closing its connections."
     )

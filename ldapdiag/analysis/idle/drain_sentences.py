@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.drain_choice import CAUTIOUS, LIVE_MARGIN, MOST_CUTS
 from ldapdiag.analysis.idle.idle_profile import DAY, seconds_to_record
-from ldapdiag.wording import counted, number, rounded
+from ldapdiag.wording import bound, counted, number, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,8 +128,8 @@ def _confidence(drain: DrainChoice) -> Iterator[str]:
         yield f"The evidence is incomplete: {'; '.join(drain.gaps)}."
     if drain.hidden_above is not None:
         yield (
-            f"Idle times above {drain.hidden_above:g} s of clients behind the middlebox cannot be seen here: it drops "
-            "such connections, until keepalive probes keep them."
+            f"Idle times above {bound(drain.hidden_above)} of clients behind the middlebox cannot be seen here: it "
+            "drops such connections, until keepalive probes keep them."
         )
     is_cut = drain.chosen is not None and drain.chosen.by
     if not is_cut and (drain.most_cuts_per_day is None or drain.most_cuts_per_day > MOST_CUTS):

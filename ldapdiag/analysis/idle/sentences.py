@@ -9,7 +9,7 @@ from ldapdiag.analysis.idle.drain_sentences import drain_sentences
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey
 from ldapdiag.analysis.pairing.drop_style import Style, compared_ends
 from ldapdiag.analysis.pairing.proof import proof_of
-from ldapdiag.wording import counted, number, seconds
+from ldapdiag.wording import bound, counted, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -219,7 +219,7 @@ def unused_clauses(bounds: IdleBounds | None) -> str:
 
 def elsewhere_sentence(bounds: IdleBounds) -> str:
     """Return which settings were not used, and how to show that they apply, without a full stop."""
-    settings = [f"{one.source} ({one.lower_seconds:g} s)" for one in bounds.elsewhere]
+    settings = [f"{one.source} ({bound(one.lower_seconds)})" for one in bounds.elsewhere]
     more = f" and {len(settings) - MOST_SETTINGS:,} more" if len(settings) > MOST_SETTINGS else ""
     return (
         "Not used, because neither a flow table nor a route shows that these connections pass through it: "

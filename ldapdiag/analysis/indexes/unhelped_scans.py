@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, refused_accoun
 from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, percent
 from ldapdiag.wording import seconds as in_seconds
 
 if TYPE_CHECKING:
@@ -78,13 +78,12 @@ class UnhelpedScans:
     @property
     def summary(self) -> str:
         """Return their cost and origin; one sentence per line."""
-        share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
         senders = ", ".join(f"{each.account} from {each.client}" for each in self.requesters[:3])
         by = ", ".join(refused_accounts(self.requesters)[:3])
         who = f" Accounts with limits: {by}." if by else ""
         failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
-        took = in_seconds(self.seconds)
-        cost = f"{counted(self.count, 'search', 'searches')}, {took} in total ({share} of the search time)."
+        took = f"{in_seconds(self.seconds)} in total ({percent(self.share)} of the search time)"
+        cost = f"{counted(self.count, 'search', 'searches')}, {took}."
         when = "".join(f"\n{one}" for one in trend_sentences(self.searches[0].group.trend))
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}"
 

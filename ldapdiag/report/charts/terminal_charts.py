@@ -22,7 +22,7 @@ from ldapdiag.report.charts.terminal import (
     squeezed,
 )
 from ldapdiag.report.neutral import neutral
-from ldapdiag.wording import number, rounded
+from ldapdiag.wording import between, number, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def _under(axis: Axis, marks: Sequence[Mark], margin: int, seconds: float, room:
     yield " " * (margin - 1) + placed(ticks, room - margin + 1)
     for mark in marks:
         begin, end = int(mark.begin / seconds), int(mark.end / seconds)
-        value = f"{mark.begin:g} s" if mark.begin == mark.end else f"{mark.begin:g} to {mark.end:g} s"
+        value = between(mark.begin, mark.end)
         name = f" {NAMES[mark.kind]} {value}"
         carets = MARK * (end - begin + 1)
         after = begin < columns / 2

@@ -9,7 +9,7 @@ from ldapdiag.report.html.values import duration
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.limits import left_out
 from ldapdiag.report.log.names import senders
-from ldapdiag.wording import number
+from ldapdiag.wording import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
 
 def _times(one: Mapping[str, Any]) -> list[str]:
     quantiles = (duration(one[key]) for key in ("p50_seconds", "p95_seconds", "p99_seconds"))
-    return [duration(one["etime_seconds"]), f"{100 * one['share']:.3g} %", *quantiles]
+    return [duration(one["etime_seconds"]), percent(one["share"]), *quantiles]
 
 
 def operation_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:

@@ -32,11 +32,11 @@ from ldapdiag.report.indexes.plan_headline import IN_THE_PLAN, PLAN, saving, scr
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
-from ldapdiag.report.log.quantities import duration, percent, span
+from ldapdiag.report.log.quantities import duration, span
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.report.remarks import remarks_on
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.report.headline import FirstStep
 from ldapdiag.report.hints import hint_for
-from ldapdiag.report.log.quantities import percent
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.coverage import IndexCoverage

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.fleet.balance import UNEVEN
-from ldapdiag.report.log.quantities import percent
-from ldapdiag.wording import number, seconds
+from ldapdiag.wording import number, percent, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.report.log.quantities import day_and_time, duration, percent
-from ldapdiag.wording import counted, number
+from ldapdiag.report.log.quantities import day_and_time, duration
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

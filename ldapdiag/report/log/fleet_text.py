@@ -18,9 +18,9 @@ from ldapdiag.report.log.fleet_sentences import (
     move_sentences,
     silence_sentences,
 )
-from ldapdiag.report.log.quantities import duration, percent
+from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.neutral import neutral
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

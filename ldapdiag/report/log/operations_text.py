@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.security import by_client
 from ldapdiag.analysis.log.workers import busiest_workers
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
-from ldapdiag.report.log.quantities import day_and_time, duration, percent
-from ldapdiag.wording import counted, number
+from ldapdiag.report.log.quantities import day_and_time, duration
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.operations import OperationGroup

@@ -51,13 +51,6 @@ def _three(value: float) -> str:
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent; a small one is <1 %, not 0 %."""
-    if share > 0 and round(share * 100) == 0:
-        return "<1 %"
-    return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
-
-
 def per_second(count: int, nanoseconds: int) -> str:
     """Return a rate in a suitable unit; an empty text for no time or no count."""
     if nanoseconds <= 0 or not count:

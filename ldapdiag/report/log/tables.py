@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.report.charts.terminal import shortened
 from ldapdiag.report.log.columns import NumberTable
-from ldapdiag.report.log.quantities import duration, percent
+from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.log.sort import Sort
 from ldapdiag.report.log.times import course, pictures
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
 from ldapdiag.servers.close_reasons import CloseKind
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,8 @@ from ldapdiag.analysis.log.time_axis import time_axis
 from ldapdiag.analysis.log.trend_sentences import clock, growth, period
 from ldapdiag.analysis.log.trends import parts_of
 from ldapdiag.report.charts.terminal import sparkline
-from ldapdiag.report.log.quantities import day_and_time, duration, percent
-from ldapdiag.wording import counted, number
+from ldapdiag.report.log.quantities import day_and_time, duration
+from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

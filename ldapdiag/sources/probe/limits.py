@@ -53,7 +53,7 @@ def low_space(space: FreeSpace, limits: ProbeLimits) -> str:
     if space.free < limits.free_bytes:
         return f"{free} are free, less than {_mebibytes(limits.free_bytes)}"
     if space.free < limits.free_share * space.total:
-        return f"{free} of {_mebibytes(space.total)} are free, less than {limits.free_share:.0%}"
+        return f"{free} of {_mebibytes(space.total)} are free, less than {100 * limits.free_share:.0f} %"
     return ""
 
 

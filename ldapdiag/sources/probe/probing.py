@@ -27,7 +27,7 @@ from ldapdiag.sources.probe.scratch import open_directory, scratch_folder
 from ldapdiag.sources.probe.small_files import small_files
 from ldapdiag.sources.probe.sync_latency import sync_latency
 from ldapdiag.sources.progress import NO_PROGRESS
-from ldapdiag.wording import counted
+from ldapdiag.wording import bound, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,8 +45,8 @@ Measurement = SyncLatency | GroupCommit | FileRate | AccessTimes
 def risk(limits: ProbeLimits) -> str:
     """Return what a probe does to a server that runs on the volume, as a sentence to print before it begins."""
     return (
-        f"The probe writes at most {limits.bytes >> 20:,} MiB in at most {limits.seconds:g} s and removes all of it. "
-        "Each of its syncs also flushes what other programs have written to the volume: a server that runs there "
+        f"The probe writes at most {limits.bytes >> 20:,} MiB in at most {bound(limits.seconds)} and removes all of "
+        "it. Each of its syncs also flushes what other programs have written to the volume: a server that runs there "
         "answers writes more slowly meanwhile."
     )
 

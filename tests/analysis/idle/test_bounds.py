@@ -133,7 +133,7 @@ class TestASettingAndTheMeasurement:
         path = self.path(432_000, idle_before_loss=(9.016, 9.02))
         assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (None, 9.016, None)
         (remark,) = path.remarks
-        assert "fw is 432000 s" in remark
+        assert "fw is 432,000 s" in remark
         assert "dropped after at most 9.016 s" in remark
 
     def test_a_connection_that_was_used_again_later_contradicts_it(self) -> None:

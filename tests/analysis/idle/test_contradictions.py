@@ -42,7 +42,7 @@ def test_a_setting_is_contradicted_from_both_sides(
 ) -> None:
     text = contradiction(setting(seconds), lower, upper)
     assert (text is not None) is contradicted
-    assert text is None or f"{seconds:g} s" in text
+    assert text is None or f"{seconds:,} s" in text
 
 
 def test_of_several_settings_that_may_hold_each_end_is_compared_with_its_own_measurement() -> None:

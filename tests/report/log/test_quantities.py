@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log.stamps import moment
-from ldapdiag.report.log.quantities import duration, per_second, percent, span
+from ldapdiag.report.log.quantities import duration, per_second, span
 from ldapdiag.wording import number
 
 SECOND = 10**9
@@ -48,13 +48,6 @@ def test_a_duration_fits_its_column(nanoseconds):
 )
 def test_a_span_has_two_units(nanoseconds, expected):
     assert span(nanoseconds) == expected
-
-
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0, "0 %"), (0.001, "<1 %"), (0.2, "20 %"), (0.9999, "99 %"), (1, "100 %")]
-)
-def test_a_small_share_is_not_zero_and_a_large_one_is_not_all(share, expected):
-    assert percent(share) == expected
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_a_volume_that_fills_up_meanwhile_ends_it(tmp_path: Path, monkeypatch: p
     ("limits", "reason"),
     [
         ({"free_bytes": 1 << 60}, r"MiB are free, less than 1,099,511,627,776 MiB"),
-        ({"free_share": 1.0}, r"MiB of [\d,]+ MiB are free, less than 100%"),
+        ({"free_share": 1.0}, r"MiB of [\d,]+ MiB are free, less than 100 %"),
     ],
 )
 def test_too_little_free_space_is_refused_before_anything_is_written(tmp_path: Path, limits, reason: str) -> None:

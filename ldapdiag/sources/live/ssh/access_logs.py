@@ -27,6 +27,7 @@ from ldapdiag.sources.files.compressed import compression_of, name_within
 from ldapdiag.sources.files.input import Input, in_file
 from ldapdiag.sources.files.layers import decompressing
 from ldapdiag.sources.files.open_files import FileRange
+from ldapdiag.wording import bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -236,7 +237,7 @@ def _left_out(
 
 
 def _too_late(session: ScriptSession) -> str:
-    return f"the remainder did not arrive in {session.timeout_seconds:g} s"
+    return f"the remainder did not arrive in {bound(session.timeout_seconds)}"
 
 
 def _older_files(count: int) -> str:

@@ -34,6 +34,7 @@ from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import ChildProcess
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
+from ldapdiag.wording import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -287,7 +288,7 @@ class ScriptSession:
         if not child.ended:
             until = "" if self._script else " to the connection"
             return self._failed(
-                f"no answer in {self.timeout_seconds:g} s{until}", "check whether a command hangs there"
+                f"no answer in {bound(self.timeout_seconds)}{until}", "check whether a command hangs there"
             )
         if self._script is not None:
             last = child.errors.decode(errors="backslashreplace").strip().splitlines()[-1:]
