@@ -153,13 +153,15 @@ def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:
 
 def _print_no_all_clear(diagnosis: Diagnosis) -> None:
     """Write the checks that crashed, and that nothing was found where that is no all-clear."""
-    from ldapdiag.report.headline import CRASHED, UNKNOWN, headline  # noqa: PLC0415  import late
+    from ldapdiag.report.headline import CRASHED, UNKNOWN, headline, reservation  # noqa: PLC0415  import late
 
     for one in diagnosis.crashed:
         print_error(f"{one.check} crashed; nothing is claimed about what it judges")
     first = headline(diagnosis)
     if first is not None and first.label in {CRASHED, UNKNOWN}:
         print_error(first.text)
+    elif rest := reservation(diagnosis):
+        print_error(rest)
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_new: bool = False) -> int:

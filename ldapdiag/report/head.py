@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.changes_text import parts_since
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
-from ldapdiag.report.headline import CLEAR, NOT_READ, outcomes
+from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed
 from ldapdiag.report.remarks import remarks_on
 
@@ -24,6 +24,8 @@ REPRISE = 5
 def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
     """Print how many verdicts of each outcome there are, and how many findings have changed since a baseline."""
     page.packed("verdicts", outcomes(diagnosis), "bold")
+    if rest := reservation(diagnosis):
+        page.labelled(UNKNOWN, rest, "bold")
     if since := parts_since(diagnosis.changes):
         page.packed("changes", since, "bold")
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
 CLEAR, UNKNOWN, NOT_READ, CRASHED = "clear", "unknown", "NOT READ", "CRASHED"
+NOTHING_WRONG, NOTHING_WORSE = "Nothing wrong found", "Nothing worse found"
 CURED_BY = {
     "costly-search": "missing-index",
 }
@@ -71,15 +72,42 @@ def outcomes(diagnosis: Diagnosis) -> list[str]:
 
 def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headline | None:
     """Return the first sentence; None if the worst finding is below a severity, and so is not printed."""
-    if worst := next(
-        ((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO and not one.is_accepted), None
-    ):
+    if worst := _worst(diagnosis):
         check, finding = worst
         label = str(finding.severity)
         label = label.upper() if finding.severity >= Severity.HIGH else label
         return Headline(label, finding.title, finding=finding, check=check) if finding.severity >= at_least else None
     if missing := diagnosis.shortfall:
         return Headline(NOT_READ, missing.reason)
+    return _rest(diagnosis)
+
+
+def reservation(diagnosis: Diagnosis) -> str:
+    """Return that what was found is no all-clear of the rest, where it is no worse than medium; else an empty text."""
+    worst = _worst(diagnosis)
+    if worst is None or diagnosis.shortfall or not is_reserved(str(worst[1].severity)):
+        return ""
+    return reserved(_rest(diagnosis, NOTHING_WORSE))
+
+
+def is_reserved(severity: str) -> bool:
+    """Return whether a worst finding of this severity lets a reader take the rest for clear."""
+    return Severity.INFO < Severity[severity.upper()] <= Severity.MEDIUM
+
+
+def reserved(rest: Headline) -> str:
+    """Return the sentence about the rest of a report with a finding; empty where it is clear."""
+    return rest.text if rest.label in {UNKNOWN, CRASHED} else ""
+
+
+def _worst(diagnosis: Diagnosis) -> tuple[str, Finding] | None:
+    """Return the worst finding that counts, and its check."""
+    found = ((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO and not one.is_accepted)
+    return next(found, None)
+
+
+def _rest(diagnosis: Diagnosis, nothing: str = NOTHING_WRONG) -> Headline:
+    """Return what the other verdicts amount to."""
     unsettled = {one.check for one in diagnosis.judged if isinstance(one.verdict, NotJudged)}
     return without_finding(
         {one.check for one in diagnosis.judged},
@@ -90,6 +118,7 @@ def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headli
         unsettled={*unsettled, *diagnosis.disabled} if diagnosis.kind is ReportKind.STORAGE else (),
         disabled=len(diagnosis.disabled),
         accepted=len(diagnosis.findings) - len(diagnosis.counting),
+        nothing=nothing,
     )
 
 
@@ -103,15 +132,16 @@ def without_finding(  # noqa: PLR0913  what the rule depends on
     unsettled: Collection[str] = (),
     disabled: int = 0,
     accepted: int = 0,
+    nothing: str = NOTHING_WRONG,
 ) -> Headline:
-    """Return the first sentence where nothing wrong was found, by all checks, those that judged, those that crashed.
+    """Return the sentence where nothing wrong, or nothing worse, was found.
 
-    The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash. Of a report on
-    storage the decisive ones have to judge every subject (`unsettled`: those that did not).
+    `judged`: the checks that judged. The rule of every format: an all-clear is a claim, and needs most checks to judge,
+    and none to crash. Of a report on storage the decisive ones have to judge every subject (`unsettled`: those that did
+    not).
     """
-    nothing = (
-        f"Nothing wrong found apart from {counted(accepted, 'accepted finding')}" if accepted else "Nothing wrong found"
-    )
+    if accepted:
+        nothing = f"{nothing} apart from {counted(accepted, 'accepted finding')}"
     if crashed:
         return Headline(CRASHED, f"{nothing}, but {counted(len(crashed), 'check')} crashed: not an all-clear")
     for check in DECISIVE.keys() & set(unsettled):

@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Acceptance, Judged, NotJudged, Severity, Standing
-from ldapdiag.report.headline import Headline, without_finding
+from ldapdiag.report.headline import NOTHING_WORSE, NOTHING_WRONG, Headline, is_reserved, reserved, without_finding
 from ldapdiag.report.not_judged import lacks_of
 
 if TYPE_CHECKING:
@@ -37,9 +37,25 @@ def acceptance_of(finding: Mapping[str, Any]) -> str:
 
 def nothing_found(document: Mapping[str, Any]) -> Headline | None:
     """Return the first sentence, by the rule of the text; None if something wrong was found."""
+    return None if _worst(document) else _rest(document)
+
+
+def reservation_of(document: Mapping[str, Any]) -> str:
+    """Return that what was found is no all-clear of the rest, by the rule of the text; else an empty text."""
+    worst = _worst(document)
+    if worst is None or document["shortfall"] or not is_reserved(worst["severity"]):
+        return ""
+    return reserved(_rest(document, NOTHING_WORSE))
+
+
+def _worst(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the worst finding that counts: they stand in the order of their severity."""
+    return next((one for one in document["findings"] if one["severity"] != "info" and not is_accepted(one)), None)
+
+
+def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline:
+    """Return what the verdicts without a finding amount to."""
     accepted = [one for one in document["findings"] if is_accepted(one)]
-    if any(one["severity"] != "info" and not is_accepted(one) for one in document["findings"]):
-        return None
     checks: dict[str, set[str]] = {}
     for one in document["verdicts"]:
         checks.setdefault(one["check"], set()).add(one["outcome"])
@@ -56,6 +72,7 @@ def nothing_found(document: Mapping[str, Any]) -> Headline | None:
         unsettled=unsettled | disabled if "storage" in document else (),
         disabled=len(disabled),
         accepted=len(accepted),
+        nothing=nothing,
     )
 
 

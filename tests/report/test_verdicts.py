@@ -15,10 +15,10 @@ import documents
 import examples
 from ldapdiag.finding import Severity
 from ldapdiag.report.as_text import print_report
-from ldapdiag.report.headline import CLEAR, CRASHED, UNKNOWN, headline
+from ldapdiag.report.headline import CLEAR, CRASHED, UNKNOWN, headline, reservation
 from ldapdiag.report.html import page as html_page
 from ldapdiag.report.markdown import page as markdown_page
-from ldapdiag.report.verdicts import nothing_found
+from ldapdiag.report.verdicts import nothing_found, reservation_of
 from report.screens import situation
 
 if TYPE_CHECKING:
@@ -74,6 +74,28 @@ def test_every_format_begins_with_the_same_sentence(checks: list[Any], label: st
     report = documents.of(diagnosis)
     assert f"<h1>{html.escape(first.text)}</h1>" in html_page.render(report)
     assert markdown_page.render(report).split("\n\n")[1].startswith(f"**{label}:** {first.text}")
+
+
+@pytest.mark.parametrize(
+    ("severity", "judged", "is_said"),
+    [
+        (Severity.LOW, 1, True),
+        (Severity.MEDIUM, 1, True),
+        (Severity.HIGH, 1, False),  # the first thing to do, whatever else there is
+        (Severity.LOW, 9, False),
+    ],
+)
+def test_a_finding_below_high_does_not_hide_missing_evidence(severity: Severity, judged: int, *, is_said: bool) -> None:
+    checks = [diagnoses.check(f"well{number}", diagnoses.clear()) for number in range(judged - 1)]
+    checks += [diagnoses.check(f"open{number}", diagnoses.not_judged()) for number in range(2)]
+    diagnosis = diagnoses.diagnosis(diagnoses.check("ill", diagnoses.finding(severity=severity)), *checks)
+    sentence = f"Nothing worse found, but 2 of {judged + 2} checks lack evidence: not an all-clear"
+    assert reservation(diagnosis) == reservation_of(documents.of(diagnosis)) == (sentence if is_said else "")
+    shown = StringIO()
+    print_report(diagnosis, shown)
+    report = documents.of(diagnosis)
+    for text in (shown.getvalue(), html_page.render(report), markdown_page.render(report)):
+        assert (sentence in " ".join(text.split())) is is_said
 
 
 def test_what_thin_evidence_does_not_show_stands_in_every_format() -> None:

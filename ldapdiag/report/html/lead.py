@@ -11,7 +11,7 @@ from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.storage.words import size
-from ldapdiag.report.verdicts import is_accepted, nothing_found
+from ldapdiag.report.verdicts import is_accepted, nothing_found, reservation_of
 from ldapdiag.wording import are, between, counted, number
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def lead(document: Mapping[str, Any]) -> Lead:
             badge=worst["severity"],
             style=worst["severity"],
             title=worst["title"],
-            sentences=worst["detail"].split("\n")[:1],
+            sentences=[*worst["detail"].split("\n")[:1], *filter(None, [reservation_of(document)])],
             is_finding=True,
         )
     if first.label != CLEAR:

@@ -9,11 +9,12 @@ from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes_words import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
+from ldapdiag.report.headline import UNKNOWN
 from ldapdiag.report.log.quantities import HOUR, span
 from ldapdiag.report.markdown.fitting import PageEntry, fitted
 from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
 from ldapdiag.report.storage.rows import tables as storage_tables
-from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found
+from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found, reservation_of
 from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _head(document: Plain) -> Iterator[str]:
         yield f"**NOT READ:** {prose(missing['reason'])}; {prose(missing['how'])}"
     elif first := nothing_found(document):
         yield f"**{first.label}:** {prose(first.text)}" + (f". {prose(first.detail, SENTENCE)}" if first.detail else "")
+    elif rest := reservation_of(document):
+        yield f"**{UNKNOWN}:** {prose(rest)}"
     if baseline := document["baseline"]:
         yield f"**Changes:** {prose(', '.join(count_parts(baseline)))}"
     if numbers := _numbers(document):
