@@ -66,6 +66,10 @@ class Rule(NamedTuple):
     target: str = ""
 
 
+NOT_READ = Rule((UNKNOWN,), Verdict.UNKNOWN)
+"""In the place of rules that are cut, or too many."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
     """A chain; one with a hook sees packets by itself."""

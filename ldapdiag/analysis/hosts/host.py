@@ -48,7 +48,12 @@ class Host:
     def uses_tracking(self) -> bool:
         """Return whether rules or counters show that packets pass through its connection tracking."""
         counted = self.tracking is not None and self.tracking.in_use
-        return counted or any(ruleset.tracking for ruleset in self.rulesets)
+        return counted or bool(self.tracked_versions)
+
+    @property
+    def tracked_versions(self) -> frozenset[str]:
+        """Return the IP versions of which rules lead packets through connection tracking."""
+        return frozenset[str]().union(*(ruleset.tracking for ruleset in self.rulesets))
 
     @property
     def latest(self) -> Snapshot | None:

@@ -108,7 +108,8 @@ def _is_on_path(middlebox: Middlebox, context: AbsenceContext, *, has_live: bool
     The routes suffice where no connection is live, and packets are known to pass through its connection tracking.
     """
     carries = any(map(middlebox.carries, context.unjoined.keys()))
-    return middlebox.whole and (carries or (not has_live and middlebox.tracks and middlebox.on_route))
+    tracks = middlebox.tracks_packets_to(context.unjoined.server_address)
+    return middlebox.whole and (carries or (not has_live and tracks and middlebox.on_route))
 
 
 def classify_states(unjoined: UnjoinedDirection, indexes: Sequence[ClientIndex]) -> RowStates:

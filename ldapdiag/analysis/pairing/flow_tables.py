@@ -37,6 +37,8 @@ class Middlebox:
     """Whether the tables are complete, so that a flow that is not here is not tracked."""
     tracks: bool
     """Whether packets pass through its connection tracking: of a host that does not use it, the table is empty."""
+    versions: frozenset[str] = frozenset()
+    """The IP versions (ip, ip6) that entries and rules show to be tracked; none: only that some packet is."""
     flows: Mapping[Key, FlowEntry]
     """By the key that the server's host writes: server address, port, peer address, port."""
     keys_by_direction: Mapping[DirectionKey, tuple[Key, ...]]
@@ -63,6 +65,10 @@ class Middlebox:
         """Return whether the middlebox has an entry for this connection as established."""
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
+
+    def tracks_packets_to(self, address: str) -> bool:
+        """Return whether packets of this IP version pass through its connection tracking; Linux tracks each alone."""
+        return self.tracks and (not self.versions or _version(address) in self.versions)
 
     def kept_seconds(self, server: tuple[str, int]) -> float | None:
         """Return for how long it keeps idle flows to a server at least; None: no flow shows it.
@@ -105,6 +111,10 @@ def merge_flow_tables(tables: Iterable[FlowTable], snapshot: int = 0) -> tuple[M
     return tuple(_merge(host, relay, by_host[host, relay]) for host, relay in sorted(by_host) if by_host[host, relay])
 
 
+def _version(address: str) -> str:
+    return "ip6" if ":" in address else "ip"
+
+
 def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
     flows: dict[Key, FlowEntry] = {}
     unjoined: list[FlowEntry] = []
@@ -124,6 +134,7 @@ def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
         relay=relay,
         whole=any(table.whole for table in joined or tables),
         tracks=any(len(table) or table.tracks for table in tables),
+        versions=frozenset(_version(server[0]) for server in flows),
         flows=flows,
         keys_by_direction={direction: tuple(found) for direction, found in keys.items()},
         client_keys=frozenset(flow.client for flow in flows.values()),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 HOOKS = ("prerouting", "forward", "postrouting")
-NEW, INVALID, UNTRACKED = "new", "invalid", "untracked"
-STATES = frozenset({"new", "established", "related", "invalid", "untracked"})
+ESTABLISHED, NEW, INVALID, UNTRACKED = "established", "new", "invalid", "untracked"
+STATES = frozenset({ESTABLISHED, NEW, "related", INVALID, UNTRACKED})
 EPHEMERAL = (1024, 65535)
 """Of a client's port only this is known."""
 PORTS = {"ldap": 389, "ldaps": 636}
@@ -62,13 +62,17 @@ def passes_without_entry(
 ) -> bool | None:
     """Return whether a connection without an entry goes on with its next packet; None where that is not known.
 
-    A rule that drops decides alone. That all is accepted needs a listing of all rules.
+    A rule that drops decides alone. That all is accepted needs a listing of all rules. Rules that drop the packets of a
+    connection with an entry as well carry no such connection, and decide nothing.
     """
     address, port = server
     state = {True: NEW, False: INVALID, None: ""}[loose]
     packet = Packet(source=client, source_port=None, destination=address, destination_port=port, state=state)
     chains = [chain for ruleset in rulesets for chain in ruleset.chains if chain.family in {"inet", packet.version}]
     states = {UNTRACKED: _untracked(chains, packet)}
+    tracked = [_passes(chains, replace(one, state=ESTABLISHED)) for one in (packet, packet.reversed)]
+    if False in tracked and not states[UNTRACKED]:
+        return None
     states |= dict.fromkeys((state,) if state else (NEW, INVALID), _not(states[UNTRACKED]))
     answers = {_goes_on(chains, packet, one) for one, may_be in states.items() if may_be is not False}
     if answers == {True} and any(ruleset.whole for ruleset in rulesets):
@@ -161,7 +165,7 @@ def _holds(condition: Match, packet: Packet) -> bool | None:
         return _has_flags(*condition.values)
     tests: Mapping[Field, Callable[[str], bool | None]] = {
         Field.STATE: lambda value: value == packet.state if value in STATES else None,
-        Field.STATUS: lambda _: False,
+        Field.STATUS: lambda _: None if packet.state == ESTABLISHED else False,
         Field.PROTOCOL: lambda value: PROTOCOLS.get(value, False if value.isascii() and value.isalnum() else None),
         Field.VERSION: lambda value: {"ipv4": "ip", "ipv6": "ip6"}.get(value) == packet.version,
         Field.SOURCE: partial(_is_within, packet.source),

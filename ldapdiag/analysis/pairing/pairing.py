@@ -74,9 +74,11 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
 
 def _with_use(flows: tuple[FlowTable, ...], hosts: tuple[Host, ...], snapshot: int) -> Iterator[Middlebox]:
     """Yield the middleboxes; of an empty table, rules and counters show whether packets pass through it."""
-    used = {one.host for one in hosts if one.uses_tracking}
+    by_name = {one.host: one for one in hosts}
     for box in merge_flow_tables(flows, snapshot):
-        yield replace(box, tracks=box.tracks or box.host in used)
+        host = by_name.get(box.host)
+        used, versions = (host.uses_tracking, host.tracked_versions) if host else (False, frozenset[str]())
+        yield replace(box, tracks=box.tracks or used, versions=box.versions | versions)
 
 
 @dataclass(frozen=True, slots=True)

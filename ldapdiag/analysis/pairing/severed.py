@@ -62,10 +62,9 @@ class TrackingBox:
         """Return whether its table was read: an empty file is what a refused command leaves, too."""
         return self.box.whole or self.is_whole
 
-    @property
-    def is_in_use(self) -> bool:
+    def is_in_use(self, matched: MatchedEnds) -> bool:
         """Return whether packets pass through its connection tracking: of a host without a rule, the table is empty."""
-        return self.carries_path or self.box.tracks
+        return self.carries_path or self.box.tracks_packets_to(matched.unjoined.server_address)
 
     def passes(self, matched: MatchedEnds) -> bool | None:
         """Return whether its rules pass the next packet of a connection without an entry; None: not known."""
@@ -133,7 +132,7 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
 
     In time is within the shortest timeout of the middleboxes; where none is known, since the client's first snapshot.
     """
-    listing = [one for one in boxes if one.is_readable and one.is_in_use]
+    listing = [one for one in boxes if one.is_readable and one.is_in_use(matched)]
     settings = [one.timeout_seconds for one in boxes]
     limit = min((seconds for seconds in settings if seconds is not None), default=matched.seconds_between_snapshots)
     held = [pair for pair in matched.pairs if pair.row not in severed.rows and not matched.is_unanswered(pair)]
@@ -172,7 +171,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     unknown = Counter({NO_AGES: count[Trace.UNKNOWN], MAY_HAVE_ENDED: count[Trace.ENDED]})
     used = [pair for pair in lacking if traces[pair] is Trace.USED and tracer.existed_before(pair)]
     reason = (
-        _unused(tracking, passes=passes)
+        _unused(tracking, matched, passes=passes)
         or _needs_the_client(tracking, matched, tracer)
         or _used_without_entry(tracking, used)
         or _unanswered_with_entry(tracking, matched, carried)
@@ -279,13 +278,14 @@ def _other_way(
     return None
 
 
-def _unused(tracking: TrackingBox, *, passes: bool | None) -> str | None:
+def _unused(tracking: TrackingBox, matched: MatchedEnds, *, passes: bool | None) -> str | None:
     """Return why a table proves nothing: it was not read, or no packet may pass through it."""
     box = tracking.box.host
     if not tracking.is_readable:
         return f"the flow table of {box} is cut, or the command for it was refused"
-    if passes is None and not tracking.is_in_use:
-        return f"the flow table of {box}, on the path, is empty, and {box} may not track connections ({RULES})"
+    if passes is None and not tracking.is_in_use(matched):
+        lacks = "has no entry of this IP version" if tracking.box.flows else "is empty"
+        return f"the flow table of {box}, on the path, {lacks}, and {box} may not track connections ({RULES})"
     return None
 
 

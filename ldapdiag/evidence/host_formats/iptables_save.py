@@ -9,7 +9,8 @@ r"""The packet filter of a Linux host as iptables-save prints it, for one IP ver
     COMMIT
 
 Rules that nft made are not among them. Options that are not understood are matches that may hold or not. Comments
-are any text. Source: iptables-save(8), iptables-extensions(8).
+are any text. A table ends with COMMIT: of one that does not, rules are missing. Source: iptables-save(8),
+iptables-extensions(8).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.ruleset import MOST_RULES, UNKNOWN, Chain, Field, Match, Rule, Ruleset, Verdict
+from ldapdiag.evidence.ruleset import MOST_RULES, NOT_READ, UNKNOWN, Chain, Field, Match, Rule, Ruleset, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,8 +128,12 @@ class _Tables:
                 hook=HOOKS.get(name, ""),
                 translates=table == "nat",
                 policy=Verdict.DROP if policy == "DROP" else Verdict.ACCEPT,
-                rules=tuple(self._rules.get((table, name), ())),
+                rules=(*self._rules.get((table, name), ()), *([NOT_READ] if self._is_cut(table) else [])),
             )
+
+    def _is_cut(self, table: str) -> bool:
+        """Return whether rules of a table are missing: the text ends within it, or there are too many."""
+        return table == self.table or self.count > MOST_RULES
 
     def _add(self, chain: str, text: str) -> None:
         self.count += 1
@@ -140,9 +145,11 @@ class _Tables:
 def _rule(text: str) -> Rule:
     """Return a rule; the options after a target are the target's."""
     try:
-        words = shlex.split(text[:LONGEST_RULE])
+        words = shlex.split(text) if len(text) <= LONGEST_RULE else None
     except ValueError:
-        return Rule((UNKNOWN,), Verdict.UNKNOWN)
+        words = None
+    if words is None:
+        return NOT_READ
     matches: list[Match] = []
     negated = False
     while words:

@@ -21,7 +21,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.ruleset import MOST_RULES, UNKNOWN, Chain, Field, Match, Rule, Ruleset, Verdict
+from ldapdiag.evidence.ruleset import MOST_RULES, NOT_READ, UNKNOWN, Chain, Field, Match, Rule, Ruleset, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,9 @@ COMPARED = rf"(?:(==|!=) )?(?!vmap )({VALUE})"
 VMAP = re.compile(r"(.+?) vmap \{([^{}]*)\}(.*)")
 VERDICT = re.compile(r"(accept|drop|return|continue|reject|queue|notrack|(?:jump|goto) ([\w./-]{1,128}))\b.*")
 VERDICT_IN = re.compile(r"(?<= )" + VERDICT.pattern.removesuffix(".*"))
-DIVERTING = re.compile(r"\b(?:vmap|tproxy|synproxy|fwd)\b")
+DIVERTING = re.compile(r"\b(?:vmap|tproxy|synproxy|fwd|xt target)\b")
+HARMLESS_TARGET = re.compile(r'\bxt target "(?:CHECKSUM|CLASSIFY|CONNMARK|DSCP|LOG|MARK|NFLOG|SET|TCPMSS|TOS|TRACE)"')
+"""Of iptables; REJECT is printed in the same way, where nft cannot translate it."""
 STATEMENT = re.compile(
     r"counter(?: packets \d+ bytes \d+| name \S+)?|log(?: (?:prefix|level|group|snaplen|queue-threshold|flags) \S+)*"
     r"|comment \S+|(?:meta|ct) \w+ set \S+(?: (?:and|or|xor|\|) \S+)*|flow add \S+"
@@ -84,6 +86,7 @@ def read(document: Document) -> Iterator[Ruleset]:
     for line in _statements(document):
         ended = ended or line == LAST
         if line and not line.startswith("#") and not tables.take(line):
+            tables.garbled = True
             document.misread(line)
     if tables.chains or ended:
         yield Ruleset(
@@ -102,7 +105,7 @@ class _Tables:
         self.tracking: set[str] = set()
         self.count = 0
         self.garbled = False
-        """A chain begins in another form than nft prints."""
+        """A chain begins in another form than nft prints, or a line is outside of all tables."""
         self._table: tuple[str, str] | None = None
         self._chain: str | None = None
         self._base: re.Match[str] | None = None
@@ -137,7 +140,8 @@ class _Tables:
             self._chain, self._base, self._rules = begun[1], None, []
             return
         self.garbled = self.garbled or (not self._depth and line.startswith("chain "))
-        self._depth += line.count("{") - line.count("}")
+        shown = QUOTED.sub('""', line)
+        self._depth += shown.count("{") - shown.count("}")
         if self._depth < 0:
             self._table, self._depth = None, 0
 
@@ -147,6 +151,8 @@ class _Tables:
             self.tracking.update(FAMILIES.get(family, ()))
         if self.count <= MOST_RULES:
             self._rules.extend(rules_of(line))
+        elif self._rules[-1:] != [NOT_READ]:
+            self._rules.append(NOT_READ)
 
     def _close_chain(self, family: str, table: str, name: str) -> None:
         base = self._base
@@ -180,7 +186,11 @@ def _statements(document: Document) -> Iterator[str]:
 
 def rules_of(text: str) -> Iterator[Rule]:
     """Yield the rules that a line stands for: a map of verdicts is one for each element."""
-    text = QUOTED.sub(lambda found: '"lo"' if found[0] == '"lo"' else '""', text[:LONGEST_RULE])
+    if len(text) > LONGEST_RULE:
+        yield NOT_READ
+        return
+    text = HARMLESS_TARGET.sub("counter", text)
+    text = QUOTED.sub(lambda found: '"lo"' if found[0] == '"lo"' else '""', text)
     mapped = VMAP.fullmatch(text)
     if mapped is None:
         yield _rule(text)
@@ -190,7 +200,7 @@ def rules_of(text: str) -> Iterator[Rule]:
         value, _, verdict = element.partition(" : ")
         yield _rule(f"{before} {value.strip()} {after} {verdict.strip()}".replace("  ", " "))
     if len(elements) > MOST_ELEMENTS:
-        yield Rule((UNKNOWN,), Verdict.UNKNOWN)
+        yield NOT_READ
 
 
 def _rule(text: str) -> Rule:
@@ -243,7 +253,8 @@ def _condition(text: str) -> tuple[Match, int]:
 def _values(text: str) -> tuple[str, ...]:
     """Return the elements of a set, or the one value; a named set is a value that nothing equals for certain."""
     elements: Iterable[str] = text.strip("{}").split(",") if text.startswith("{") else text.split(",")
-    return tuple(element.strip().strip('"') or "?" for element in elements if element.strip())[:MOST_ELEMENTS]
+    found = [element.strip().strip('"') or "?" for element in elements if element.strip()]
+    return (*found[:MOST_ELEMENTS], *(["?"] if len(found) > MOST_ELEMENTS else []))
 
 
 def _flags(text: str) -> str:

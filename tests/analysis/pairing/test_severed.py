@@ -14,6 +14,7 @@ from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of_severed
 from ldapdiag.evidence.host_facts import Route
+from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import Timer
 
 LIVE, DEAD = 5, 20
@@ -104,6 +105,17 @@ class TestProof:
         found = severing(empty, client=SENDING, hosts=(fw(routes=ROUTES),))
         assert (found.severed.count, found.severed.middlebox, found.severed.lacks_rules) == (0, "fw", True)
         assert sum(found.severed.unproven.values()) == DEAD
+
+    @pytest.mark.parametrize(("version", "reason"), [("ip", "none of this path"), ("ip6", "may not track")])
+    def test_nor_one_that_tracks_packets_of_the_other_ip_version_only(self, version: str, reason: str) -> None:
+        """Linux tracks IPv4 and IPv6 each by its own rules: the table is empty of what no rule asks for."""
+        rules = Ruleset(
+            origin=facts.origin("fw", "iptables-save.txt"), chains=(), tracking=frozenset({version}), whole=False
+        )
+        empty = replace(flows([], taken=0), tracks=False)
+        box = replace(fw(routes=ROUTES, loose=0, count=0), rulesets=(rules,))
+        found = severing(empty, live_ms=IDLE_MS, hosts=(box,)).severed
+        assert [reason in one for one in found.unproven] == [True]
 
     def test_nor_one_that_tracks_others_unless_packets_are_unanswered(self) -> None:
         other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
