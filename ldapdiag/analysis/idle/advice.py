@@ -85,7 +85,7 @@ def advise(
 ) -> IdleAdvice:
     """Derive the values from idle times, the middlebox's timeout and the growth of the descriptors."""
     directions = pairing.directions if pairing else ()
-    live_idle = [seconds for direction in directions for seconds in direction.idle_times.matched]
+    live_idle = [seconds for direction in directions for seconds in direction.idle_times.live]
     with_ghosts = [direction for direction in directions if direction.ghosts.count]
     gone = [direction for direction in with_ghosts if direction.style is Style.CLIENT_GONE]
     clients_gone = bool(gone) and len(gone) == len(with_ghosts)

@@ -147,7 +147,7 @@ def _group(client: str, account: str, row: IdleRow) -> IdleGroup:
 def _socket_ages(pairing: Pairing | None) -> Iterator[SocketAges]:
     ages: dict[str, list[float]] = {}
     for direction in pairing.directions if pairing else ():
-        ages.setdefault(direction.client, []).extend(direction.idle_times.matched)
+        ages.setdefault(direction.client, []).extend(direction.idle_times.live)
     for client, seconds in ages.items():
         if seconds:
             yield SocketAges(source="socket ages", client=client, seconds=tuple(sorted(seconds)))

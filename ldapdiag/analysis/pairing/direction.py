@@ -133,7 +133,9 @@ class SocketIdleTimes:
     """TCP idle times of a direction's connections, in seconds; empty where no table shows ages."""
 
     matched: tuple[float, ...] = ()
-    """Of each live connection, until its snapshot; severed ones are not live."""
+    """Of each connection held at both ends, until its snapshot; severed ones are not."""
+    listed: tuple[float, ...] | None = None
+    """Those of them that each middlebox lists, where it is not judged whether the others are live; None: all are."""
     before_loss: tuple[float, ...] = ()
     """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
     one_event: bool = False
@@ -150,6 +152,11 @@ class SocketIdleTimes:
     """The client's table shows which of its sockets send probes."""
     all_probed: float | None = None
     """The same, if all of the client's live sockets send probes and its table shows their answers; else None."""
+
+    @property
+    def live(self) -> tuple[float, ...]:
+        """Return those that count as idle times of live connections."""
+        return self.matched if self.listed is None else self.listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,17 +114,32 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     """
     severed = find_severed(matched, boxes)
     direction = replace(direction, severed=severed, live=_count_live(matched, boxes, severed))
+    listing = _listing(matched, boxes)
+    if severed.unproven and listing:
+        listed = [pair for pair in matched.pairs if all(one.carries(matched, pair) for one in listing)]
+        idle_times = replace(direction.idle_times, listed=_ages(matched, listed))
+        direction = replace(direction, idle_times=idle_times)
     if not severed.count:
         return direction
-    live = [pair for pair in matched.pairs if pair.row not in severed.rows]
-    at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live if pair.row is not None))
-    near = matched.near and matched.near.table
-    at_client = near and seconds_since_received(near, (one.client_row for one in live if one.client_row is not None))
-    idle_times = replace(direction.idle_times, matched=tuple(at_server or at_client or ()))
+    held = [pair for pair in matched.pairs if pair.row not in severed.rows]
+    idle_times = replace(direction.idle_times, matched=_ages(matched, held))
     if severed.expired_seconds is None:
         idle_times = replace(idle_times, before_loss=(), ghosts_of_running_clients=())
     origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
     return replace(direction, idle_times=idle_times, origins=tuple(sorted(origins.union(direction.origins))))
+
+
+def _ages(matched: MatchedEnds, pairs: Sequence[Pair]) -> tuple[float, ...]:
+    """Return the idle times of connections at the server or, if that shows none, at the client."""
+    at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in pairs if pair.row is not None))
+    near = matched.near and matched.near.table
+    at_client = near and seconds_since_received(near, (one.client_row for one in pairs if one.client_row is not None))
+    return tuple(at_server or at_client or ())
+
+
+def _listing(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> list[TrackingBox]:
+    """Return the middleboxes whose tables list what passes."""
+    return [one for one in boxes if one.is_readable and one.is_in_use(matched)]
 
 
 def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Severed) -> int:
@@ -132,7 +147,7 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
 
     In time is within the shortest timeout of the middleboxes; where none is known, since the client's first snapshot.
     """
-    listing = [one for one in boxes if one.is_readable and one.is_in_use(matched)]
+    listing = _listing(matched, boxes)
     settings = [one.timeout_seconds for one in boxes]
     limit = min((seconds for seconds in settings if seconds is not None), default=matched.seconds_between_snapshots)
     held = [pair for pair in matched.pairs if pair.row not in severed.rows and not matched.is_unanswered(pair)]

@@ -171,6 +171,13 @@ class TestLive:
         found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
         assert (found.severed.count, found.severed.middlebox) == (DEAD, "fw")
 
+    def test_what_is_not_judged_says_nothing_of_how_long_live_ones_are_idle(self) -> None:
+        """An idle timeout above 1.5 times the age of a connection that may be dead would keep it for as long again."""
+        found = severing(table_of_fw(), idle_ms=20_000_000, hosts=(fw(loose=1),))
+        assert (sum(found.severed.unproven.values()), max(found.idle_times.matched)) == (DEAD, 20_000)
+        assert found.idle_times.live == (0.1,) * LIVE
+        assert max(severing(idle_ms=20_000_000).idle_times.live) == 20_000, "without a box all are held, and count"
+
     def test_without_a_box_only_what_was_used_between_two_snapshots_is(self) -> None:
         found = severing(live_ms=2_000)
         assert (found.held, found.live) == (LIVE + DEAD, 0)
