@@ -49,7 +49,9 @@ def server_rows() -> list[facts.Row]:
         *SEVERED,
         *HELD,
         *facts.at_server(12, facts.OTHER, state=facts.TcpState.CLOSE_WAIT),
-        *facts.at_server(3, facts.OTHER, first=50000, send_queue=1000, timer=Timer.PERSIST, last_received=HOUR),
+        *facts.at_server(
+            3, facts.OTHER, first=50000, send_queue=1000, timer=Timer.PERSIST, busy=HOUR, last_received=HOUR
+        ),
     ]
 
 

@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
+from ldapdiag.analysis.hosts.ages import column_seconds, retransmits
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.load.responsiveness import Responsiveness
+from ldapdiag.analysis.pairing.snapshot_order import STANDS_SECONDS, Stay, stays
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.addresses import endpoint
@@ -21,6 +23,8 @@ from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, 
 from ldapdiag.wording import counted
 
 HOW = f"on the server: {SS_COMMAND}"
+MANY_TRIES = 4
+"""Attempts of TCP to send again, each after twice the time of the one before: 3 s from the shortest, 200 ms."""
 
 Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""
@@ -40,7 +44,11 @@ def judge(
     ## What it looks at
     The server's established sockets with unacknowledged data (Send-Q), by client address, and the timer of each:
     persist means that the client's window is closed and it does not read; on, after one retransmission or more,
-    that nothing is acknowledged. Data sent for the first time is in transit and does not count.
+    that nothing is acknowledged. Data sent for the first time is in transit and does not count, and neither does what
+    does not stand still: a window is closed for a moment, and a packet is lost, on every busy connection. So one counts
+    that has been so for 2 s by the age of its unacknowledged data (ss -i), or after 4 retransmissions or unanswered
+    window probes (3 s), or if a snapshot 2 s earlier or more shows the same data in the same queue. Where neither was
+    read, it is not judged.
 
     - certain: every window is closed.
     - likely: otherwise, because a client that is gone, or a path that drops packets, looks the same.
@@ -74,7 +82,7 @@ def judge(
     missing = why_incomplete(host.latest, host.host)
     directions = _directions(host.latest.sockets, server)
     for direction, rows in sorted(directions.items()):
-        yield _verdict(direction, rows, server, host.latest, missing, (high_connections, medium_connections))
+        yield _verdict(direction, rows, server, host, missing, (high_connections, medium_connections))
     if not directions and missing is not None:
         yield NotJudged.lacking(missing, subject=host.host)
     elif not directions:
@@ -99,20 +107,28 @@ def _verdict(
     direction: Direction,
     rows: Sequence[int],
     server: Instance,
-    snapshot: Snapshot,
+    host: Host,
     missing: Missing | None,
     limits: tuple[int, int],
 ) -> Verdict:
-    client, address, port = direction
+    (client, address, port), snapshot = direction, host.snapshots[-1]
     subject, table = f"{client} -> {endpoint(address, port)}", snapshot.sockets
     if table.send_queue is None:
         reason = f"the table of {server.name} has no column Send-Q"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     waiting = [row for row in rows if table.send_queue[row]]
     timers = [table.timer[row] if table.timer else None for row in waiting]
-    stalled = [row for row, timer in zip(waiting, timers, strict=True) if _is_stalled(table, row, timer)]
-    if stalled:
+    stay = dict(stays(host.snapshots, (row for row in waiting if _is_stalled(table, row)), _age, _has_not_moved))
+    if stalled := [row for row, one in stay.items() if one is Stay.STANDS]:
         return _finding(direction, stalled, server, snapshot, severity_of(len(stalled), limits))
+    if unknown := [row for row, one in stay.items() if one is Stay.UNKNOWN]:
+        return NotJudged(
+            subject=subject,
+            reason=f"{counted(len(unknown), 'connection')} with a closed window or a retransmission in one snapshot "
+            "without ages, which does not show whether the data stands",
+            missing=(SocketTable.kind,),
+            how=f"{HOW} (it shows ages; netstat: twice, 5 s apart)",
+        )
     if None in timers:
         reason = (
             f"{len(waiting):,} of {counted(len(rows), 'connection')} with data in Send-Q, but the table shows no timers"
@@ -121,14 +137,35 @@ def _verdict(
     if missing is not None:
         return NotJudged.lacking(missing, subject=subject)
     return Clear(
-        subject=subject, reason=f"{len(rows):,} established, {len(waiting):,} with data in transit, none stalled"
+        subject=subject,
+        reason=f"{len(rows):,} established, {len(waiting):,} with data in transit, none seen to stand for "
+        f"{STANDS_SECONDS:.0f} s",
     )
 
 
-def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
-    """Return whether the client's window is closed, or sent data stays unacknowledged."""
-    repeated = table.retransmits is not None and table.retransmits[row] >= 1
-    return timer is Timer.PERSIST or (timer is Timer.RETRANSMIT and repeated)
+def _is_stalled(table: SocketTable, row: int) -> bool:
+    """Return whether the client's window is closed, or sent data is unacknowledged and was sent again."""
+    return retransmits(table, row) or (table.timer is not None and table.timer[row] is Timer.PERSIST)
+
+
+def _tries(table: SocketTable, row: int) -> int:
+    column = table.retransmits if retransmits(table, row) else table.probes
+    return column[row] if column is not None else 0
+
+
+def _age(table: SocketTable, row: int) -> float | None:
+    """Return for how long the data has been in the queue at least; None where the table does not show it."""
+    if _tries(table, row) >= MANY_TRIES:
+        return STANDS_SECONDS
+    return column_seconds(table.busy, row) or None
+
+
+def _has_not_moved(one: SocketTable, old: int, table: SocketTable, row: int) -> bool:
+    """Return whether an earlier row of a socket shows the same data waiting, or fewer attempts to send it."""
+    if one.send_queue is None or table.send_queue is None or not _is_stalled(one, old):
+        return False
+    again = _tries(table, row) > _tries(one, old) > 0
+    return again or (one.send_queue[old] == table.send_queue[row])
 
 
 def _finding(

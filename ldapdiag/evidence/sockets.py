@@ -128,7 +128,8 @@ class SocketTable:
     last_acknowledged: Sequence[int | None] | None = None
     """Milliseconds since the last ACK was received (tcp_info lastack); answers to keepalive probes reset it."""
     busy: Sequence[int | None] | None = None
-    """Milliseconds in which the socket had unacknowledged data; of one that retransmits, at most `unanswered_for`."""
+    """Milliseconds in which the socket had unacknowledged data; if it is sent again, or the window is closed, at most
+    `unanswered_for`."""
     bytes_sent: Sequence[int | None] | None = None
     bytes_received: Sequence[int | None] | None = None
     owner: Sequence[str] | None = None

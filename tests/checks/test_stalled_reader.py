@@ -14,12 +14,19 @@ def judged(*rows, **traits):
     return list(judge(facts.server(), facts.host("ldap", facts.table(rows, **traits))))
 
 
-def closed_window(count, client=facts.APP1):
-    return facts.at_server(count, client, first=50000, send_queue=1000, timer=Timer.PERSIST, probes=3)
+def closed_window(count, client=facts.APP1, busy=3_000):
+    return facts.at_server(count, client, first=50000, send_queue=1000, timer=Timer.PERSIST, busy=busy)
 
 
-def retransmitting(count, times):
-    return facts.at_server(count, first=50000, send_queue=1000, timer=Timer.RETRANSMIT, retransmits=times)
+def retransmitting(count, times, **columns):
+    traits = {"send_queue": 1000, "timer": Timer.RETRANSMIT, "retransmits": times} | columns
+    return facts.at_server(count, first=50000, **traits)
+
+
+def twice(before, after, apart=5):
+    tables = (facts.table(rows, taken=moment) for rows, moment in ((before, 0), (after, apart)))
+    (verdict,) = judge(facts.server(), facts.host("ldap", *tables))
+    return type(verdict)
 
 
 def test_adds_up_what_a_client_does_not_read() -> None:
@@ -40,7 +47,7 @@ def test_severity_by_number(connections, severity) -> None:
 
 
 def test_data_that_nobody_acknowledges_may_have_another_reason() -> None:
-    (found,) = judged(*retransmitting(3, times=1))
+    (found,) = judged(*retransmitting(3, times=1, busy=3_000))
     assert (found.observed["connections"], found.confidence) == (3, Confidence.LIKELY)
 
 
@@ -48,6 +55,34 @@ def test_data_sent_for_the_first_time_is_on_its_way() -> None:
     (clear,) = judged(*retransmitting(3, times=0))
     assert isinstance(clear, Clear)
     assert "3 with data in transit" in clear.reason
+
+
+class TestStanding:
+    """What stands is seen to stand still: one closed window, or one lost packet, is no client that does not read."""
+
+    @pytest.mark.parametrize("rows", [closed_window(10, busy=300), retransmitting(10, times=1, busy=300)])
+    def test_what_began_a_moment_ago_is_none(self, rows) -> None:
+        (clear,) = judged(*rows)
+        assert isinstance(clear, Clear)
+        assert "10 with data in transit, none seen to stand for 2 s" in clear.reason
+
+    @pytest.mark.parametrize("rows", [closed_window(10, busy=None), retransmitting(10, times=3)])
+    def test_one_table_without_ages_is_not_judged(self, rows) -> None:
+        (verdict,) = judged(*rows)
+        assert isinstance(verdict, NotJudged)
+        assert verdict.how == "on the server: ss -tanoiep > sockets.txt (it shows ages; netstat: twice, 5 s apart)"
+
+    def test_four_attempts_take_three_seconds(self) -> None:
+        (found,) = judged(*retransmitting(3, times=4))
+        assert isinstance(found, Finding)
+
+    def test_a_second_snapshot_shows_it(self) -> None:
+        old, new = retransmitting(3, times=1), retransmitting(3, times=2)
+        closed = closed_window(3, busy=None)
+        assert twice(closed, closed) is twice(old, new) is Finding
+        assert twice(closed, closed, apart=1) is NotJudged
+        moved = retransmitting(3, times=1, send_queue=900)
+        assert twice(facts.at_server(3, first=50000), new) is twice(moved, old) is Clear
 
 
 def test_each_client_has_a_verdict() -> None:

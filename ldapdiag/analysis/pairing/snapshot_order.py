@@ -13,12 +13,13 @@ from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.sockets import SocketTable
 
 LONGEST_BRACKET_SECONDS = 120.0
 """Snapshots further apart were not taken to bracket each other."""
@@ -36,12 +37,26 @@ class Stay(Enum):
     """Neither an earlier snapshot nor an age shows it."""
 
 
-def stays(snapshots: Sequence[Snapshot], rows: Iterable[int]) -> Iterator[tuple[int, Stay]]:
+def _since_acknowledged(table: SocketTable, row: int) -> float | None:
+    return column_seconds(table.last_acknowledged, row)
+
+
+def _has_same_state(one: SocketTable, old: int, table: SocketTable, row: int) -> bool:
+    return one.state[old] is table.state[row]
+
+
+def stays(
+    snapshots: Sequence[Snapshot],
+    rows: Iterable[int],
+    age_of: Callable[[SocketTable, int], float | None] = _since_acknowledged,
+    is_alike: Callable[[SocketTable, int, SocketTable, int], bool] = _has_same_state,
+) -> Iterator[tuple[int, Stay]]:
     """Yield rows of a host's latest snapshot, each with whether its socket stands in its state.
 
     Its age is the time since the last segment (`lastack`): every FIN is acknowledged, so it came then or earlier. Else
     an earlier snapshot shows the same socket in the same state. One that was taken long before shows nothing of a
-    socket that it lacks.
+    socket that it lacks. Of what is no state, `age_of` returns for how long it has been so, and `is_alike` whether an
+    earlier row of the same socket shows the same.
     """
     latest, table = snapshots[-1], snapshots[-1].sockets
     earlier = [(one, apart) for one in snapshots[:-1] if (apart := seconds_before(one, latest)) is not None]
@@ -50,12 +65,13 @@ def stays(snapshots: Sequence[Snapshot], rows: Iterable[int]) -> Iterator[tuple[
     recent = any(apart <= LONGEST_BRACKET_SECONDS for _, apart in earlier)
     keys = list(table.keys())
     for row in rows:
-        age = column_seconds(table.last_acknowledged, row)
+        age = age_of(table, row)
         before = [(one, at.get(keys[row])) for (one, _), at in zip(earlier, rows_of, strict=True)]
-        if (age or 0.0) >= STANDS_SECONDS or any(_is_unchanged(one, old, latest, row) for one, old in before):
+        same = ((one, old) for one, old in before if old is not None and is_same_socket(one, old, latest, row))
+        if (age or 0.0) >= STANDS_SECONDS or any(is_alike(one.sockets, old, table, row) for one, old in same):
             yield row, Stay.STANDS
         else:
-            yield row, Stay.NEW if recent or table.last_acknowledged is not None else Stay.UNKNOWN
+            yield row, Stay.NEW if recent or age is not None else Stay.UNKNOWN
 
 
 def lasts(sockets: Sequence[tuple[Snapshot, int]], seconds: float) -> bool:
@@ -70,12 +86,6 @@ def seconds_before(one: Snapshot, latest: Snapshot) -> float | None:
     if one.taken is not None and latest.taken is not None:
         return (latest.taken.start - one.taken.end).total_seconds()
     return STANDS_SECONDS if are_apart(one, latest) else None
-
-
-def _is_unchanged(one: Snapshot, old: int | None, latest: Snapshot, row: int) -> bool:
-    if old is None or one.sockets.state[old] is not latest.sockets.state[row]:
-        return False
-    return is_same_socket(one, old, latest, row)
 
 
 def is_before(one: Snapshot, other: Snapshot) -> bool:

@@ -153,7 +153,9 @@ class InetDiagColumns:
         self.has_info = self.has_info or "last_received" in fields
         if "busy" in fields:
             busy = [microseconds // 1000 for microseconds in fields["busy"]]
-            for row in compress(range(len(states)), fields["backoff"]):
+            numbers = zip(fields["backoff"], fields["timer"], strict=True)
+            waiting = (doublings or TIMERS[number] is Timer.PERSIST for doublings, number in numbers)
+            for row in compress(range(len(states)), waiting):
                 timeout, last_sent = fields["retransmission_timeout"][row] // 1000, fields["last_sent"][row]
                 busy[row] = min(busy[row], unanswered_for(fields["backoff"][row], timeout, last_sent))
             fields["busy"] = busy

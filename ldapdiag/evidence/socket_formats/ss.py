@@ -201,10 +201,10 @@ class SsSnapshot:
             self.rows.set("pid", int(users[2]))
         if " sk:" in text and (cookie := COOKIE.search(text)):
             self.rows.set("cookie", int(cookie[1], 16))
-        self._take_numbers(dict(NUMBERS.findall(text)))
+        self._take_numbers(dict(NUMBERS.findall(text)), is_closed="timer:(persist" in text)
 
-    def _take_numbers(self, found: dict[str, str]) -> None:
-        """Add inode and tcp_info; with tcp_info, a key that is left out is 0."""
+    def _take_numbers(self, found: dict[str, str], *, is_closed: bool) -> None:
+        """Add inode and tcp_info; with tcp_info, a key that is left out is 0. `is_closed`: the peer's window is."""
         if "ino" in found:
             self.rows.set("inode", int(found["ino"]))
         if found.keys().isdisjoint({"rto", "cwnd", "mss"}) or self.rows.newest_state() in WITHOUT_PEER:
@@ -212,7 +212,8 @@ class SsSnapshot:
         self.rows.set("last_received", int(found.get("lastrcv", 0)))
         self.rows.set("last_acknowledged", int(found.get("lastack", 0)))
         busy = int(found.get("busy", 0))
-        if (doublings := int(found.get("backoff", 0))) and "rto" in found:
+        doublings = int(found.get("backoff", 0))
+        if (doublings or is_closed) and "rto" in found:
             busy = min(busy, unanswered_for(doublings, int(found["rto"]), int(found.get("lastsnd", 0))))
         self.rows.set("busy", busy)
         acknowledged = int(found.get("bytes_acked", 0))
