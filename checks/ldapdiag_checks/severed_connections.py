@@ -22,6 +22,9 @@ from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted
 
+SEVERAL_USED = 3
+"""So many unanswered packets at one time are no packets lost by chance."""
+
 
 @check(group="connections", number=MainNumber("severed"))
 def judge(
@@ -66,6 +69,9 @@ def judge(
     - high: 100 or more, or half of the client's connections when that is 10 or more.
     - medium: 10 or more; or all connections of the client, such as the only one of a replica.
     - low: fewer.
+
+    Where packets of three or more are unanswered and none of the client's other connections is known to work, all of
+    them count.
 
     ## Why it matters
     Both socket tables look healthy, but the next request on each connection is dropped: the application waits for
@@ -185,11 +191,16 @@ def _title(direction: Direction, server: str) -> str:
     return f"{connections} no longer {exist} at {severed.middlebox} between them"
 
 
+def _none_works(severed: Severed, of: int) -> bool:
+    """Return whether those that were used are unanswered, and no other connection is known to work."""
+    return severed.unanswered >= SEVERAL_USED and severed.count + sum(severed.unproven.values()) >= of
+
+
 def severity_of(direction: Direction, high: int, medium: int, share: float) -> Severity:
     """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
     severed = direction.severed
-    count = severed.count
     of = direction.matched or direction.client_count or direction.server_count
+    count = of if _none_works(severed, of) else severed.count
     if count < medium:
         return Severity.MEDIUM if count == of else Severity.LOW
     return Severity.HIGH if count >= high or count >= share * of else Severity.MEDIUM

@@ -48,6 +48,18 @@ def test_severity_by_number_and_share(count: int, of: int, severity: Severity) -
     assert found.severity is severity
 
 
+@pytest.mark.parametrize(
+    ("unanswered", "unproven", "severity"),
+    [(6, 14, Severity.HIGH), (3, 17, Severity.HIGH), (2, 18, Severity.LOW), (6, 13, Severity.LOW)],
+)
+def test_all_count_where_several_are_unanswered_and_none_works(
+    unanswered: int, unproven: int, severity: Severity
+) -> None:
+    found = judged(severed(unanswered, unanswered=unanswered, unproven={"it may be a selection": unproven}), 20)
+    assert isinstance(found, Finding)
+    assert found.severity is severity
+
+
 def test_reports_number_ports_and_box() -> None:
     found = judged(severed(3, idle_seconds=(40.0, 50.0, 60.0), kept_seconds=30.0), 12)
     assert isinstance(found, Finding)
