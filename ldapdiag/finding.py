@@ -30,6 +30,9 @@ class Severity(IntEnum):
 NO_COMMAND = "There is no command for this: "
 """Begins the sentence of a finding without remedies: why there is none, and what to do or to ask instead."""
 
+NEXT = "Next: "
+"""Begins the sentence of a finding without remedies: the command that finds or shows them."""
+
 LONG, HOPELESS, ENOUGH = 0.96, 30.0, 0.1
 """Seconds. LONG is 1 s, less the 4 % within which quantiles are right."""
 FEWEST = 10

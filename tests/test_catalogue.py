@@ -17,7 +17,7 @@ from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.exempt_accounts import ExemptAccounts
-from ldapdiag.finding import NO_COMMAND, Crashed, Finding, Judged, Severity
+from ldapdiag.finding import NEXT, NO_COMMAND, Crashed, Finding, Judged, Severity
 from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.catalogue import CATALOGUE
 
@@ -197,9 +197,9 @@ def test_every_finding_that_is_not_info_ends_in_an_action_or_says_why_there_is_n
         if isinstance(one.verdict, Finding) and one.verdict.severity > Severity.INFO
     ]
     assert len({check for check, _ in found}) >= len(installed_checks()) - len(STATES), "most checks find something"
-    explained = [line for _, one in found for line in one.detail.splitlines() if line.startswith(NO_COMMAND)]
-    assert all(len(line) > len(NO_COMMAND) + 20 for line in explained)
-    without = {f"{check}: {one.title}" for check, one in found if not one.remedies and NO_COMMAND not in one.detail}
+    explained = {one.title: re.findall(f"^(?:{NEXT}|{NO_COMMAND})(.*)", one.detail, re.MULTILINE) for _, one in found}
+    assert all(len(sentence) > 20 for sentences in explained.values() for sentence in sentences)
+    without = {f"{check}: {one.title}" for check, one in found if not one.remedies and not explained[one.title]}
     assert without == set()
     assert not [
         (check, remedy.title) for check, one in found for remedy in one.remedies if not (remedy.text and remedy.target)

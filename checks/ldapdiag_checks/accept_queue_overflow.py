@@ -11,7 +11,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.wording import are, counted
 
@@ -148,7 +148,7 @@ def _sentences(server: Instance, queue: AcceptQueue, *, exhausted: bool) -> Iter
         )
         return
     if server.product is None or not queue.full:
-        yield f"{NO_COMMAND}the queue is not full now; see it again while clients wait: {SS_COMMAND}."
+        yield f"{NEXT}see the queue again while clients wait, it is not full now: {SS_COMMAND}."
     yield "See descriptor-headroom and worker-saturation for why the server does not accept them."
 
 

@@ -16,7 +16,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.wording import counted, rounded
 
@@ -186,7 +186,7 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
     ]
     if short:
         sentences.append(
-            f"{NO_COMMAND}whether this continues is unknown. Read an access log of at least a minute: ldapdiag log."
+            f"{NEXT}read an access log of at least a minute, which shows whether this continues: ldapdiag log."
         )
     if more > 0:
         sentences.append(

@@ -29,7 +29,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.wording import are, counted, percent
 
 HOPELESS = 30 * SECOND
@@ -44,10 +44,12 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 """The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
 
 
-WHY = (
-    f"{NO_COMMAND}ldapdiag indexes, with the access log and the index configuration, prints those for the index that "
-    "helps, or why none does; the owner of the account decides whether the search is needed."
+OWNER = "the owner of the account decides whether the search is needed."
+UNKNOWN = (
+    f"{NEXT}ldapdiag indexes, with the access log and the index configuration, prints the commands of the index that "
+    f"helps, or why none does; {OWNER}"
 )
+NO_INDEX = f"{NO_COMMAND}the plan of ldapdiag indexes has no index for it; {OWNER}"
 
 
 @check(group="access log", number=MainNumber("etime_seconds"))
@@ -202,7 +204,7 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {percent(search.share)} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
-        detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan), WHY]),
+        detail="\n".join([*_sentences(traffic, search, worst), _helped_by(search, plan)]),
         observed={
             "server": server.name,
             "shape": search.shape,
@@ -275,16 +277,20 @@ def _sorted(search: SearchGroup) -> Iterator[str]:
             yield f"{counted(count.unsorted, 'result')} not sorted by {keys}: every entry was a candidate."
 
 
-def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> list[str]:
-    """Return which index would help, where the index configuration is known."""
-    rows = plan.indexes if plan is not None and plan.configured else ()
-    needed = [row for row in rows if any(_is_among(one.group, search) for one in row.resolved)]
+def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> str:
+    """Return which index would help, or none, where the index configuration is known; else what shows it."""
+    if plan is None or not plan.configured:
+        return UNKNOWN
+    needed = [row for row in plan.indexes if any(_is_among(one.group, search) for one in row.resolved)]
     wanted = " and ".join(f"{row.attribute} {','.join(row.types)}" for row in needed)
-    return [f"An index would help: {wanted} (see missing-index)."] if wanted else []
+    helps = f"{NEXT}an index would help: {wanted}; ldapdiag indexes prints its commands (missing-index), and {OWNER}"
+    return helps if wanted else NO_INDEX
 
 
 def _is_among(group: SearchGroup, search: SearchGroup) -> bool:
-    return group is search or (search.bases > 1 and group.shape == search.shape)
+    """Return whether a search of the plan, whose substrings are counted by their lengths, is one of these."""
+    same_place = (group.base, group.scope) == (search.base, search.scope)
+    return group.shape == search.shape and (search.bases > 1 or same_place)
 
 
 def _only_expensive(traffic: Traffic) -> bool:

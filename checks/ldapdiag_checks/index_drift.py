@@ -11,7 +11,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 PARTS = frozenset({"subinitial", "subany", "subfinal"})
 """What slapd's `sub` stands for."""
@@ -165,7 +165,7 @@ def _finding(subject: str, attribute: str, having: Mapping[str, Types]) -> Findi
         severity=Severity.LOW if all(having.values()) else Severity.MEDIUM,
         confidence=Confidence.CERTAIN,
         title=f"{subject} has different indexes: {'; '.join(words)}",
-        detail=f"{NO_COMMAND}the searches of each server decide which is right: ldapdiag indexes, with the access log "
+        detail=f"{NEXT}the searches of each server decide which is right: ldapdiag indexes, with the access log "
         "of each.",
         observed={
             "attribute": attribute,

@@ -25,7 +25,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
+from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
 from ldapdiag.wording import are, counted, seconds
 
 LEAST = 5 * SECOND
@@ -156,7 +156,7 @@ def _finding(
 
 
 WHY = (
-    f"{NO_COMMAND}ldapdiag storage ssh://SERVER, while writes are slow, shows whether they wait for the disk; else "
+    f"{NEXT}ldapdiag storage ssh://SERVER, while writes are slow, shows whether they wait for the disk; else "
     "look at the causes named, and at plug-ins that work with each change."
 )
 UNKNOWN = "The evidence does not show why: with the index configuration (cn=config) more causes can be excluded."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.finding import NO_COMMAND, Clear, Crashed, Finding, NotJudged, Severity
+from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Crashed, Finding, NotJudged, Severity
 from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.unknowns import UNKNOWNS
 from ldapdiag.wording import counted
@@ -171,12 +171,18 @@ def first_step(diagnosis: Diagnosis, first: Headline | None) -> FirstStep | None
         return None
     if first.finding is not None:
         cure = CURED_BY.get(first.check)
-        cures = [one for one in diagnosis.found if one[0] == cure and one[1].server == first.finding.server]
-        for finding in (*(one for _, one in cures), first.finding):
+        cures = [
+            one
+            for check, one in diagnosis.found
+            if check == cure
+            and one.server == first.finding.server
+            and first.finding.observed.get("shape") in one.observed.get("shapes", ())
+        ]
+        for finding in (*cures, first.finding):
             if finding.remedies:
                 return FirstStep(finding.remedies[0].title, finding.remedies[0])
-        without = (line for line in first.finding.detail.splitlines() if line.startswith(NO_COMMAND))
-        return FirstStep(next(without, f"read what to do: ldapdiag checks {first.check}"))
+        without = (line for line in first.finding.detail.splitlines() if line.startswith((NEXT, NO_COMMAND)))
+        return FirstStep(next(without, "").removeprefix(NEXT) or f"read what to do: ldapdiag checks {first.check}")
     if first.label == NOT_READ and diagnosis.shortfall:
         return FirstStep(diagnosis.shortfall.how or "")
     return FirstStep(_collect(diagnosis)) if first.label == UNKNOWN else None

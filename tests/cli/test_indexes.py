@@ -185,7 +185,7 @@ class TestJson:
         assert "indexes" not in report
         told = {one["check"]: one for one in report["findings"]}
         assert told["missing-index"]["observed"]["attribute"] == "displayName"
-        assert "An index would help: displayName eq" in told["costly-search"]["detail"]
+        assert "an index would help: displayName eq" in told["costly-search"]["detail"]
 
 
 def without_comments(text: str) -> list[str]:

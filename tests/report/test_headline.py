@@ -15,7 +15,8 @@ import storage_site
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
+from ldapdiag.finding import NEXT, Clear, Crashed, NotJudged, Severity
+from ldapdiag.remedy import Remedy, RemedyKind, Where
 from ldapdiag.report import as_json
 from ldapdiag.report.headline import CLEAR, CURED_BY, UNKNOWN, first_step, headline, outcomes
 from ldapdiag.report.verdicts import nothing_found
@@ -84,6 +85,30 @@ class TestHeadline:
         assert [
             check for check, cure in CURED_BY.items() if cure not in pages[check].partition("## What to do")[2]
         ] == []
+
+    @pytest.mark.parametrize(
+        ("helped", "expected"), [("(uid=*?*)", "Index uid"), ("(cn=?)", "ldapdiag indexes prints it")]
+    )
+    def test_the_first_step_of_a_search_is_an_index_that_helps_it(self, helped: str, expected: str) -> None:
+        remedy = Remedy(
+            title="Index uid",
+            target="ldap",
+            where=Where.SERVER,
+            kind=RemedyKind.ADVICE,
+            text="Index uid.",
+            changes="",
+            risk="",
+            undo="",
+            verify="",
+        )
+        slow = diagnoses.finding(
+            severity=Severity.CRITICAL, observed={"shape": "(uid=*?*)"}, detail=f"{NEXT}ldapdiag indexes prints it"
+        )
+        index = diagnoses.finding("uid at ldap", observed={"shapes": [helped]}, remedies=(remedy,))
+        site = diagnoses.diagnosis(diagnoses.check("costly-search", slow), diagnoses.check("missing-index", index))
+        step = first_step(site, headline(site))
+        assert step is not None
+        assert step.text == expected
 
     def test_a_finding_below_severity_is_no_headline_and_no_all_clear(self) -> None:
         low = diagnoses.diagnosis(diagnoses.check("wrong", diagnoses.finding(severity=Severity.LOW)))
