@@ -181,8 +181,9 @@ class TestFindings:
         assert "It is late" in told(check, verbose=True)
 
     def test_a_first_step_of_another_check_is_printed_once(self) -> None:
-        cured = diagnoses.check("costly-search", diagnoses.finding(server="ldap"))
-        cure = diagnoses.check("missing-index", diagnoses.finding(server="ldap", remedies=(diagnoses.REMEDY,)))
+        cured = diagnoses.check("costly-search", diagnoses.finding(server="ldap", observed={"shape": "(uid=?)"}))
+        index = diagnoses.finding(server="ldap", observed={"shapes": ["(uid=?)"]}, remedies=(diagnoses.REMEDY,))
+        cure = diagnoses.check("missing-index", index)
         text = told(cured, cure)
         assert text.count("\nreplace: nsslapd-idletimeout\n") == 1
         assert text.index("    first   drain: set the idle timeout · at ldap") < text.index("missing-index · likely")
