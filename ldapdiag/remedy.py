@@ -25,11 +25,15 @@ DISTINGUISHED_NAME = re.compile(
 )
 """RFC 4514 section 3, with the space after a comma that servers print (RFC 2253 section 4)."""
 
-HERE_DOCUMENT = re.compile(r"(<<'(\w+)').*?\n\2$", re.DOTALL | re.MULTILINE)
+HERE_DOCUMENT = re.compile(r"(<<'?(\w+)\b).*?\n\2$", re.DOTALL | re.MULTILINE)
 PROMPT = re.compile(r"(?<= )-W(?= |$)", re.MULTILINE)
 """The option of ldapsearch and ldapmodify that asks for a password at the terminal."""
-GROUP = re.compile(r"^\{\n(.*?)\n\}$", re.DOTALL | re.MULTILINE)
+CHANGE = re.compile(r"(?:^|[ |])(?:ldapmodify |dsconf |dsconfig (?=.*\brestart\b))", re.DOTALL | re.MULTILINE)
+"""A tool that changes a server, and may be refused; indexes of OpenDJ that exist are built all the same."""
+GROUP = re.compile(r"^\(\nset -e\n(.*?)\n\)$", re.DOTALL | re.MULTILINE)
 """What `read_whole` writes."""
+OWN_GUARD = "\nset -eu\n"
+"""In blocks that stop by themselves (servers/shell_session.py)."""
 
 LDIF_SAFE = re.compile(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 """SAFE-STRING of RFC 2849, without a trailing space."""
@@ -96,21 +100,22 @@ class Remedy:
     """It does what the remedy before it does, in another way: one of them is enough."""
 
     def __post_init__(self) -> None:
-        """Let a shell read commands that prompt for a password as a whole."""
+        """Let a shell read commands as a whole, and stop at the first that fails."""
         for name in ("text", "undo", "verify", "brief"):
             if name != "text" or self.kind is RemedyKind.SHELL:
                 object.__setattr__(self, name, read_whole(getattr(self, name)))
 
 
 def read_whole(commands: str) -> str:
-    """Return pasted commands in braces if one prompts for a password and others follow.
+    """Return pasted commands as a subshell that stops at the first failure, if others follow a prompt or a change.
 
-    Without them the next pasted line is taken as the password, and is not carried out.
+    Without it the next pasted line is taken as the password, and a server restarts though its setting was refused.
     """
     alone = GROUP.sub(r"\1", commands)
     outside = HERE_DOCUMENT.sub(r"\1", alone).rstrip()
-    prompt = PROMPT.search(outside)
-    return f"{{\n{alone}\n}}" if prompt and "\n" in outside[prompt.end() :] else commands
+    first = min((found.end() for one in (PROMPT, CHANGE) if (found := one.search(outside))), default=None)
+    stops = OWN_GUARD in commands or first is None or "\n" not in outside[first:]
+    return commands if stops else f"(\nset -e\n{alone}\n)"
 
 
 def alternative(remedy: Remedy) -> Remedy:

@@ -28,6 +28,7 @@ URI, HOST = "LDAP_URI", "LDAP_HOST"
 """Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
 ON_THE_HOST = re.compile(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
 """Commands that do their work only on the server's own host."""
+NOT_SEEN = "The build failed, or its end was not seen: do not restart the server before it has ended."
 PLAIN = re.compile(r"[A-Za-z0-9 =,._-]+", re.ASCII)
 """Words that need no more than double quotes."""
 
@@ -81,21 +82,19 @@ def host(server: ServerAddress) -> str:
     return shlex.quote(server.command_host) if server.command_host else variable(HOST)
 
 
-def waiting(search: str, entry: str, filter_: str, attribute: str, seconds: int) -> str:
-    """Return the lines that wait, an hour at most, until a filter matches an entry, and print an attribute of it.
+def waiting(search: str, entry: str, filter_: str, attribute: str, value: str, seconds: int) -> list[str]:
+    """Return the lines that wait, an hour at most, until a filter matches an entry, and fail unless it has a value.
 
-    `search` is ldapsearch with its connection options. It asks for the password once, because it takes filter after
-    filter from the loop (-f), and it ends by itself where the entry is gone.
+    `search` is ldapsearch with its connection options, `entry` a word of the shell. ldapsearch asks for the password
+    once, because it takes filter after filter from the loop (-f), and it ends by itself where the entry is gone.
     """
     again = f"echo '{filter_}'; sleep {seconds}"
-    return "\n".join(
-        [
-            "out=$(mktemp)",
-            f"for i in $(seq {3600 // seconds}); do grep -q '^{attribute}:' \"$out\" && break; {again}; done |",
-            f"{search} -LLL -b {shlex.quote(entry)} -s base -f - '(%s)' {attribute} >\"$out\"",
-            'cat "$out"; rm "$out"',
-        ]
-    )
+    return [
+        "out=$(mktemp); trap 'rm -f \"$out\"' EXIT",
+        f"for i in $(seq {3600 // seconds}); do grep -q '^{attribute}:' \"$out\" && break; {again}; done |",
+        f"{search} -LLL -b {entry} -s base -f - '(%s)' {attribute} >\"$out\" || true",
+        f"grep '^{attribute}: {value}' \"$out\" || {{ cat \"$out\"; echo '{NOT_SEEN}'; exit 1; }} >&2",
+    ]
 
 
 def preceded(server: ServerAddress, commands: str) -> str:

@@ -46,7 +46,7 @@ def raise_look_through_limit(
         changes="From their next bind on, these searches return their result. The largest complete result in the log "
         f"has {number(entries)} entries.",
         risk=RISK,
-        undo=f"Restore the values that these commands showed before the change:\n{values}",
+        undo=f"# Restore the values that these commands showed before the change:\n{values}",
         verify=values,
         family=family,
         needs=Needs.REBIND,

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
 """A host name or an address, with or without a port, free of characters that are special in a shell or a URL."""
 
+EXPANDED = re.compile(r"[\\$`]")
+"""What a shell expands in a here-document whose mark has no quotes."""
+
 PLACEHOLDER = "SERVER"
 
 
@@ -28,6 +31,11 @@ def bracketed(host: str) -> str:
 def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:
     """Return a command that reads lines from a here-document; its mark is quoted, so the shell expands nothing."""
     return "\n".join([f"{command} <<'{mark}'", *lines, mark])
+
+
+def inert(line: str) -> str:
+    """Return a line for a here-document whose mark has no quotes, so that the shell expands nothing in it."""
+    return EXPANDED.sub(r"\\\g<0>", line)
 
 
 def ldif_replace(attribute: str, value: int | None, entry: str = "cn=config") -> list[str]:

@@ -93,7 +93,7 @@ class TestEveryRemedy:
             prompts_early = re.search(
                 r" -W\b.*\n", re.sub(r"<<'(\w+)'.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
             )
-            assert not prompts_early or (text.startswith("{\n") and text.endswith("\n}"))
+            assert not prompts_early or (text.startswith("(\nset -e\n") and text.endswith("\n)"))
 
     def test_lets_the_shell_expand_nothing_in_a_here_document(self, remedy):
         for text in (remedy.text, remedy.undo):

@@ -12,13 +12,24 @@ from ldapdiag.servers.ldap_tools import as_manager, waiting
 from ldapdiag.servers.ldbm_index_changes import EntryChange, EntryChanges, in_order, removes_all
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.remedy_texts import NOTHING_DONE
-from ldapdiag.servers.shell_text import here_document
+from ldapdiag.servers.shell_text import here_document, inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.server_address import ServerAddress
+
+
+HANDLED = (
+    "case $code in",
+    "0) ;;",
+    "20|68) echo 'An index above is configured already (20, 68): it keeps its types and rules, and is built.' ;;",
+    "*) echo 'Refused: an index that was added above may not be built. Do not restart the server,' >&2",
+    "echo 'remove the cause, and run these commands again.' >&2; exit 1 ;;",
+    "esac",
+)
+"""What follows from the result of `ldapmodify -c`, the last one that is not 0."""
 
 
 def adding(server: ServerAddress, backend: Backend, verb: str, chosen: EntryChanges) -> str:
@@ -38,20 +49,26 @@ def adding(server: ServerAddress, backend: Backend, verb: str, chosen: EntryChan
 def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """Return the few lines that configure and build indexes, and wait; empty: only the block is safe.
 
-    One ldapmodify, which goes on after an error (-c), so that what it has configured is built in any case.
+    One ldapmodify, which goes on after an error (-c), so that what it has configured is built in any case. Its task has
+    a new name each time: the server keeps the entry of a task for minutes, and would refuse a second one of that name.
     """
     if not chosen.changes or chosen.perhaps_numbers:
         return ""
-    task = task_entry(backend, chosen.attributes)
-    ldif = joined([*definitions(backend, chosen), task])
+    ldif = joined(
+        [*(map(inert, one) for one in definitions(backend, chosen)), _task("$task", backend, chosen.attributes)]
+    )
     search = as_manager("ldapsearch", server)
     adds = "add and " if chosen.new or chosen.extended else ""
     return "\n".join(
         [
             f"# {adds}build, in the database {backend_name(backend)}:",
-            here_document(as_manager("ldapmodify -c", server), *ldif),
+            f"code=0 task=ldapdiag-{backend_name(backend)}-$(date +%s)-$$",
+            f"{as_manager('ldapmodify -c', server)} <<LDIF || code=$?",
+            *ldif,
+            "LDIF",
+            *HANDLED,
             "# wait for the end of the build, an hour at most: nsTaskExitCode: 0",
-            waiting(search, task[0].removeprefix("dn: "), "nsTaskExitCode=*", "nsTaskExitCode", 5),
+            *waiting(search, f'"cn=$task,{TASKS}"', "nsTaskExitCode=*", "nsTaskExitCode", "0$", 5),
         ]
     )
 
@@ -107,7 +124,10 @@ def definitions(backend: Backend, chosen: EntryChanges) -> list[list[str]]:
 
 def task_entry(backend: Backend, attributes: Sequence[str]) -> list[str]:
     """Return the task entry that builds indexes; the server deletes it some minutes after the end."""
-    name = f"ldapdiag-{backend_name(backend)}-{'-'.join(attributes)}"[:200]
+    return _task(f"ldapdiag-{backend_name(backend)}-{'-'.join(attributes)}"[:200], backend, attributes)
+
+
+def _task(name: str, backend: Backend, attributes: Sequence[str]) -> list[str]:
     return [
         f"dn: cn={name},{TASKS}",
         "changetype: add",

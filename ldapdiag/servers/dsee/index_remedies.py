@@ -85,7 +85,7 @@ def add_indexes(
         verify=_verify_commands(server, backend, chosen.attributes, version),
         family=Family.DSEE,
         needs=Needs.REINDEX,
-        brief=" &&\n".join(commands) if chosen.changes else "",
+        brief="\n".join(commands) if chosen.changes else "",
     )
     return advice_if_missing(remedy, _missing(backend, version, builds=True))
 

@@ -97,7 +97,8 @@ def brief(server: ServerAddress, writes: Sequence[LineChanges], backend: Backend
     if procedure is not Procedure.ONLINE or entry is None or not suffix or not writes[-1].added_lines:
         return ""
     search, modify = as_root("ldapsearch", server), as_root("ldapmodify", server)
-    return online_build.brief(search, modify, suffix, [modification(entry, one) for one in writes])
+    ldif = [modification(entry, one) for one in writes]
+    return online_build.brief(search, modify, suffix, ldif, is_mdb=(backend.kind or backend.name).endswith("mdb"))
 
 
 def building(

@@ -81,23 +81,29 @@ def online(suffix: str, writes: Sequence[Sequence[str]], checks: Iterable[str], 
     yield from (UNPROVEN, *checks)
 
 
-def brief(search: str, modify: str, suffix: str, writes: Sequence[Sequence[str]]) -> str:
-    """Return the few lines that do the same: one ldapmodify if no indexer runs and the database has room, and the wait.
+def brief(search: str, modify: str, suffix: str, writes: Sequence[Sequence[str]], *, is_mdb: bool) -> str:
+    """Return the few lines that do the same: the tests of WATCH, one ldapmodify, and the wait.
 
-    `search` and `modify` are ldapsearch and ldapmodify with their connection options.
+    `search` and `modify` are ldapsearch and ldapmodify with their connection options; `is_mdb`: the database has a
+    size, olcDbMaxSize.
     """
-    database = shlex.quote(f"(namingContexts={escaped(suffix)})")
+    idle, size = f"(&(cn=Tasklist)({NO_INDEXER}))", f"(&(olmMDBPagesMax=*)(namingContexts={escaped(suffix)}))"
+    filter_ = f"(|{idle}{size})" if is_mdb else idle
+    sizes = " /Max:/ { most = $2 } /Used:/ { used = $2 }" if is_mdb else ""
+    room = " && most && used * 100 <= most * 96" if is_mdb else ""
+    full = " over 96 % of olcDbMaxSize is used," if is_mdb else ""
     ldif = [line for place, lines in enumerate(writes) for line in ([""] * bool(place) + [*lines])]
     return "\n".join(
         [
-            "# if cn=Monitor shows that no index is built, and less than 96 % of olcDbMaxSize is used:",
-            f"if {search} -LLL -b {TASKS} -s base '({NO_INDEXER})' 1.1 | grep -q '^dn:' &&",
-            f"{search} -LLL -b cn=Databases,cn=Monitor -s one {database} olmMDBPagesMax olmMDBPagesUsed |",
-            "awk '/Max:/ { most = $2 } /Used:/ { used = $2 } END { exit used * 100 > most * 96 }'",
-            f"then {here_document(modify, *ldif)}",
-            "else echo 'Nothing is changed.'; fi",
+            'stop() { echo "Nothing is changed: $1." >&2; exit 1; }',
+            f"{search} -LLL -b cn=config -s base olcConfigDir | grep '^olcConfigDir:' ||",
+            "stop 'slapd starts with slapd.conf, where a change of cn=config is lost, or cn=config cannot be read'",
+            f"{search} -LLL -b cn=Monitor {shlex.quote(filter_)} olmMDBPagesMax olmMDBPagesUsed |",
+            f"awk '/^dn: cn=Tasklist,/ {{ idle = 1 }}{sizes} END {{ exit !(idle{room}) }}' ||",
+            f"stop 'an index is being built,{full} or cn=Monitor does not show it'",
+            here_document(modify, *ldif),
             "# wait for the end of the build, an hour at most: the entry is printed",
-            waiting(search, TASKS, NO_INDEXER, "dn", 2),
+            *waiting(search, TASKS, NO_INDEXER, "dn", "", 2),
         ]
     )
 

@@ -340,10 +340,9 @@ class TestOn389:
         text = ds389.add_indexes(DS1, BACKEND, (*NEW, *FURTHER), configuration(), SCHEMA).brief
         assert text.count("ldapmodify -c ") == 1
         change, wait = text.split("\n# wait for")
-        assert change.endswith("\nLDIF")
+        assert "\nLDIF\ncase $code in\n" in change
         assert change.index("nsIndexType") < change.index("nsIndexAttribute")
-        task = change.partition("cn=index,cn=tasks,cn=config")[0].rpartition("dn: ")[2]
-        assert f"-b {task}cn=index,cn=tasks,cn=config -s base" in wait
+        assert '-b "cn=$task,cn=index,cn=tasks,cn=config" -s base' in wait
         assert "seq 720" in wait
 
     def test_of_an_attribute_that_may_be_a_number_there_are_no_few_lines(self):
