@@ -32,6 +32,8 @@ CHANGE = re.compile(r"(?:^|[ |])(?:ldapmodify |dsconf |dsconfig (?=.*\brestart\b
 """A tool that changes a server, and may be refused; indexes of OpenDJ that exist are built all the same."""
 GROUP = re.compile(r"^\(\nset -e\n(.*?)\n\)$", re.DOTALL | re.MULTILINE)
 """What `read_whole` writes."""
+COMMENTS = re.compile(r"\A(?:(?:#|: ).*\n)*")
+"""What precedes commands: comments, and tests of variables."""
 OWN_GUARD = "\nset -eu\n"
 """In blocks that stop by themselves (servers/shell_session.py)."""
 
@@ -109,13 +111,16 @@ class Remedy:
 def read_whole(commands: str) -> str:
     """Return pasted commands as a subshell that stops at the first failure, if others follow a prompt or a change.
 
-    Without it the next pasted line is taken as the password, and a server restarts though its setting was refused.
+    Without it the next pasted line is taken as the password, and a server restarts though its setting was refused. The
+    comments at the beginning stay outside: a zsh takes a pasted comment for a command, which fails.
     """
     alone = GROUP.sub(r"\1", commands)
     outside = HERE_DOCUMENT.sub(r"\1", alone).rstrip()
     first = min((found.end() for one in (PROMPT, CHANGE) if (found := one.search(outside))), default=None)
-    stops = OWN_GUARD in commands or first is None or "\n" not in outside[first:]
-    return commands if stops else f"(\nset -e\n{alone}\n)"
+    if OWN_GUARD in commands or first is None or "\n" not in outside[first:]:
+        return commands
+    steps = COMMENTS.sub("", alone)
+    return f"{alone.removesuffix(steps)}(\nset -e\n{steps}\n)"
 
 
 def alternative(remedy: Remedy) -> Remedy:

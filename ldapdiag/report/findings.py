@@ -176,10 +176,10 @@ def print_body(page: Page, remedy: Remedy, *, verbose: bool, deeper: int) -> Non
         print_commands(page, remedy.undo)
 
 
-def brief_text(page: Page, remedy: Remedy, most: int = LONG_FIRST) -> str:
+def brief_text(page: Page, remedy: Remedy, most: int = LONG_FIRST, *, most_brief: int = LONG_FIRST) -> str:
     """Return the commands that are printed without -v: those of a few rows; empty if there are none."""
     text = remedy.brief or remedy.text
-    return text if page.rows_of(text) <= (LONG_FIRST if remedy.brief else most) else ""
+    return text if page.rows_of(text) <= (most_brief if remedy.brief else most) else ""
 
 
 def first_sentence(text: str) -> str:

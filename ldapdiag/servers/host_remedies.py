@@ -124,9 +124,7 @@ def listen_ceiling(wanted: int) -> CommandPair:
         f"{sysctl_file('backlog', {'net.core.somaxconn': wanted})}\n"
         "fi"
     )
-    return CommandPair(
-        text=raised, undo="rm -f /etc/sysctl.d/90-ldapdiag-backlog.conf    # the higher limit itself is harmless"
-    )
+    return CommandPair(text=raised, undo="rm -f /etc/sysctl.d/90-ldapdiag-backlog.conf")
 
 
 def release_unused(client_host: str, server_address: str) -> Remedy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def add_indexes(
         return ()
     remedy = module.add_indexes(server, backend, changes, configuration, schema)
     if search and remedy.brief:
-        verified = f"# verify with such a search. {module.EXPECTED_IN_LOG}\n{search}"
+        verified = f"echo {shlex.quote(f'verify with such a search: {module.EXPECTED_IN_LOG}')}\n{search}"
         remedy = replace(remedy, brief=f"{remedy.brief}\n{verified}")
     remedy = _ready(replace(remedy, verify=search if search and verifies else remedy.verify), server)
     ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)

@@ -28,6 +28,7 @@ URI, HOST = "LDAP_URI", "LDAP_HOST"
 """Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
 ON_THE_HOST = re.compile(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
 """Commands that do their work only on the server's own host."""
+NAMED = re.compile(r"[\w .:@/-]+")
 NOT_SEEN = "The build failed, or its end was not seen: do not restart the server before it has ended."
 PLAIN = re.compile(r"[A-Za-z0-9 =,._-]+", re.ASCII)
 """Words that need no more than double quotes."""
@@ -128,7 +129,8 @@ def _named_host(server: ServerAddress) -> str:
 
 
 def _one_line(name: str) -> str:
-    return name if name.isprintable() else "the server"
+    """Return a name for a comment: some shells take a pasted comment for a command."""
+    return name if NAMED.fullmatch(name) else "the server"
 
 
 def port(server: ServerAddress) -> int:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 THEN = "    then"
 FEW = 4
 """Filters named in a line."""
+MOST_ROWS = 100
+"""Of the few lines of a plan; those of more are in the script alone."""
 MONTH = 30 * 24 * 3600
 
 
@@ -154,7 +156,7 @@ class IndexScreen:
         """Print what a remedy of the plan changes, its risk, and its commands, if they are few or with -v."""
         if not self.verbose:
             self.page.indented(first_sentence(remedy.changes))
-            text = remedy.brief or brief_text(self.page, remedy)
+            text = brief_text(self.page, remedy, most_brief=MOST_ROWS)
             self.page.indented(f"risk: {first_sentence(remedy.risk) if remedy.brief else remedy.risk}")
             if text:
                 print_commands(self.page, text)

@@ -67,7 +67,7 @@ def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
             *ldif,
             "LDIF",
             *HANDLED,
-            "# wait for the end of the build, an hour at most: nsTaskExitCode: 0",
+            "echo 'waiting for the end of the build, an hour at most: nsTaskExitCode: 0'",
             *waiting(search, f'"cn=$task,{TASKS}"', "nsTaskExitCode=*", "nsTaskExitCode", "0$", 5),
         ]
     )

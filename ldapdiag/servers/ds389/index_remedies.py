@@ -221,7 +221,8 @@ def _risk_of_building(backend: Backend, configuration: IndexConfiguration) -> st
 
 def _as_configured(names: Iterable[str], backend: Backend, schema: Schema) -> EntryChanges:
     """Return changes that add nothing: the indexes of these attributes are to be built as they are configured."""
-    return EntryChanges(tuple(EntryChange(one, (), known=backend.definition(schema.names(one))) for one in names))
+    found = ((one, backend.definition(schema.names(one))) for one in names)
+    return EntryChanges(tuple(EntryChange(one, (), known=known) for one, known in found if known is not None))
 
 
 def _offline_sentence(chosen: EntryChanges) -> str:

@@ -52,7 +52,7 @@ def raise_scan_limit(
         f"{type_} of this attribute alone. Index configuration is not replicated: repeat it on each replica.",
         undo=modify(server, ldif_line("dn", entry), "changetype: modify", "delete: nsIndexIDListScanLimit", value),
         verify=f"{shown(server, 'nsIndexIDListScanLimit', entry=entry)}\n"
-        "# then repeat the search: its RESULT in the access log must have no notes, and a lower etime",
+        "echo 'then repeat the search: its RESULT in the access log must have no notes, and a lower etime'",
         family=Family.DS389,
     )
 

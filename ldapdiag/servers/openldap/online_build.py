@@ -95,14 +95,14 @@ def brief(search: str, modify: str, suffix: str, writes: Sequence[Sequence[str]]
     ldif = [line for place, lines in enumerate(writes) for line in ([""] * bool(place) + [*lines])]
     return "\n".join(
         [
-            'stop() { echo "Nothing is changed: $1." >&2; exit 1; }',
-            f"{search} -LLL -b cn=config -s base olcConfigDir | grep '^olcConfigDir:' ||",
-            "stop 'slapd starts with slapd.conf, where a change of cn=config is lost, or cn=config cannot be read'",
+            'refuse() { echo "Nothing is changed: $1." >&2; exit 1; }',
+            f"{search} -LLL -b cn=config -s base olcConfigDir | grep -q '^olcConfigDir:' ||",
+            "refuse 'slapd starts with slapd.conf, where a change of cn=config is lost, or cn=config cannot be read'",
             f"{search} -LLL -b cn=Monitor {shlex.quote(filter_)} olmMDBPagesMax olmMDBPagesUsed |",
             f"awk '/^dn: cn=Tasklist,/ {{ idle = 1 }}{sizes} END {{ exit !(idle{room}) }}' ||",
-            f"stop 'an index is being built,{full} or cn=Monitor does not show it'",
+            f"refuse 'an index is being built,{full} or cn=Monitor does not show it'",
             here_document(modify, *ldif),
-            "# wait for the end of the build, an hour at most: the entry is printed",
+            "echo 'waiting for the end of the build, an hour at most'",
             *waiting(search, TASKS, NO_INDEXER, "dn", "", 2),
         ]
     )

@@ -7,6 +7,7 @@ expected lines. Once they have stopped slapd, they start it again in any case. T
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ slapcat -n0 -F "$converted" -o ldif-wrap=no -a "$1" | grep -i '^olcDbIndex: ' ||
 FILE = r"file=$(ps -ww -o args= -C slapd | sed -n 's/.* -f *\([^ ]*\).*/\1/p')"
 SHOW = "printf '%s\\n' \"$lines\""
 ANY = "[a-z]+"
+HARMLESS = re.compile(r"[\w .,:=+*@/-]+")
+"""A line in which a shell finds neither a command nor an expansion."""
 
 
 def checked(lines: LineChanges, suffix: str, schema: Schema) -> Iterator[str]:
@@ -49,7 +52,7 @@ def edited(lines: LineChanges, suffix: str, commands: str) -> str:
     """Return the edit of slapd.conf as comments, and the commands to run after it."""
     return "\n".join(
         [
-            f"# In slapd.conf, in the section of the database with the suffix {suffix}:",
+            f"# In slapd.conf, in the section of the database with the suffix {_commented(suffix)}:",
             *(f"# remove:  index {_commented(one)}" for one in lines.removed_lines),
             *(f"# add:     index {_commented(one)}" for one in lines.added_lines),
             "# Then run this at once, before anything else starts slapd; it does nothing unless the lines are there:",
@@ -64,8 +67,11 @@ def shown(suffix: str) -> str:
 
 
 def _commented(line: str) -> str:
-    """Return a line for use in a comment, which nothing in it ends."""
-    return " ".join(line.split()) if line.isprintable() else "(a line with non-printable characters)"
+    """Return a line for use in a comment, which nothing in it ends; a zsh takes a pasted comment for a command."""
+    if not line.isprintable():
+        return "(a line with non-printable characters)"
+    joined = " ".join(line.split())
+    return joined if HARMLESS.fullmatch(joined) else shlex.quote(joined)
 
 
 def _selecting(suffix: str) -> str:

@@ -108,6 +108,7 @@ class TestHostileNames:
         alone = product.add_indexes(DS1, BACKEND, changes[1:], indexes, SCHEMA)
         remedy = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
+        assert remedy.brief == alone.brief
         assert "Left out: 1" in remedy.changes
         assert product.add_indexes(DS1, BACKEND, changes[:1], indexes, SCHEMA).kind is RemedyKind.ADVICE
         assert product.build_indexes(DS1, BACKEND, [name], indexes, SCHEMA) == product.build_indexes(
@@ -127,8 +128,11 @@ class TestHostileNames:
         backend = replace(BACKEND, name=name, entry=f"cn={name},{ENTRY}$(reboot)", suffixes=(name,))
         for remedy in every_remedy(product, indexes, (*NEW, *FURTHER), server=address_of(name), backend=backend):
             assert not any(
-                word in text for word in ("reboot", "b: c") for text in (remedy.text, remedy.undo, remedy.verify)
+                word in text
+                for word in ("reboot", "b: c")
+                for text in (remedy.text, remedy.undo, remedy.verify, remedy.brief)
             )
+            assert shell_accepts(remedy.brief)
             assert remedy.kind is RemedyKind.ADVICE or shell_accepts(remedy.text)
 
     def test_of_rules_are_left_out(self, product, indexes):
@@ -339,7 +343,7 @@ class TestOn389:
     def test_the_few_lines_add_build_and_wait_with_one_ldapmodify(self):
         text = ds389.add_indexes(DS1, BACKEND, (*NEW, *FURTHER), configuration(), SCHEMA).brief
         assert text.count("ldapmodify -c ") == 1
-        change, wait = text.split("\n# wait for")
+        change, wait = text.split("\necho 'waiting for")
         assert "\nLDIF\ncase $code in\n" in change
         assert change.index("nsIndexType") < change.index("nsIndexAttribute")
         assert '-b "cn=$task,cn=index,cn=tasks,cn=config" -s base' in wait
