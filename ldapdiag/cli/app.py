@@ -48,15 +48,13 @@ def options(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, and the disk under the database.
-
-    ldapdiag help COMMAND is ldapdiag COMMAND --help; ldapdiag man prints the manual page.
+    """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, disks.
 
     Examples:
-        On the directory server itself, as root:
+        On the directory server itself, as root; from files; more help:
             ldapdiag diagnose
-        The smallest set of missing indexes, from files:
             ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
+            ldapdiag help indexes
     """
 
 

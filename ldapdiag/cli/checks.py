@@ -41,7 +41,9 @@ def checks(
     ] = ChecksFormat.TEXT,
     config: ConfigOption = None,
 ) -> None:
-    """List the checks, or explain one: its manual page, with the settings that are in force.
+    """List the checks, or print the manual page of one.
+
+    The page has the settings that are in force.
 
     Examples:
         The list:

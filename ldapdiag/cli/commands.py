@@ -99,6 +99,10 @@ class CommandGroup(TyperGroup):
         """Write what stands before the options."""
         _write_before(self, formatter)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  as above
+        """Write the commands alone: with the two options of all of them the help would not fit into 24 rows."""
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
         """Write the commands with the first line of their help."""
         with formatter.section("Commands"):

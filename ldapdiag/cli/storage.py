@@ -104,7 +104,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
     options: OptionsFactory,
     site: SiteConfiguration | None,
 ) -> None:
-    """Show the disk under a directory server, and what a power cut would lose.
+    """Show the disk under a server, and what a power cut loses.
 
     The report has the volumes of the database, the transaction log, the changelog and the access log: file system,
     options in force, disks with their write caches, space and extents; and the settings of the server that decide

@@ -29,7 +29,11 @@ def test_h_is_short_for_help(command: str) -> None:
     short, long = (ldapdiag(*arguments, name) for name in ("-h", "--help"))
     assert (short.code, short.err) == (0, b"")
     assert short.text == long.text
-    assert "-h, --help" in short.text
+    assert "-h, --help" in short.text or not command
+
+
+def test_the_help_of_all_fits_into_a_terminal_of_24_rows() -> None:
+    assert len(ldapdiag("help").text.splitlines()) < 24
 
 
 @pytest.mark.parametrize("command", commands())

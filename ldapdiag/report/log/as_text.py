@@ -1,6 +1,6 @@
 """The report on access logs as text, on one screen: first the slow searches, with filter, client and account.
 
-    searches    2,390 in 23.2 s · 562 unindexed (A = fully, U = partially)
+    searches    2,390 in 23.2 s · 562 unindexed · A = fully unindexed (notes=A) · bars: search time
                  20 % ━━━━━━━━  4.75 s   44   716 ms  A  (&(objectClass=inetOrgPerson)(displayName=?))
                      sub ou=people,dc=example,dc=com · uid=quickr (127.0.0.11)
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.report.log.reading import ReadLog
 
-NOTES = {"A": "fully", "U": "partially"}
+NOTES = {"A": "fully unindexed", "U": "partially unindexed"}
 """What a letter beside an unindexed search stands for."""
 FEW = 3
 """Rows of a secondary table, and items on a line that lists the most frequent."""
@@ -166,15 +166,17 @@ class LogScreen:
         work = self.work
         total = work.operations["search"]
         items = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
+        legend = list[str]()
         if work.unindexed:
             letters = {letter for one in work.searches for notes in one.notes for letter in notes.split(",")}
-            legend = ", ".join(f"{letter} = {words}" for letter, words in NOTES.items() if letter in letters)
-            items.append(f"{number(work.unindexed)} unindexed{f' ({legend})' if legend else ', fully or partially'}")
+            shown = [f"{letter} = {words} (notes={letter})" for letter, words in NOTES.items() if letter in letters]
+            items.append(f"{number(work.unindexed)} unindexed{'' if shown else ', fully or partially'}")
+            legend = [*shown, "bars: search time"] if shown and self.sort is Sort.TIME else shown
         if missing := sum(one.no_result for one in work.searches):
             items.append(f"{number(missing)} without result")
         if work.logical_searches < total:
             items.append(f"{number(total - work.logical_searches)} later pages of paged searches")
-        self.page.packed("searches", items, "bold", "bold")
+        self.page.packed("searches", [*items, *legend], "bold", "bold")
         if self.by is By.CLIENT:
             print_requesters(
                 self.page, "client", totals_in_order(work.client_totals, self.sort), self.top, work.search_etime

@@ -54,9 +54,8 @@ def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """
     if not chosen.changes or chosen.perhaps_numbers:
         return ""
-    ldif = joined(
-        [*(map(inert, one) for one in definitions(backend, chosen)), _task("$task", backend, chosen.attributes)]
-    )
+    added = [[inert(line) for line in one] for one in definitions(backend, chosen)]
+    ldif = joined([*added, _task("$task", backend, chosen.attributes)])
     search = as_manager("ldapsearch", server)
     adds = "add and " if chosen.new or chosen.extended else ""
     return "\n".join(

@@ -57,7 +57,7 @@ def ordinary():
 class TestTheFoundingStory:
     def test_is_the_first_row_of_the_first_table(self):
         lines = shown(story())
-        assert lines[4] == "searches    103 in 90.1 s · 3 unindexed (A = fully)"
+        assert lines[4] == "searches    103 in 90.1 s · 3 unindexed · A = fully unindexed (notes=A) · bars: search time"
         header, row, below = lines[5:8]
         assert header.split() == ["share", "time", "count", "worst", "filter,", "search", "time", "over", "the", "log"]
         assert row.split() == [
