@@ -203,6 +203,11 @@ def _reach(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, exempt
             f"{counted(exempt, 'ghost')} {are(exempt)} of accounts that no idle timeout applies to: ss -K, keepalive "
             "or a restart closes theirs."
         )
+    if 0 < advice.ghosts <= exempt:
+        yield (
+            f"So no step sets the recommended {advice.recommended_seconds:,} s: it closes none of these ghosts, and "
+            "reaches connections of other accounts alone."
+        )
     if advice.ghosts and lifetime.idle_timeout_seconds and not reaches_open(server):
         does = "does" if server.idle_enforcement.reaches_open_connections is False else "may"
         yield (

@@ -7,6 +7,7 @@ import pytest
 import facts
 from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.analysis.idle.idle_profile import IdleProfile
+from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.idle_timeout import judge
 
@@ -82,3 +83,18 @@ def test_is_not_judged_while_nothing_is_known() -> None:
 def test_names_the_settings_of_clients_by_the_shorter_timeout() -> None:
     assert "client-settings --idle-timeout 300 --firewall 30." in judged(0, ghosts=20, upper=30).detail
     assert "client-settings --idle-timeout 90." in judged(90, ghosts=20, keepalive=False).detail
+
+
+@pytest.mark.parametrize(("account", "is_exempt"), [("cn=Directory Manager", True), ("uid=app,dc=example", False)])
+def test_says_why_no_step_sets_the_value_where_all_ghosts_are_exempt(account: str, *, is_exempt: bool) -> None:
+    by_client = {facts.APP1: {account: 20}}
+    accounts = Accounts(
+        server="ldap", by_account={}, by_client={}, by_client_and_account=by_client, by_endpoint={}, origins=()
+    )
+    server, host = facts.server(), facts.host("ldap", facts.table(facts.at_server(20)))
+    pairing, bounds = facts.pairing(facts.direction(server_count=20, ghosts=20)), facts.bounds(None)
+    advice = advise(server, host, IdleProfile(server="ldap"), pairing, bounds)
+    lifetime = facts.lifetime(idle_timeout_seconds=0, keepalive=False)
+    (found,) = judge(server, lifetime, advice, bounds, pairing, accounts=accounts)
+    assert ("So no step sets the recommended 300 s: it closes none of these ghosts" in found.detail) is is_exempt
+    assert any("nsslapd-idletimeout: 300" in remedy.text for remedy in found.remedies) is not is_exempt
