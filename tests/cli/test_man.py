@@ -19,7 +19,7 @@ from ldapdiag.cli.man import DATE, SPECIAL, escaped
 
 CHANGELOG = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
 
-OF_TWO_KINDS = {"--format", "-o, --output", "--table", "--since", "-v, --verbose"}
+OF_TWO_KINDS = {"--fail-on", "--format", "-o, --output", "--table", "--since", "-v, --verbose"}
 """Options that have other values, or another effect, in each of several commands."""
 
 
