@@ -94,7 +94,8 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
     listed = " \\\n  ".join(wrap(" ".join(map(str, first)), COLUMNS))
     kill = 'ss -K -Htn state established "$dead"'
     idle = 'idle=$(ss -tni state established "$dead" | sed -n "s/.*lastrcv:\\([0-9]*\\).*/\\1/p")'
-    again = [f"  {idle}", f'  [ "${{idle:-0}}" -ge "$since_seen_ms" ] && {kill}'] if seen is not None else [f"  {kill}"]
+    guarded = f'  if [ "${{idle:-0}}" -ge "$since_seen_ms" ]; then {kill}; fi'
+    again = [f"  {idle}", guarded] if seen is not None else [f"  {kill}"]
     since = [f"since_seen_ms=$((($(date +%s) - {seen}) * 1000))"] if seen is not None else []
     return Remedy(
         title=title if rest <= 0 else title.replace("the ", f"{MOST_PORTS} of the ", 1),
