@@ -21,7 +21,7 @@ def test_a_plan_as_ldif_is_another_way_of_the_same_step() -> None:
     (found,) = [one for one in ldapdiag("indexes", AUDIT, "--format", "json").report["findings"] if one["remedies"]]
     commands, ldif = found["remedies"]
     assert (commands["alternative"], ldif["alternative"]) == (False, True)
-    text = ldapdiag("diagnose", AUDIT).text
+    text = ldapdiag("diagnose", AUDIT, "-v").text
     assert f" or {OTHER_WAY}" in text
     assert "2  Index" not in text
     assert f"#### or: {OTHER_WAY}" in ldapdiag("diagnose", AUDIT, "--format", "markdown").text
