@@ -87,16 +87,11 @@ class PathBounds:
     @property
     def bracket(self) -> tuple[float | None, float | None]:
         """Return the bounds to report: of a setting its own, and of one that explains no ghost no upper bound."""
-        if not self.explains_ghosts:
-            return self.lower_seconds, None
-        return (
-            (self.shortest_setting, self.upper_seconds)
-            if self.is_set_only
-            else (
-                self.lower_seconds,
-                self.upper_seconds,
-            )
-        )
+        return (self._least_seconds, self.upper_seconds) if self.explains_ghosts else (self.lower_seconds, None)
+
+    @property
+    def _least_seconds(self) -> float | None:
+        return self.shortest_setting if self.is_set_only else self.lower_seconds
 
     @property
     def action(self) -> str:
@@ -125,8 +120,7 @@ class PathBounds:
     @property
     def range_text(self) -> str:
         """Return the bounds for a sentence, as in '300 to 350 s'."""
-        lower = self.shortest_setting if self.is_set_only else self.lower_seconds
-        return between(lower, self.upper_seconds)
+        return between(self._least_seconds, self.upper_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
