@@ -7,12 +7,13 @@ not leads both ways, and the answer is unknown unless both agree.
 
 from __future__ import annotations
 
-import ipaddress
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.ruleset import Chain, Field, Match, Rule, Ruleset, Verdict
+from ldapdiag.evidence.ruleset import MOST_RULES, Chain, Field, Match, Rule, Ruleset, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,7 +115,7 @@ class _Walk:
 
     def __init__(self, chains: Sequence[Chain], packet: Packet, *, notrack: bool = False) -> None:
         self._chains = {(chain.family, chain.table, chain.name): chain for chain in chains}
-        self._packet, self._notrack, self._steps = packet, notrack, MOST_STEPS
+        self._tests, self._notrack, self._steps = _tests(packet), notrack, MOST_STEPS
 
     def through(self, chain: Chain) -> set[Verdict]:
         """Return the verdicts that a base chain may have for the packet."""
@@ -152,31 +153,38 @@ class _Walk:
 
     def _holds(self, rule: Rule) -> bool | None:
         """Return whether all matches of a rule hold for the packet."""
-        answers = [_not(one) if condition.negated else one for condition, one in self._conditions(rule)]
-        return _not(_any(map(_not, answers)))
+        is_open = False
+        for condition in rule.matches:
+            answer = self._fulfils(condition)
+            if answer is False:
+                return False
+            is_open = is_open or answer is None
+        return None if is_open else True
 
-    def _conditions(self, rule: Rule) -> Iterable[tuple[Match, bool | None]]:
-        return ((condition, _holds(condition, self._packet)) for condition in rule.matches)
+    def _fulfils(self, condition: Match) -> bool | None:
+        """Return whether the packet fulfils a condition."""
+        test = self._tests.get(condition.field)
+        if condition.field is Field.FLAGS:
+            found = _has_flags(*condition.values)
+        else:
+            found = _any(map(test, condition.values)) if test and condition.values else None
+        return _not(found) if condition.negated else found
 
 
-def _holds(condition: Match, packet: Packet) -> bool | None:
-    """Return whether a condition holds, negation aside."""
-    if condition.field is Field.FLAGS:
-        return _has_flags(*condition.values)
-    tests: Mapping[Field, Callable[[str], bool | None]] = {
+def _tests(packet: Packet) -> Mapping[Field, Callable[[str], bool | None]]:
+    """Return what tests a packet for one value of a field."""
+    return {
         Field.STATE: lambda value: value == packet.state if value in STATES else None,
         Field.STATUS: lambda _: None if packet.state == ESTABLISHED else False,
         Field.PROTOCOL: lambda value: PROTOCOLS.get(value, False if value.isascii() and value.isalnum() else None),
         Field.VERSION: lambda value: {"ipv4": "ip", "ipv6": "ip6"}.get(value) == packet.version,
-        Field.SOURCE: partial(_is_within, packet.source),
-        Field.DESTINATION: partial(_is_within, packet.destination),
+        Field.SOURCE: partial(_is_within, _address(packet.source)),
+        Field.DESTINATION: partial(_is_within, _address(packet.destination)),
         Field.SOURCE_PORT: partial(_is_port, packet.source_port),
         Field.DESTINATION_PORT: partial(_is_port, packet.destination_port),
         Field.ANY_FLAG: lambda value: None if value not in FLAGS else value in SET,
         Field.INTERFACE: lambda value: False if value == "lo" else None,
     }
-    test = tests.get(condition.field)
-    return _any(map(test, condition.values)) if test and condition.values else None
 
 
 def _has_flags(mask: str, value: str) -> bool | None:
@@ -187,17 +195,33 @@ def _has_flags(mask: str, value: str) -> bool | None:
     return True if compared <= FLAGS and wanted <= compared else None
 
 
-def _is_within(address: str, network: str) -> bool | None:
-    """Return whether an address is in a network or range; None where the text is neither."""
-    first, dash, last = network.partition("-")
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    with suppress(ValueError):
+        return ip_address(text)
+    return None
+
+
+@lru_cache(maxsize=MOST_RULES)
+def _ends(text: str) -> tuple[int, int, int] | None:
+    """Return IP version, first and last address of a network or range, which each client is compared with, or None."""
+    first, dash, last = text.partition("-")
     try:
-        own = ipaddress.ip_address(address)
-        if dash:
-            low, high = ipaddress.ip_address(first), ipaddress.ip_address(last)
-            return low.version == own.version == high.version and int(low) <= int(own) <= int(high)
-        return own in ipaddress.ip_network(network, strict=False)
+        if not dash:
+            network = ip_network(text, strict=False)
+            return network.version, int(network.network_address), int(network.broadcast_address)
+        low, high = ip_address(first), ip_address(last)
     except ValueError:
         return None
+    return (low.version, int(low), int(high)) if low.version == high.version else (0, 0, 0)
+
+
+def _is_within(address: IPv4Address | IPv6Address | None, network: str) -> bool | None:
+    """Return whether an address is in a network or range; None where the text is neither."""
+    ends = _ends(network)
+    if address is None or ends is None:
+        return None
+    version, low, high = ends
+    return address.version == version and low <= int(address) <= high
 
 
 def _is_port(port: int | None, text: str) -> bool | None:
