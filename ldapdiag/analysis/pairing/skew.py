@@ -184,7 +184,7 @@ def count_opened(
 
     `times` are those at which `monitor` reports its connections to have been opened.
     None when `taken` is later and the server does not list its connections with their opening times. Of unknown times
-    nothing is claimed either way, and 0 is returned (docs/decisions.md: no TIME-WAIT, no churn).
+    nothing is claimed either way, and 0 is returned (docs/decisions.md, "Upper bounds on churn only").
     """
     if taken is None or other is None or taken.end <= other.start:
         return 0

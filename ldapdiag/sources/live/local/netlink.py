@@ -2,7 +2,7 @@
 
 pyroute2 is used for transport only: its decoder takes 80 microseconds and 4 KiB per socket, and returns an empty table
 for a refused request. A marshal (set_marshal) keeps the messages as they are and raises the kernel's errors;
-evidence/socket_formats/inet_diag.py decodes them. Private parts of pyroute2 in use: docs/decisions.md, 2026-11-22.
+evidence/socket_formats/inet_diag.py decodes them. Its private parts in use: docs/decisions.md.
 """
 
 from __future__ import annotations
