@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Annotated
 
 from ldapdiag.analysis.idle.advice import IdleAdvice
-from ldapdiag.analysis.idle.sentences import client_names, reason_list, severed_sentences
-from ldapdiag.analysis.idle.severed_remedies import severed_remedies
+from ldapdiag.analysis.idle.sentences import client_names, reason_list, severed_sentences, unanswered_sentences
+from ldapdiag.analysis.idle.severed_remedies import severed_remedies, unanswered_remedies
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.drop_style import Style
@@ -57,7 +57,8 @@ def judge(
       connection without an entry.
     - likely: packets of some are unanswered; or none was sent, and the kernel makes no entry for a packet in the
       middle of a connection (nf_conntrack_tcp_loose = 0), which the rules, where they were not read, then drop.
-    - possible: packets are unanswered, and the table of a middlebox by route may be a selection.
+    - possible: packets are unanswered, and the table of a middlebox by route may be a selection. Or packets of two or
+      more (or of the only one) were sent four times or more, and no table read shows what drops them.
 
     An empty table is a table. If the rules pass a packet without an entry, because they track nothing or because the
     middlebox makes a new entry for it, a missing entry proves nothing: clear. If neither rules nor counters show
@@ -71,7 +72,7 @@ def judge(
     - low: fewer.
 
     Where packets of three or more are unanswered and none of the client's other connections is known to work, all of
-    them count.
+    them count; where no middlebox is proven, only if ages show that none of the others has received anything since.
 
     ## Why it matters
     Both socket tables look healthy, but the next request on each connection is dropped: the application waits for
@@ -94,6 +95,9 @@ def judge(
         if severed.count:
             severity = severity_of(direction, high_connections, medium_connections, high_percent / 100)
             yield _finding(direction, pairing, accounts, advice, severity)
+        elif severed.unanswered_ports and (direction.missing is None or not _are_possible_ghosts(direction)):
+            severity = severity_of(direction, high_connections, medium_connections, high_percent / 100)
+            yield _unanswered_finding(direction, pairing, accounts, severity)
         elif (missing := direction.missing) is not None:
             lacking = f"{missing.reason}; without an entry: {reason_list(severed.unproven)}"
             missing = replace(missing, reason=lacking) if severed.unproven else missing
@@ -161,6 +165,43 @@ def _finding(
     )
 
 
+def _are_possible_ghosts(direction: Direction) -> bool:
+    """Return whether ghost-connections reports the unanswered connections of a client that was not read."""
+    return 2 * len(direction.ghosts.possible_ports) >= max(1, direction.server_count)
+
+
+def _unanswered_finding(
+    direction: Direction, pairing: Pairing, accounts: Accounts | None, severity: Severity
+) -> Finding:
+    """Return the finding of connections that do not work now, of which no middlebox is known to be the cause."""
+    severed, of = direction.severed, _all_of(direction)
+    ports, clients = severed.unanswered_ports, client_names(direction)
+    shown = replace(direction, severed=replace(severed, ports=ports, unanswered=len(ports)))
+    return Finding(
+        subject=direction.subject,
+        key=direction.key,
+        severity=severity,
+        confidence=Confidence.POSSIBLE,
+        title=f"Packets on {len(ports):,} of {counted(of, 'connection')} of {clients} to {pairing.host} are unanswered",
+        detail="\n".join([*_unread(direction), *unanswered_sentences(severed, of - len(ports))]),
+        observed=direction.observed
+        | {
+            "severed": 0,
+            "severed_client_ports": [],
+            "unanswered": len(ports),
+            "unproven": sum(severed.unproven.values()),
+            "middlebox": None,
+            "idle_seconds": None,
+            "style": str(Style.UNKNOWN),
+            "accounts": accounts.of_severed_connections(shown) if accounts else None,
+        },
+        server=pairing.server,
+        hosts=tuple(sorted({*direction.client_hosts, pairing.host})),
+        remedies=tuple(unanswered_remedies(direction)),
+        origins=direction.origins,
+    )
+
+
 def _unread(direction: Direction) -> Iterator[str]:
     """Yield what is not known of connections whose client was not read."""
     if direction.missing is not None and direction.server_count:
@@ -191,6 +232,11 @@ def _title(direction: Direction, server: str) -> str:
     return f"{connections} no longer {exist} at {severed.middlebox} between them"
 
 
+def _all_of(direction: Direction) -> int:
+    """Return how many connections the client has, as far as both ends, or the one that was read, show."""
+    return direction.matched or direction.client_count or direction.server_count
+
+
 def _none_works(severed: Severed, of: int) -> bool:
     """Return whether those that were used are unanswered, and no other connection is known to work."""
     return severed.unanswered >= SEVERAL_USED and severed.count + sum(severed.unproven.values()) >= of
@@ -198,9 +244,12 @@ def _none_works(severed: Severed, of: int) -> bool:
 
 def severity_of(direction: Direction, high: int, medium: int, share: float) -> Severity:
     """Return how bad it is, by the connections that are high and medium, and the share of the client's that is high."""
-    severed = direction.severed
-    of = direction.matched or direction.client_count or direction.server_count
-    count = of if _none_works(severed, of) else severed.count
+    severed, of = direction.severed, _all_of(direction)
+    unanswered = len(severed.unanswered_ports)
+    if severed.count:
+        count = of if _none_works(severed, of) else severed.count
+    else:
+        count = of if severed.none_works and unanswered >= SEVERAL_USED else unanswered
     if count < medium:
         return Severity.MEDIUM if count == of else Severity.LOW
     return Severity.HIGH if count >= high or count >= share * of else Severity.MEDIUM

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from ldapdiag.analysis.hosts.ages import column_seconds, retransmits
+from ldapdiag.analysis.hosts.ages import MANY_TRIES, column_seconds, retransmits
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
@@ -23,8 +23,6 @@ from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, 
 from ldapdiag.wording import counted
 
 HOW = f"on the server: {SS_COMMAND}"
-MANY_TRIES = 4
-"""Attempts of TCP to send again, each after twice the time of the one before: 3 s from the shortest, 200 ms."""
 
 Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""

@@ -97,6 +97,27 @@ def replace_connections(client: str, server_address: str, count: int) -> Remedy:
     )
 
 
+def find_drop(client: str, server_address: str, port: int) -> Remedy:
+    """Advise to find what drops the packets of connections, and to collect what proves it."""
+    return Remedy(
+        title="Find what drops their packets: read every middlebox on the path",
+        target=client,
+        where=Where.CLIENT,
+        kind=RemedyKind.ADVICE,
+        text=(
+            f"Show the path as it is now (ip route get {host_name(server_address)} on {client}, and the way back on "
+            "the server). On each middlebox, as root: conntrack -L > conntrack.txt; "
+            "nft list ruleset > nft-ruleset.txt; sysctl -a | grep nf_conntrack > sysctl.txt. "
+            "Add these files to the evidence. tcpdump on both sides of a "
+            f"middlebox (tcp port {port}) shows whether it drops the packets."
+        ),
+        changes="Nothing. With these files, the middlebox that no longer tracks the connections is named.",
+        risk="None: it only reads.",
+        undo="None needed.",
+        verify=f"ss -Htno dst {host_name(server_address)} | grep -c 'timer:(on'    # 0 once they are answered",
+    )
+
+
 def find_lost_state(box: str) -> Remedy:
     """Advise to find out why a middlebox lost its table, and to make the loss visible."""
     return Remedy(

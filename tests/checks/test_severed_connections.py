@@ -60,6 +60,25 @@ def test_all_count_where_several_are_unanswered_and_none_works(
     assert found.severity is severity
 
 
+@pytest.mark.parametrize(
+    ("unanswered", "of", "none_works", "severity"),
+    [
+        (6, 20, True, Severity.HIGH), (6, 20, False, Severity.LOW), (10, 20, False, Severity.HIGH),
+        (2, 20, True, Severity.LOW), (1, 1, True, Severity.MEDIUM),
+    ],
+)  # fmt: skip
+def test_unanswered_ones_of_which_no_box_is_proven_are_possible(
+    unanswered: int, of: int, *, none_works: bool, severity: Severity
+) -> None:
+    ports = tuple(range(unanswered))
+    found = judged(Severed(unproven={"no table": unanswered}, unanswered_ports=ports, none_works=none_works), of)
+    assert isinstance(found, Finding)
+    assert (found.severity, found.confidence) == (severity, Confidence.POSSIBLE)
+    assert (found.observed["severed"], found.observed["unanswered"]) == (0, unanswered)
+    assert found.title.startswith(f"Packets on {unanswered} of {of} connection")
+    assert len(found.remedies) == 2
+
+
 def test_reports_number_ports_and_box() -> None:
     found = judged(severed(3, idle_seconds=(40.0, 50.0, 60.0), kept_seconds=30.0), 12)
     assert isinstance(found, Finding)

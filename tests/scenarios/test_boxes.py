@@ -247,10 +247,12 @@ class TestAFailoverWithoutSynchronisedState:
         assert (found.observed["severed"], found.observed["unanswered"], found.observed["unproven"]) == (6, 6, 14)
         assert (found.observed["middlebox"], found.confidence) == ("fw", Confidence.POSSIBLE)
 
-    def test_without_the_second_firewall_none_is_severed(self) -> None:
-        diagnosis = diagnosed(*(FAILOVER / name for name in ("app1", "ldap", "first")))
-        assert findings(diagnosis, "severed-connections") == {}
-        assert not_judged(diagnosis, "severed-connections", "10.77.2.2 -> 10.77.1.2:389")
+    @pytest.mark.parametrize("boxes", [("first",), ()], ids=["the first firewall", "none"])
+    def test_without_the_second_firewall_they_do_not_work_either(self, boxes: tuple[str, ...]) -> None:
+        found = finding(diagnosed(*(FAILOVER / name for name in ("app1", "ldap", *boxes))), "severed-connections")
+        assert (found.observed["severed"], found.observed["unanswered"], found.observed["middlebox"]) == (0, 6, None)
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.POSSIBLE)
+        assert "None of the other 14 has received anything since" in found.detail
 
 
 class TestASshTunnel:

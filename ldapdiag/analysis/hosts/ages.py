@@ -9,6 +9,11 @@ from ldapdiag.evidence.sockets import SocketTable, Timer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+MANY_TRIES = 4
+"""Attempts of TCP to send again, each after twice the time of the one before: 3 s from the shortest, 200 ms."""
+TRIES_SECONDS = 3.0
+MANY_PROBES = 2
+
 
 def column_seconds(column: Sequence[int | None] | None, row: int | None) -> float | None:
     """Return one value of a column of milliseconds in seconds; None where the table has no such column or value."""
@@ -34,3 +39,12 @@ def retransmits(table: SocketTable, row: int) -> bool:
     """Return whether this socket retransmits data, or a FIN, that is not acknowledged."""
     timer, count = table.timer, table.retransmits
     return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)
+
+
+def unanswered_seconds(table: SocketTable, row: int) -> float | None:
+    """Return for how long packets of a socket have been unanswered, at least; None: none is, or one was just lost."""
+    if probes_unanswered(table, row) and table.probes and table.probes[row] >= MANY_PROBES:
+        return TRIES_SECONDS
+    if retransmits(table, row) and table.retransmits and table.retransmits[row] >= MANY_TRIES:
+        return max(column_seconds(table.busy, row) or 0.0, TRIES_SECONDS)
+    return None

@@ -177,6 +177,18 @@ def severed_sentences(severed: Severed) -> Iterator[str]:
         )
 
 
+def unanswered_sentences(severed: Severed, others: int) -> Iterator[str]:
+    """Yield what is known of connections whose packets are unanswered; `others`: what else the client has."""
+    yield (
+        "TCP sends their packets again and again, and nothing answers: a request on each waits for the application's "
+        "timeout, or for minutes of retransmissions."
+    )
+    if others and severed.none_works:
+        count = f"None of the other {others:,} has" if others > 1 else "The other one has not"
+        yield f"{count} received anything since: they share the path, and count for the severity."
+    yield f"What drops the packets is not proven: {reason_list(severed.unproven)}."
+
+
 def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
     """Yield why the value is what it is, what each path allows, and what the server's timeout exempts."""
     yield from drain_sentences(advice)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.idle.sentences import client_names
 from ldapdiag.remedy import alternative
 from ldapdiag.servers.closing_remedies import close_at_client, close_ghosts, prove_dead
-from ldapdiag.servers.host_remedies import find_lost_state, replace_connections, set_client_keepalive
+from ldapdiag.servers.host_remedies import find_drop, find_lost_state, replace_connections, set_client_keepalive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,3 +50,10 @@ def severed_remedies(direction: Direction, server: str, proof: Proof, advice: Id
     elif advice is not None and advice.keepalive_seconds is not None:
         for host in direction.client_hosts:
             yield set_client_keepalive(host, advice.keepalive_seconds)
+
+
+def unanswered_remedies(direction: Direction) -> Iterator[Remedy]:
+    """Yield the remedies for connections whose packets are unanswered, where no middlebox is proven to be the cause."""
+    clients, address = client_names(direction), direction.server_address
+    yield replace_connections(clients, address, len(direction.severed.unanswered_ports))
+    yield find_drop(clients, address, direction.server_port)

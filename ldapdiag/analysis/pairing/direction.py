@@ -74,6 +74,10 @@ class Severed:
     """Connections without an entry that are not counted, by the reason."""
     unanswered: int = 0
     """Those of them of which an end has unanswered segments or keepalive probes."""
+    unanswered_ports: tuple[int, ...] = ()
+    """Where none is proven: the client ports of those whose packets are unanswered again and again."""
+    none_works: bool = False
+    """None of the other connections has received anything since packets of those are unanswered."""
     middlebox: str = ""
     carries_path: bool = False
     """The middlebox has entries for other connections of this path; otherwise only the routes lead through it."""

@@ -112,7 +112,7 @@ class _PathFinder:
         pairs = tuple(Pair(row, None) for row in unjoined.rows)
         boxes = [one for one in self._tracking(direction.path.carriers, unjoined) if not one.translates]
         severed = find_severed(MatchedEnds(unjoined, None, (), pairs), boxes)
-        if not severed.middlebox:
+        if not (severed.middlebox or severed.unanswered_ports):
             return direction
         possible = tuple(port for port in direction.ghosts.possible_ports if port not in set(severed.ports))
         origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}

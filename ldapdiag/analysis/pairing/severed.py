@@ -115,8 +115,9 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     severed = find_severed(matched, boxes)
     direction = replace(direction, severed=severed, live=_count_live(matched, boxes, severed))
     listing = _listing(matched, boxes)
-    if severed.unproven and listing:
-        listed = [pair for pair in matched.pairs if all(one.carries(matched, pair) for one in listing)]
+    if severed.unproven and (listing or severed.unanswered_ports):
+        working = [] if severed.none_works else [pair for pair in matched.pairs if not matched.is_unanswered(pair)]
+        listed = [pair for pair in working if all(one.carries(matched, pair) for one in listing)]
         idle_times = replace(direction.idle_times, listed=_ages(matched, listed))
         direction = replace(direction, idle_times=idle_times)
     if not severed.count:
@@ -149,6 +150,8 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
     """
     listing = _listing(matched, boxes)
     settings = [one.timeout_seconds for one in boxes]
+    if severed.none_works:
+        return 0
     limit = min((seconds for seconds in settings if seconds is not None), default=matched.seconds_between_snapshots)
     held = [pair for pair in matched.pairs if pair.row not in severed.rows and not matched.is_unanswered(pair)]
     if listing:
@@ -157,6 +160,23 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
 
 
 def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
+    """Return the connections of a direction that a middlebox on its path has severed, or those that are unanswered."""
+    found = _find_severed(matched, boxes)
+    seconds = {pair: matched.unanswered_seconds(pair) for pair in matched.pairs}
+    unanswered = {pair: one for pair, one in seconds.items() if one is not None}
+    if found.count or len(unanswered) < min(SEVERAL, len(matched.pairs)) or not unanswered:
+        return found
+    since = max(unanswered.values())
+    idle = [matched.idle_seconds(pair) for pair in matched.pairs if pair not in unanswered]
+    return replace(
+        found,
+        unproven=found.unproven or {NO_TABLE: len(unanswered)},
+        unanswered_ports=tuple(sorted(matched.client_key(pair)[1] for pair in unanswered)),
+        none_works=all(age is not None and age >= since for age in idle),
+    )
+
+
+def _find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
     """Return the connections of a direction that one of the middleboxes on its path has severed."""
     found = [_severed_at(tracking, matched, boxes) for tracking in boxes]
     if order := [one for one in found if one.count] or [one for one in found if one.unproven]:

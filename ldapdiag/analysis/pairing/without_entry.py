@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
+from ldapdiag.analysis.hosts.ages import (
+    column_seconds,
+    probes_unanswered,
+    retransmits,
+    seconds_since_received,
+    unanswered_seconds,
+)
 from ldapdiag.analysis.pairing.skew import minimum_age_seconds
 from ldapdiag.evidence.sockets import TcpState
 
@@ -94,6 +100,11 @@ class MatchedEnds:
     def is_unanswered(self, pair: Pair) -> bool:
         """Return whether segments or keepalive probes of either end are unanswered."""
         return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in self._rows(pair))
+
+    def unanswered_seconds(self, pair: Pair) -> float | None:
+        """Return for how long packets of either end have been unanswered, at least; None: none is, or one was lost."""
+        found = [unanswered_seconds(table, row) for table, row in self._rows(pair)]
+        return max((seconds for seconds in found if seconds is not None), default=None)
 
     def _rows(self, pair: Pair) -> Iterator[tuple[SocketTable, int]]:
         if pair.row is not None:

@@ -166,6 +166,17 @@ class TestLive:
         assert (found.count, found.middlebox, sum(found.unproven.values())) == (0, "", DEAD)
         assert severing(entries).severed.unproven == {}
 
+    @pytest.mark.parametrize("tries", [1, 3])
+    def test_a_packet_that_was_just_lost_is_not_unanswered_again_and_again(self, tries: int) -> None:
+        assert severing(client=SENDING | {"retransmits": tries}).severed.unanswered_ports == ()
+
+    @pytest.mark.parametrize(("live_ms", "works"), [(100, True), (None, True), (IDLE_MS, False)])
+    def test_unanswered_ones_are_named_and_whether_others_work(self, live_ms: int | None, *, works: bool) -> None:
+        found = severing(client=SENDING, live_ms=live_ms)
+        assert (found.severed.unanswered_ports, found.severed.none_works) == (PORTS, not works)
+        assert found.live == 0
+        assert DEAD not in {len(found.idle_times.live), found.idle_times.live.count(IDLE_MS / 1000)}
+
     def test_a_second_box_on_the_same_path_does_not(self) -> None:
         second = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], "fw2", taken=0)
         found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
