@@ -135,12 +135,12 @@ def _as_a_process(arguments: list[str], environment: Mapping[str, str]) -> Itera
     threshold = gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
     signal.signal(signal.SIGALRM, _hangs)
-    signal.alarm(PATIENCE)
+    left = signal.alarm(PATIENCE)
     try:
         with patch.dict(os.environ, environment, clear=True), patch.object(sys, "argv", ["ldapdiag", *arguments]):
             yield
     finally:
-        signal.alarm(0)
+        signal.alarm(left)
         for number, handler in handlers.items():
             signal.signal(number, handler)
         gc.set_threshold(*threshold)

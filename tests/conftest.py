@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,23 @@ from log.scanners import need_native
 TESTS = Path(__file__).parent
 CAPTURES = TESTS / "captures"
 CORPUS = TESTS.parent.parent / "shared" / "corpus"
+PATIENCE = 360
+"""Seconds that a test may take with what it is the first to ask for; the longest takes 130 s."""
+LONGEST_FIRST = (
+    "test_two_databases.py",
+    "test_index_closed_loop.py",
+    "test_cluster_logs.py",
+    "test_unresponsive.py",
+    "test_severed.py",
+    "test_client_gone.py",
+    "test_styles.py",
+    "test_storage_probe.py",
+    "test_client_settings.py",
+    "test_haproxy_legs.py",
+    "test_incident.py",
+    "test_predicted_times.py",
+)
+"""Files that take minutes: begun last, one of them would run while the other workers have nothing left to do."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
@@ -31,7 +48,29 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, lambda *_: pytest.fail(f"takes longer than {PATIENCE} s"))
     examples.load("ci" if required() else "desk", config.getoption("--hypothesis-seed"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort what takes minutes to the front; without --no-loadscope-reorder, pytest-xdist sorts by number of tests."""
+    items.sort(key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else PATIENCE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """End a test that hangs, where it hangs."""
+    signal.alarm(PATIENCE)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str) -> None:
+    """End the run where a worker died: another one would begin with the same test, again and again."""
+    pytest.exit(f"a worker died in {crashitem}", returncode=2)
 
 
 def pytest_runtest_setup(item: pytest.Function) -> None:
