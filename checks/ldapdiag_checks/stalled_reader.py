@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 from ldapdiag.analysis.hosts.ages import MANY_TRIES, column_seconds, retransmits
@@ -79,8 +79,9 @@ def judge(
         return
     missing = why_incomplete(host.latest, host.host)
     directions = _directions(host.latest.sockets, server)
+    stay = _stays(host, (row for rows in directions.values() for row in rows))
     for direction, rows in sorted(directions.items()):
-        yield _verdict(direction, rows, server, host, missing, (high_connections, medium_connections))
+        yield _verdict(direction, rows, server, host.latest, stay, missing, (high_connections, medium_connections))
     if not directions and missing is not None:
         yield NotJudged.lacking(missing, subject=host.host)
     elif not directions:
@@ -105,18 +106,19 @@ def _verdict(
     direction: Direction,
     rows: Sequence[int],
     server: Instance,
-    host: Host,
+    snapshot: Snapshot,
+    stays_of: Mapping[int, Stay],
     missing: Missing | None,
     limits: tuple[int, int],
 ) -> Verdict:
-    (client, address, port), snapshot = direction, host.snapshots[-1]
-    subject, table = f"{client} -> {endpoint(address, port)}", snapshot.sockets
+    (client, address, port), table = direction, snapshot.sockets
+    subject = f"{client} -> {endpoint(address, port)}"
     if table.send_queue is None:
         reason = f"the table of {server.name} has no column Send-Q"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     waiting = [row for row in rows if table.send_queue[row]]
     timers = [table.timer[row] if table.timer else None for row in waiting]
-    stay = dict(stays(host.snapshots, (row for row in waiting if _is_stalled(table, row)), _age, _has_not_moved))
+    stay = {row: stays_of[row] for row in waiting if row in stays_of}
     if stalled := [row for row, one in stay.items() if one is Stay.STANDS]:
         return _finding(direction, stalled, server, snapshot, severity_of(len(stalled), limits))
     if unknown := [row for row, one in stay.items() if one is Stay.UNKNOWN]:
@@ -139,6 +141,15 @@ def _verdict(
         reason=f"{len(rows):,} established, {len(waiting):,} with data in transit, none seen to stand for "
         f"{STANDS_SECONDS:.0f} s",
     )
+
+
+def _stays(host: Host, rows: Iterable[int]) -> Mapping[int, Stay]:
+    """Return which stalled rows stand; once for all clients, because each look reads the whole table."""
+    table = host.snapshots[-1].sockets
+    if table.send_queue is None:
+        return {}
+    stalled = (row for row in rows if table.send_queue[row] and _is_stalled(table, row))
+    return dict(stays(host.snapshots, stalled, _age, _has_not_moved))
 
 
 def _is_stalled(table: SocketTable, row: int) -> bool:
