@@ -11,6 +11,7 @@ import sys
 from experiments import (
     brackets,
     client_pools,
+    connection_cases,
     drawn_examples,
     drawn_filters,
     first_action,
@@ -33,6 +34,7 @@ EXPERIMENTS = {
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
         idle_pools.EXPERIMENT,
+        connection_cases.EXPERIMENT,
         fleet_on_cluster.EXPERIMENT,
         first_action.EXPERIMENT,
     )

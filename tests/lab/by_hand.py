@@ -27,7 +27,7 @@ def capture(host: Host, heading: str, folder: Path, *, without: Iterable[str] = 
     """Run the block on a host and leave its files in folder/NAME of the host, but for the files named."""
     block = re.sub(r"mkdir -p incident/(\S+) && cd incident/\S+", "", commands_of(heading))
     into = folder / host.name
-    into.mkdir(parents=True)
+    into.mkdir(parents=True, exist_ok=True)
     host.run(f"cd {into}\n{block}\ntrue")
     for name in without:
         (into / name).unlink()

@@ -101,6 +101,35 @@ class Topology:
         self._plug(name)
         return host
 
+    def move_behind(self, name: str, router: str) -> None:
+        """Plug a host into another one, which forwards its packets from now on, to the router and back."""
+        self.unplug(name)
+        self.hosts[router].sysctl(net__ipv4__ip_forward=1)
+        self._plug(name, self.hosts[router])
+        self._fw_ip(f"route add 10.77.{self.networks[name]}.0/24 via {self.address(router)}")
+
+    def add_ipv6(self) -> None:
+        """Give each host the address fd77:N::2, too."""
+        self.fw.sysctl(net__ipv6__conf__all__forwarding=1)
+        for name, network in self.networks.items():
+            self._fw_ip(f"addr add fd77:{network}::1/64 dev to-{name} nodad")
+            _ip(
+                self.hosts[name].pid,
+                f"addr add fd77:{network}::2/64 dev eth0 nodad",
+                f"route add default via fd77:{network}::1",
+            )
+
+    def fail_over(self, second: Host) -> Host:
+        """Move the router's addresses to another host, which becomes `fw`; return the first, now on no path."""
+        first = self.fw
+        for name in self.networks:
+            self.unplug(name)
+        self.fw = self.hosts["fw"] = second
+        second.sysctl(net__ipv4__ip_forward=1)
+        for name in self.networks:
+            self.plug(name)
+        return first
+
     def stop(self) -> None:
         """End every host."""
         for host in reversed(self.hosts.values()):
@@ -113,9 +142,10 @@ class Topology:
         host.run(["tee", "-a", "/etc/hosts"], stdin="".join(f"{self.address(n)} {n}\n" for n in ("fw", *self.networks)))
         return host
 
-    def _plug(self, name: str) -> None:
+    def _plug(self, name: str, router: Host | None = None) -> None:
         network, pid = self.networks[name], self.hosts[name].pid
-        self._fw_ip(
+        _ip(
+            (router or self.fw).pid,
             f"link add to-{name} type veth peer name eth0 netns {pid}",
             f"addr add 10.77.{network}.1/24 dev to-{name}",
             f"link set to-{name} up",
