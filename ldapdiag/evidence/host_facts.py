@@ -56,7 +56,7 @@ class RouteTable:
     """The routes of one host, and the addresses of its interfaces that they name."""
 
     kind: ClassVar[str] = "routes"
-    how: ClassVar[str] = "on that host: ip route > ip-route.txt; ip addr > ip-addr.txt"
+    how: ClassVar[str] = "on that host: (ip route; ip -6 route) > ip-route.txt; ip addr > ip-addr.txt"
 
     origin: Origin
     routes: tuple[Route, ...]

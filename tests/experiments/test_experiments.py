@@ -20,6 +20,7 @@ NAMES = (
     "client-pools",
     "brackets",
     "idle-pools",
+    "connection-cases",
     "fleet-on-cluster",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")

@@ -45,7 +45,7 @@ TUNNEL = 1389
 SEVERED, GHOSTS, HELD = "severed-connections", "ghost-connections", "proxy-held-connections"
 WAITING, FULL = "close-wait-backlog", "descriptor-headroom"
 TITLES = {
-    SEVERED: "no longer exists? at", GHOSTS: "ghost connections?", HELD: "whose client is gone",
+    SEVERED: "no longer exists? at", GHOSTS: "no longer exists? on", HELD: "whose client is gone",
     WAITING: r"keeps \d+ connections?.* open", FULL: "run out of descriptors",
 }  # fmt: skip
 """What only the title of such a finding contains."""
@@ -313,11 +313,16 @@ def kill_in_an_outage(host: Host, application: Application) -> None:
 # Forwarding programs
 
 
+def forward_by_ssh(laboratory: Laboratory, topology: Topology) -> None:
+    """Let app1 reach the server by `ssh -L` through app2."""
+    ssh = ["ssh", "-F", str(laboratory.keys.configuration(topology)), "-N", "-L", f"{TUNNEL}:10.77.1.2:389", "app2"]
+    topology.app1.start(ssh)
+    wait_for(lambda: any(row[0] == "LISTEN" for row in topology.app1.sockets(TUNNEL)), "ssh does not listen")
+
+
 def by_ssh(site: Site) -> str:
-    """Let app1 reach the server by `ssh -L` through app2, and return the address to connect to."""
-    forward = f"{TUNNEL}:10.77.1.2:389"
-    keys = site.laboratory.keys.configuration(site.topology)
-    site.topology.app1.start(["ssh", "-F", str(keys), "-N", "-L", forward, "app2"])
+    """Forward by ssh, and return the address to connect to."""
+    forward_by_ssh(site.laboratory, site.topology)
     return "127.0.0.1"
 
 
@@ -372,6 +377,9 @@ strict, flush = idle_pools.CASES["alive"].box, idle_pools.FLUSH
 loose = idle_pools.CASES["flushed, loose"].box
 
 CASES = {
+    "IPv6, flushed": Case(
+        make=partial(idle_pool, box=strict, then=flush, address=IPV6), check=SEVERED, outcomes=CERTAIN
+    ),
     "failover, no sync, 6 of 20 used": Case(make=failover, check=SEVERED),
     "failover, no sync, all idle": Case(make=partial(failover, used=0), check=SEVERED),
     "failover, synchronised": Case(
@@ -381,9 +389,6 @@ CASES = {
     "idle pool, alive": Case(make=partial(idle_pool, box=strict), check=SEVERED, works=True, outcomes=CLEAR),
     "idle pool, flushed, loose": Case(
         make=partial(idle_pool, box=loose, then=flush), check=SEVERED, works=True, outcomes=CLEAR
-    ),
-    "IPv6, flushed": Case(
-        make=partial(idle_pool, box=strict, then=flush, address=IPV6), check=SEVERED, outcomes=CERTAIN
     ),
     "IPv6, alive": Case(make=partial(idle_pool, box=strict, address=IPV6), check=SEVERED, works=True, outcomes=CLEAR),
     "two routers, the inner one drops": Case(make=partial(two_routers, drops="fw"), check=SEVERED),
@@ -446,6 +451,7 @@ def tried(case: Case, site: Site) -> Result:
         ends = {"ldap": (by_hand.SERVER,), "fw": ()}.get(name, (by_hand.CLIENT,))
         for heading in (*ends, *([by_hand.FIREWALL] if name in made.firewalls else [])):
             by_hand.capture(site.topology.hosts[name], heading, site.folder / "hand")
+    site.topology.ldap.attempt(f"cp /var/log/dirsrv/slapd-*/errors {site.folder}/hand/ldap")
     outputs = [part for ending in FORMATS.values() for part in ("-o", str(site.folder / f"live.{ending}"))]
     site.desk.run("diagnose", *(f"ssh://{name}" for name in made.hosts), "--apart", "2.5", *outputs)
     live = outcome(site.folder, "live", case.check, made.count)

@@ -17,6 +17,7 @@ import pytest
 
 from lab import boxes
 from lab.applications import OPEN, UNANSWERED, Application
+from lab.connection_cases import kill_in_an_outage
 from lab.directory_servers import account
 from lab.host import Host, wait_for
 from lab.topology import Topology
@@ -49,7 +50,6 @@ FORWARDING = {
 }
 """Without its setting of ip_forward and its boot, app1 may have containers unless all processes are in one namespace. A
 host of the laboratory has no kernel threads; its list gets the line that a machine's has."""
-DROP = "table inet outage { chain leave { type filter hook output priority 0; tcp dport 389 drop; }; }"
 
 
 @dataclass(kw_only=True)
@@ -85,14 +85,8 @@ def made_again(topology: Topology, lost: Application) -> Host:
 
 
 def killed_in_an_outage(topology: Topology, lost: Application) -> Host:
-    """Kill the application while its packets get nowhere; its host goes on."""
-    host = topology.app1
-    host.run(["nft", "-f", "-"], stdin=DROP)
-    time.sleep(2.5)
-    lost.process.end(signal.SIGKILL)
-    wait_for(lambda: not host.ends("FIN-WAIT-1"), "the kernel does not give the killed one's sockets up", seconds=60)
-    host.run("nft delete table inet outage")
-    return host
+    kill_in_an_outage(topology.app1, lost)
+    return topology.app1
 
 
 WAYS_TO_GO = {"booted": booted_again, "made-again": made_again, "killed": killed_in_an_outage}

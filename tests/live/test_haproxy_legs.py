@@ -16,6 +16,7 @@ import pytest
 
 from lab import boxes
 from lab.applications import OPEN, Application
+from lab.connection_cases import CARRIED, STANDS, TUNNEL, forward_by_ssh
 from lab.directory_servers import account
 from lab.host import wait_for
 from lab.topology import Topology
@@ -24,13 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lab.laboratory import Laboratory
 
 COUNT, LIVE = 12, 4
-USED = 10.5
-"""Seconds; what arrived through a forwarding program within 10 s came from a client."""
-STANDS = 2.5
-"""Seconds; a socket that is in CLOSE-WAIT for 2 s is not just closing."""
 HOSTS = ("ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
 BY_HAND = {
     "ss": "ss -tanoiep > {folder}/{host}/ss-tanoiep.txt",
@@ -231,27 +227,20 @@ def test_a_server_that_does_not_close_is_not_the_proxys_fault(laboratory, topolo
 class TestSshTunnel:
     """app1 reaches the server by `ssh -L` through app2: the server's peer is an sshd, which outlives its client."""
 
-    PORT = 1389
     TARGETS = ("ssh://ldap", "ssh://app1", "ssh://app2")
-
-    def tunnel(self, laboratory: Laboratory, topology: Topology) -> None:
-        laboratory.slapd(topology.ldap)
-        forward = f"{self.PORT}:10.77.1.2:389"
-        ssh = ["ssh", "-F", str(laboratory.keys.configuration(topology)), "-N", "-L", forward, "app2"]
-        topology.app1.start(ssh)
-        wait_for(lambda: any(row[0] == "LISTEN" for row in topology.app1.sockets(self.PORT)), "ssh does not listen")
 
     def test_connections_that_sshd_keeps_for_a_client_that_is_gone(
         self, laboratory, topology, desk, start, tmp_path
     ) -> None:
-        self.tunnel(laboratory, topology)
-        start(topology.app1, "held", count=COUNT, address="127.0.0.1", port=self.PORT)
-        start(topology.app1, "pool", name="foo", count=LIVE, every=0.5, address="127.0.0.1", port=self.PORT)
+        laboratory.slapd(topology.ldap)
+        forward_by_ssh(laboratory, topology)
+        start(topology.app1, "held", count=COUNT, address="127.0.0.1", port=TUNNEL)
+        start(topology.app1, "pool", name="foo", count=LIVE, every=0.5, address="127.0.0.1", port=TUNNEL)
         time.sleep(STANDS)
         said = desk.diagnose(*self.TARGETS, "--apart", "0.3")
         assert said.outcomes("ghost-connections") == said.outcomes("proxy-held-connections") == {"clear"}
         laboratory.keys.serve(topology.reboot("app1"))
-        time.sleep(USED)
+        time.sleep(CARRIED)
         said = desk.diagnose(*self.TARGETS, "--apart", "0.3")
         found = held_by(said.report)
         assert (found["observed"]["proxy"], found["observed"]["connections"]) == ("app2", COUNT + LIVE)

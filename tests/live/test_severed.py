@@ -12,7 +12,8 @@ import pytest
 
 from lab import boxes
 from lab.applications import OPEN, RESET, UNANSWERED
-from lab.host import Host, wait_for
+from lab.connection_cases import FOREVER, OLD, STATES, fail_over, retransmitting
+from lab.host import wait_for
 from lab.idle_pools import CASES, tried
 
 if TYPE_CHECKING:
@@ -20,17 +21,13 @@ if TYPE_CHECKING:
 
     from lab.applications import Application
     from lab.desk import Desk, Said
-    from lab.host import End
+    from lab.host import End, Host
     from lab.topology import Topology
 
 COUNT = 20
 CHECK = "severed-connections"
 BOX_SECONDS = 2
 HOSTS = ("ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
-OLD = 11
-"""Seconds; an age excludes a connection that was opened between two tables from 10 s on."""
-FOREVER = 600
-"""Seconds, of which none passes: a client that waits for its answer longer than the test."""
 LOSE_STATE = ["conntrack", "-D", "-p", "tcp", "-s", "10.77.2.2", "--dport", "389"]
 FLOWS = "conntrack -L > {folder}/conntrack.txt; date -u +%FT%T.%NZ > {folder}/captured-at.txt"
 CAPTURE = "date -u +%FT%T.%NZ > {folder}/captured-at.txt; ss -tanoiep > {folder}/ss.txt"
@@ -122,12 +119,6 @@ class TestStranded:
         for host in (topology.app1, topology.ldap):
             (printed / f"{host.name}.txt").write_text(host.run(["env", "PAUSE=0", "sh", "-s"], stdin=script))
         self.check(desk.diagnose(str(printed)), held.truth().ends(OPEN))
-
-
-def retransmitting(host: Host) -> int:
-    """Return how many connections of a client have unanswered segments."""
-    shown = host.run(["ss", "-Htno", "state", "established", "dport", "=", ":389"])
-    return sum("timer:(on," in line and not line.endswith(",0)") for line in shown.splitlines())
 
 
 class Site:
@@ -324,7 +315,6 @@ class TestExpiry:
         )
 
 
-STATES = "conntrack -L -p tcp --dport 389 -o save 2>/dev/null"
 PLACE = "{folder}/captured-at.txt; ip route > {folder}/ip-route.txt; ip addr > {folder}/ip-addr.txt"
 
 
@@ -332,23 +322,6 @@ class TestFailover:
     """The gateways' addresses move to a second firewall, to which six of twenty connections then send in vain."""
 
     USED = 6
-
-    def fail_over(self, topology: Topology, *, states: str = "") -> Host:
-        """Move all addresses to another host, which becomes `fw`; `states` are entries that were synchronised to it.
-
-        Return the first firewall, which is on no path any more.
-        """
-        first, second = topology.fw, Host("fw", uptime_seconds=86_400)
-        for name in topology.networks:
-            topology.unplug(name)
-        topology.fw = topology.hosts["fw"] = second
-        second.sysctl(net__ipv4__ip_forward=1)
-        boxes.silent_drop(second, 3600)
-        if states:
-            second.run("conntrack -R /dev/stdin", stdin=states)
-        for name in topology.networks:
-            topology.plug(name)
-        return first
 
     def capture(self, folder: Path, topology: Topology, first: Host) -> str:
         by_hand(folder, topology.ldap, topology.app1, run=f"{CAPTURE}; date -u +%FT%T.%NZ > {PLACE}")
@@ -366,7 +339,7 @@ class TestFailover:
         used = start(topology.app1, "held", count=self.USED, patience=FOREVER)
         idle = start(topology.app1, "held", count=COUNT - self.USED)
         used_ends, idle_ends = used.truth().ends(OPEN), idle.truth().ends(OPEN)
-        first = self.fail_over(topology)
+        first = fail_over(topology)
         try:
             laboratory.keys.serve(topology.fw)
             used.begin("use")
@@ -390,7 +363,7 @@ class TestFailover:
         boxes.silent_drop(topology.fw, 3600)
         laboratory.slapd(topology.ldap)
         used = start(topology.app1, "held", count=COUNT)
-        first = self.fail_over(topology, states=topology.fw.run(STATES))
+        first = fail_over(topology, synchronised=True)
         try:
             laboratory.keys.serve(topology.fw)
             used.order("use")
