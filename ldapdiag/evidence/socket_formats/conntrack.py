@@ -10,8 +10,9 @@
 The number after the protocol's is the time left in seconds. The first tuple is the original direction, the second the
 expected reply; they mirror each other unless addresses are translated. Offloaded flows show no state.
 An empty table is a table if one of the last two lines shows that it was read. An empty file may also be the result of a
-command that was not permitted, so it proves no absence. Source: conntrack-tools, libnetfilter_conntrack
-src/conntrack/snprintf_default.c; Linux net/netfilter/nf_conntrack_standalone.c (ct_seq_show).
+command that was not permitted, so it proves no absence. With `2>&1` the count may stand within a row. A TCP row that
+cannot be read may be that of any connection: such a table proves no absence either. Source: conntrack-tools,
+libnetfilter_conntrack src/conntrack/snprintf_default.c; Linux net/netfilter/nf_conntrack_standalone.c (ct_seq_show).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.format import Format, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.sockets import Key
@@ -54,6 +55,23 @@ def recognises(head: Head) -> bool:
     return any(FLOW.match(line) for line in texts)
 
 
+def _mended(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines, and the count after the row into which `2>&1` wrote it."""
+    torn = count = ""
+    for line in lines:
+        found = COUNT.search(line)
+        if found and found.start():
+            torn, count = line[: found.start()], line[found.start() :]
+            continue
+        yield torn + line
+        if count:
+            yield count
+        torn = count = ""
+    if torn:
+        yield torn
+        yield count
+
+
 def read(document: Document) -> Iterator[FlowTable]:
     """Read the TCP flows; others are ignored."""
     addresses, ports = Addresses(), Ports()
@@ -63,8 +81,8 @@ def read(document: Document) -> Iterator[FlowTable]:
     state: list[str] = []
     seconds_left: list[int | None] = []
     document.rows = lambda: len(client)
-    begun = tracks = whole = False
-    for line in document.lines:
+    begun = tracks = whole = torn = False
+    for line in _mended(document.lines):
         flow = TCP.match(line)
         if flow is None:
             other, last = FLOW.match(line), LAST.fullmatch(line)
@@ -72,6 +90,7 @@ def read(document: Document) -> Iterator[FlowTable]:
             tracks = tracks or other is not None or bool(last and last[2])
             if line.strip() and not (last or COUNT.match(line)) and (other is None or other[1] == "tcp"):
                 document.misread(line)
+                torn = torn or other is not None
             continue
         left, word, src, dst, sport, dport, _, reply_src, reply_dst, reply_sport, reply_dport, rest = flow.groups()
         if word is None:
@@ -90,7 +109,7 @@ def read(document: Document) -> Iterator[FlowTable]:
             state=state,
             seconds_left=seconds_left,
             tracks=tracks,
-            whole=begun or tracks or whole,
+            whole=(begun or tracks or whole) and not torn,
         )
 
 

@@ -85,7 +85,15 @@ def test_other_protocols_are_passed_over():
 
 def test_a_cut_line_is_counted():
     table = read(FLOW + FLOW[:120] + "\nhello\n")
-    assert (len(table.client), table.origin.not_understood) == (1, 2)
+    assert (len(table.client), table.origin.not_understood, table.whole) == (1, 2, False)
+
+
+@pytest.mark.parametrize("at", [1, 60, len(FLOW) - 2])
+def test_a_row_into_which_the_count_was_written_is_mended(at):
+    """With `2>&1` it is written while the rows are still in a buffer."""
+    table = read(FLOW + FLOW[:at] + "conntrack v1.4.7 (conntrack-tools): 3 flow entries have been shown.\n" + FLOW[at:])
+    assert table.client == [CLIENT] * 2
+    assert (table.origin.not_understood, table.whole) == (0, True)
 
 
 def test_words_alone_are_no_table():
