@@ -453,6 +453,8 @@ def tried(case: Case, site: Site) -> Result:
         ends = {"ldap": (by_hand.SERVER,), "fw": ()}.get(name, (by_hand.CLIENT,))
         for heading in (*ends, *([by_hand.FIREWALL] if name in made.firewalls else [])):
             by_hand.capture(site.topology.hosts[name], heading, site.folder / "hand")
+    sessions = f"echo 'show sess all' | socat stdio {boxes.ADMIN_SOCKET} > {site.folder}/hand/app2/show-sess-all.txt"
+    site.topology.app2.attempt(f"! test -S {boxes.ADMIN_SOCKET} || {sessions}")
     site.topology.ldap.attempt(f"cp /var/log/dirsrv/slapd-*/errors {site.folder}/hand/ldap")
     outputs = [part for ending in FORMATS.values() for part in ("-o", str(site.folder / f"live.{ending}"))]
     site.desk.run("diagnose", *(f"ssh://{name}" for name in made.hosts), "--apart", "2.5", *outputs)
