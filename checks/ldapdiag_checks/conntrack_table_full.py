@@ -36,7 +36,7 @@ def judge(
     ## What it looks at
     Every host with a flow table or with nf_conntrack parameters. Used is the larger of nf_conntrack_count and the
     rows of the table: in a network namespace of its own the count may read 0 while the table has rows. The limit is
-    nf_conntrack_max.
+    nf_conntrack_max. Without that count, rows make a finding, but never clear: a listing may be of TCP alone.
 
     - certain: the host is an end of LDAP connections, or carries them by its table or by the routes of both ends.
     - possible: LDAP connections are in the evidence, and nothing shows that they pass through this host.
@@ -101,6 +101,13 @@ def _verdict(tracking: ConntrackUsage, limits: tuple[float, float, float], *, is
     if limit == 0:
         return Clear(subject=host, reason=f"{counted(used, 'connection')} tracked, and no limit (nf_conntrack_max = 0)")
     severity = severity_of(used, limit, limits)
+    if severity is None and not tracking.is_counted:
+        reason = (
+            f"the table of {host} has {counted(used, 'row')} of at most {limit:,}; it may list TCP alone, or a part, "
+            "and no count of the kernel confirms it (nf_conntrack_count)"
+        )
+        how = f"on {host}, as root: sysctl -a | grep nf_conntrack > sysctl.txt"
+        return NotJudged(subject=host, reason=reason, missing=(KernelSettings.kind,), how=how)
     if severity is None:
         return Clear(subject=host, reason=f"{used:,} of at most {limit:,} connections tracked (nf_conntrack_max)")
     return Finding(

@@ -220,6 +220,12 @@ def _not_counted(severed: Severed) -> Iterator[str]:
 
 def _title(direction: Direction, server: str) -> str:
     """Return the title; behind a NAT, the server's end of each connection is not known."""
+    unproven = sum(direction.severed.unproven.values())
+    title = _counted_title(direction, server)
+    return f"{title}; {unproven:,} more are not judged" if unproven > direction.severed.count else title
+
+
+def _counted_title(direction: Direction, server: str) -> str:
     severed, clients = direction.severed, client_names(direction)
     exist = "exists" if severed.count == 1 else "exist"
     if direction.missing is not None and direction.server_count:

@@ -75,7 +75,7 @@ class Chain:
     """A chain; one with a hook sees packets by itself."""
 
     family: str
-    """ip, ip6 or inet."""
+    """ip, ip6 or inet; netdev or bridge, whose chains see the packets of some devices."""
     table: str
     name: str
     hook: str = ""

@@ -54,6 +54,13 @@ def test_believes_the_count_where_the_table_lists_some_protocols_only() -> None:
     assert (found.observed["used"], found.severity) == (90, Severity.HIGH)
 
 
+def test_rows_alone_are_never_clear() -> None:
+    """`conntrack -L -p tcp`: nothing shows how many entries of other protocols there are."""
+    (verdict,) = judged(facts.flows(facts.at_server(10)), kernels=[facts.settings(max=100)])
+    assert isinstance(verdict, NotJudged)
+    assert "10 rows of at most 100" in verdict.reason
+
+
 @pytest.mark.parametrize(
     ("carriers", "confidence"),
     [

@@ -92,6 +92,13 @@ def test_reports_number_ports_and_box() -> None:
     assert "the entries have expired" in found.detail
 
 
+@pytest.mark.parametrize(("unproven", "named"), [(227, True), (41, False)])
+def test_the_title_names_what_is_not_judged_where_that_is_the_most(unproven: int, *, named: bool) -> None:
+    found = judged(severed(41, unproven={"it may be a selection": unproven}), 270)
+    assert isinstance(found, Finding)
+    assert found.title.endswith(f"; {unproven} more are not judged") is named
+
+
 def test_tells_an_expired_entry_from_a_lost_table() -> None:
     lost = judged(severed(3, idle_seconds=(2.0, 2.0, 2.0), kept_seconds=3599.0), 12)
     assert isinstance(lost, Finding)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LIMITS = (CONNTRACK_MAX, "net.nf_conntrack_max")
 """Two names of one value (Documentation/networking/nf_conntrack-sysctl.rst)."""
+KERNEL = "nf_conntrack_count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,8 @@ class ConntrackUsage:
     host: str
     used: int | None
     used_source: str
+    is_counted: bool = True
+    """The kernel counted; else the rows of its table are the least, because a listing may be a selection."""
     limit: int | None
     """0: no limit."""
     origins: tuple[str, ...]
@@ -51,15 +54,14 @@ def conntrack_usage(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable
 
 def _usage(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> ConntrackUsage:
     counts = [(len(table.state), "the rows of its table") for table in tables]
-    counts += [
-        (count, "nf_conntrack_count") for kernel in settings if (count := kernel.number(CONNTRACK_COUNT)) is not None
-    ]
+    counts += [(count, KERNEL) for kernel in settings if (count := kernel.number(CONNTRACK_COUNT)) is not None]
     limits = [limit for kernel in settings for name in LIMITS if (limit := kernel.number(name)) is not None]
     used, source = max(counts, key=lambda count: count[0], default=(None, "unknown"))
     return ConntrackUsage(
         host=host,
         used=used,
         used_source=source,
+        is_counted=any(source == KERNEL for _, source in counts),
         limit=min(limits, default=None),
         origins=tuple(sorted({origin.path for origin in _origins(settings, tables)})),
     )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 HOOKS = ("prerouting", "forward", "postrouting")
+LINK_FAMILIES = frozenset({"netdev", "bridge"})
+LINK_HOOKS = frozenset({"ingress", "egress"})
 ESTABLISHED, NEW, INVALID, UNTRACKED = "established", "new", "invalid", "untracked"
 STATES = frozenset({ESTABLISHED, NEW, "related", INVALID, UNTRACKED})
 EPHEMERAL = (1024, 65535)
@@ -77,8 +79,18 @@ def passes_without_entry(
     states |= dict.fromkeys((state,) if state else (NEW, INVALID), _not(states[UNTRACKED]))
     answers = {_goes_on(chains, packet, one) for one, may_be in states.items() if may_be is not False}
     if answers == {True} and any(ruleset.whole for ruleset in rulesets):
-        return True
+        return None if _may_drop_at_a_device(rulesets, packet, states) else True
     return False if answers == {False} else None
+
+
+def _may_drop_at_a_device(rulesets: Sequence[Ruleset], packet: Packet, states: Iterable[str]) -> bool:
+    """Return whether a chain of a device or bridge may drop a packet; which of them are on the path is not known."""
+    chains = [chain for ruleset in rulesets for chain in ruleset.chains]
+    at_devices = [
+        chain for chain in chains if chain.hook and (chain.family in LINK_FAMILIES or chain.hook in LINK_HOOKS)
+    ]
+    packets = [replace(end, state=state) for state in states for end in (packet, packet.reversed)]
+    return any(Verdict.DROP in _Walk(chains, one).through(chain) for chain in at_devices for one in packets)
 
 
 def _goes_on(chains: Sequence[Chain], packet: Packet, state: str) -> bool | None:

@@ -32,6 +32,8 @@ NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that 
 RULES = "its rules decide that: nft list ruleset, sysctl net.netfilter.nf_conntrack_tcp_loose"
 MOST = 0.9
 """Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
+CONTRADICTING = 2
+"""More entries than so many times what the kernel counts are of another time or host. A namespace may count 0."""
 SEVERAL = 2
 """A single connection with an unanswered packet may have lost it by chance."""
 
@@ -83,7 +85,9 @@ class TrackingBox:
         if self.host is None or self.host.description is not None:
             return self.host is not None
         entries = self.host.kernel.number(CONNTRACK_COUNT) if self.host.kernel else None
-        return entries is not None and len(self.box.flows) >= MOST * entries
+        listed = len(self.box.flows) + len(self.box.unjoined)
+        most = CONTRADICTING * entries if entries else listed
+        return entries is not None and MOST * entries <= listed <= most
 
     @property
     def timeout_seconds(self) -> float | None:

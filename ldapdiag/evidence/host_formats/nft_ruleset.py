@@ -68,6 +68,8 @@ SELECTORS = (
 OTHER_PROTOCOL = re.compile(rf"(udp|udplite|sctp|dccp|icmp|icmpv6|esp|ah) \w+ {COMPARED}")
 EVERY_FLAG = "fin,syn,rst,psh,ack,urg"
 TRACKING = re.compile(r"(?:^| )(?:ct |synproxy|flow add|masquerade|[sd]nat |redirect)")
+DORMANT = re.compile(r"flags [\w, ]*\bdormant\b.*")
+LINK_FAMILIES = frozenset({"netdev", "bridge"})
 FAMILIES = {"inet": ("ip", "ip6"), "ip": ("ip",), "ip6": ("ip6",)}
 
 
@@ -80,7 +82,7 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[Ruleset]:
-    """Read the chains of the IP families; the objects beside them are ignored."""
+    """Read the chains that see IP packets; the objects beside them, and tables that are switched off, are ignored."""
     tables = _Tables()
     ended = False
     for line in _statements(document):
@@ -109,6 +111,8 @@ class _Tables:
         self._table: tuple[str, str] | None = None
         self._chain: str | None = None
         self._base: re.Match[str] | None = None
+        self._is_dormant = False
+        """The kernel has taken the chains of the table from their hooks."""
         self._rules: list[Rule] = []
         self._depth = 0
         """Of the braces of an object that is no chain."""
@@ -123,6 +127,7 @@ class _Tables:
         if self._table is None:
             opened = TABLE.fullmatch(line)
             self._table = (opened[1] or "ip", opened[2]) if opened else None
+            self._is_dormant = False
             return opened is not None
         if self._chain is None:
             self._take_object(line)
@@ -139,6 +144,7 @@ class _Tables:
         if begun:
             self._chain, self._base, self._rules = begun[1], None, []
             return
+        self._is_dormant = self._is_dormant or bool(not self._depth and DORMANT.fullmatch(line))
         self.garbled = self.garbled or (not self._depth and line.startswith("chain "))
         shown = QUOTED.sub('""', line)
         self._depth += shown.count("{") - shown.count("}")
@@ -147,7 +153,7 @@ class _Tables:
 
     def _take_rule(self, line: str, family: str) -> None:
         self.count += 1
-        if TRACKING.search(QUOTED.sub('""', line)):
+        if not self._is_dormant and TRACKING.search(QUOTED.sub('""', line)):
             self.tracking.update(FAMILIES.get(family, ()))
         if self.count <= MOST_RULES:
             self._rules.extend(rules_of(line))
@@ -156,7 +162,7 @@ class _Tables:
 
     def _close_chain(self, family: str, table: str, name: str) -> None:
         base = self._base
-        if family in FAMILIES:
+        if (family in FAMILIES or family in LINK_FAMILIES) and not self._is_dormant:
             self.chains.append(
                 Chain(
                     family=family,

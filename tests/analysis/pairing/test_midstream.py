@@ -48,6 +48,37 @@ def test_stateful_rules_that_ask_for_a_syn_drop_it(captures: Path, name: str, lo
     assert passes_without_entry(found, CLIENT, SERVER, loose=loose) is False
 
 
+SYN_ONLY = chain("ct state invalid drop", "tcp flags != syn ct state new drop", STATEFUL, policy="drop")
+
+
+def test_a_dormant_table_drops_nothing() -> None:
+    """Linux keeps its rules, and takes its chains from their hooks."""
+    lines = ["table inet fw {", "flags dormant", *chain("drop"), "}", nft_ruleset.LAST]
+    found = list(nft_ruleset.read(Document(path="fw/nft.txt", source=lines)))
+    assert (found[0].chains, found[0].tracking, found[0].whole) == ((), frozenset(), True)
+    assert passes_without_entry(found, CLIENT, SERVER, loose=True) is True
+    assert passes(["flags dormant", *SYN_ONLY], loose=True) is True
+    both = list(nft_ruleset.read(Document(path="x", source=[*lines[:-1], "table ip b {", *chain("drop"), "}"])))
+    assert [one.table for one in both[0].chains] == ["b"], "the next table is not dormant"
+
+
+@pytest.mark.parametrize(
+    ("family", "hook", "rule", "answer"),
+    [
+        ("netdev", 'ingress device "eth0"', "ip saddr 10.77.2.2 drop", None),
+        ("netdev", 'ingress device "eth0"', "ip saddr 10.99.0.0/16 drop", True),
+        ("netdev", 'egress devices = { "eth0", "eth1" }', "tcp dport 389 drop", None),
+        ("netdev", 'ingress device "eth0"', 'fwd to "eth1"', None),
+        ("bridge", "forward", "drop", None),
+        ("bridge", "forward", "accept", True),
+        ("inet", 'ingress device "eth0"', "drop", None),
+    ],
+)
+def test_a_drop_at_a_device_or_bridge_is_possible(family: str, hook: str, rule: str, answer: bool | None) -> None:  # noqa: FBT001  a case
+    """Whether the packets pass through that device is in no ruleset."""
+    assert passes(chain(rule, hook=hook), loose=True, family=family) is answer
+
+
 def test_so_do_those_of_iptables(captures: Path) -> None:
     source = (captures / "sockets" / "iptables-save.txt").read_text().splitlines()
     found = list(iptables_save.read(Document(path="iptables-save.txt", source=source)))

@@ -214,6 +214,10 @@ class TestLimitsOfTables:
         assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=LIVE),)).severed.count == DEAD
         assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=2 * LIVE),)).severed.count == 0
 
+    def test_a_count_that_contradicts_the_table_proves_nothing(self) -> None:
+        for count in (1, 2, 100):
+            assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=count),)).severed.count == 0
+
     def test_a_table_taken_much_later_proves_nothing_of_young_ones(self) -> None:
         found = severing(table_of_fw(taken=8), idle_ms=5_000)
         assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
