@@ -154,13 +154,18 @@ def listed_options(command: Any, context: Any) -> list[ListedOption]:  # noqa: A
             value = one.metavar or one.name.upper()
             names = f"{re.sub(' <.*', '', names).removesuffix(f' {value}')} {value}"
             text = f"{text} {value}: {', '.join(map(str, choices))}."
-        extra = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", extra)
-        extra = re.sub(r"x>=([\d.]+)", r"\1 or more", extra)
+        extra = in_words(extra)
         if duration := getattr(getattr(one.type, "func", None), "forms", ""):
             bracket, extra = "  [", f"{extra.removesuffix(']')}{'; ' if extra else ''}{duration}]"
         panel = Panel.ARGUMENTS if one.param_type_name == "argument" else one.rich_help_panel or Panel.OTHER
         found.append(ListedOption(Panel(panel), names, f"{text}{bracket}{extra}"))
     return found
+
+
+def in_words(text: str) -> str:
+    """Return a text with its ranges of numbers in words."""
+    number = r"(\d+(?:\.\d+)?)"
+    return re.sub(f"x>={number}", r"\1 or more", re.sub(f"{number}<=x<={number}", r"\1 to \2", text))
 
 
 def help_text(command: Any) -> HelpText:  # noqa: ANN401  as above
@@ -210,10 +215,12 @@ def _write_sections(command: Any, formatter: Any) -> None:  # noqa: ANN401  as a
 
 @contextmanager
 def _nearest(parameters: list[Any]) -> Iterator[None]:
-    """Name the nearest of the long options in the error about an unknown one."""
+    """Put errors about options into plain words; of an unknown one, name the nearest of the long options."""
     try:
         yield
     except Exception as error:
+        if message := getattr(error, "message", ""):
+            error.message = in_words(re.sub("is not a valid int(eger)?( range)?", "is not a whole number", message))  # type: ignore[attr-defined]
         if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
             from ldapdiag.spelling import did_you_mean  # noqa: PLC0415  import late
 

@@ -365,3 +365,12 @@ class TestGate:
         ran = log(access, "--fail-on", "low", *other)
         assert ran.code == 2
         assert "--fail-on excludes" in ran.complaints[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("abc", "'abc' is not a whole number."), ("-5", "-5 is not in the range 0 or more.")]
+)
+def test_a_code_that_is_no_number_is_an_error_in_plain_words(value: str, said: str) -> None:
+    ran = ldapdiag("log", "--code", value, "access")
+    assert ran.code == 2
+    assert said in " ".join(ran.err.decode().split())
