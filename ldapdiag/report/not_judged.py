@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.finding import NotJudged
@@ -62,13 +62,31 @@ class Lack:
 
 
 def lacks_of(judged: Iterable[Judged]) -> list[Lack]:
-    """Return what is lacking, that of the most checks first; verdicts that name no kind go by how to collect it."""
+    """Return what is lacking, that of the most checks first, each reason once.
+
+    Verdicts that name no kind go by how to collect it.
+    """
     lacks: dict[object, list[tuple[str, NotJudged]]] = defaultdict(list)
     for one in judged:
         if isinstance(verdict := one.verdict, NotJudged):
             unnamed = _pattern(verdict.how or verdict.reason, _names([verdict.subject or ""]))
             lacks[verdict.missing or unnamed].append((one.check, verdict))
-    return sorted((_lack(verdicts) for verdicts in lacks.values()), key=lambda lack: -len(lack.checks))
+    by_reason: dict[str, Lack] = {}
+    for lack in sorted(map(_lack, lacks.values()), key=lambda lack: -len(lack.checks)):
+        known = by_reason.get(lack.reason)
+        by_reason[lack.reason] = lack if known is None else _joined(known, lack)
+    return sorted(by_reason.values(), key=lambda lack: -len(lack.checks))
+
+
+def _joined(first: Lack, other: Lack) -> Lack:
+    """Return two of one reason as one: the verdicts of some checks lack more kinds of evidence than those of others."""
+    return replace(
+        first,
+        missing=tuple(dict.fromkeys((*first.missing, *other.missing))),
+        how=first.how or other.how,
+        checks=tuple(dict.fromkeys((*first.checks, *other.checks))),
+        alike=max(first.alike, other.alike),
+    )
 
 
 def _lack(verdicts: list[tuple[str, NotJudged]]) -> Lack:

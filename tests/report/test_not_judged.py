@@ -49,6 +49,10 @@ class TestLacks:
         (lack,) = lacks_of(lacking(f"c{number}", one, "dse") for number, one in enumerate(reasons))
         assert (lack.reason, lack.checks, lack.alike) == ("no dse.ldif", ("c0", "c1", "c2"), 0)
 
+    def test_one_reason_is_one_although_some_checks_lack_more(self) -> None:
+        (lack,) = lacks_of([lacking("a", "no dse.ldif", "dse"), lacking("b", "no dse.ldif", "dse", "access-log")])
+        assert (lack.missing, lack.checks) == (("dse", "access-log"), ("a", "b"))
+
     def test_verdicts_that_name_no_kind_go_by_how_to_collect_it(self) -> None:
         lacks = lacks_of(
             [lacking("a", "one", how="do this"), lacking("b", "two", how="do this"), lacking("c", "three")]
