@@ -107,6 +107,8 @@ class Check(Generic[P]):
         self.settings = settings_of(judge)
         self.configuration: Mapping[str, Value] = {}
         """The settings that differ from what the check is written with."""
+        self.applies: Callable[[Mapping[str, Any]], bool] = lambda _: True
+        """Whether it is run with these arguments."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Verdict]:
         """Judge, and yield a verdict per subject."""
@@ -126,6 +128,12 @@ class Check(Generic[P]):
         configured = copy(self)
         configured.configuration = configuration
         return configured
+
+    def where(self, applies: Callable[[Mapping[str, Any]], bool]) -> Check[P]:
+        """Return the check that is run only with arguments of which this is true."""
+        narrowed = copy(self)
+        narrowed.applies = applies
+        return narrowed
 
     def _read(self, values: Mapping[str, object]) -> dict[str, Value]:
         known = {one.name: one for one in self.settings}

@@ -265,7 +265,7 @@ def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider return
 
 def _judged(check: AnyCheck, facts: Facts) -> Iterator[Judged]:
     limit = VerdictLimit()
-    runs = list(runs_of(check.needs, facts))
+    runs = [run for run in runs_of(check.needs, facts) if run.missing is not None or check.applies(run.arguments)]
     applicable = [run for run in runs if run.missing is None or not run.missing.inapplicable]
     for run in applicable or runs:
         limit.take(Judged(check=check.id, verdict=verdict, about=run.subject) for verdict in _verdicts(check, run))

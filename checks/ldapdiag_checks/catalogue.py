@@ -50,7 +50,7 @@ CATALOGUE = (
     costly_search.judge,
     slow_writes.judge,
     slow_binds.judge,
-    *index_checks.CATALOGUE,
+    *index_checks.ON_INDEXES,
     *storage_checks.CATALOGUE,
     uneven_load.judge,
     connection_churn.judge,

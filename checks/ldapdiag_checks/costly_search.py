@@ -117,6 +117,10 @@ def judge(  # noqa: PLR0913  one parameter per setting
     yield _of_other_searches(server, [search for search, _ in costly], searches, total, traffic.segment.shapes.omitted)
 
 
+unconfigured = judge.where(lambda facts: facts["plan"] is None or not facts["plan"].configured)
+"""What `ldapdiag indexes` runs: with the index configuration, its other checks name the causes of the same searches."""
+
+
 def _of_other_searches(
     server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int, unlisted: int
 ) -> Verdict:

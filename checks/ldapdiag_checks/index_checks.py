@@ -1,6 +1,7 @@
 """The checks that `ldapdiag indexes` runs, in the order of a report."""
 
 from ldapdiag_checks import (
+    costly_search,
     harmful_index,
     index_drift,
     index_not_built,
@@ -16,7 +17,7 @@ from ldapdiag_checks import (
     wrong_answers_possible,
 )
 
-CATALOGUE = (
+ON_INDEXES = (
     wrong_answers_possible.judge,
     missing_index.judge,
     missing_server_index.judge,
@@ -31,3 +32,5 @@ CATALOGUE = (
     replica_differs.judge,
     harmful_index.judge,
 )
+"""Those that `ldapdiag diagnose` has from here."""
+CATALOGUE = (*ON_INDEXES, costly_search.unconfigured)
