@@ -19,9 +19,9 @@ MOST_PORTS = 400
 COLUMNS = 64
 """Of the ports of a command: a terminal that reads whole lines cuts those of 4,096 characters."""
 CANNOT_CLOSE = (
-    "If it prints none, this host cannot close sockets, and a restart has to: it takes root, iproute2 and Linux from "
-    "4.5 on with CONFIG_INET_DIAG_DESTROY (grep INET_DIAG_DESTROY /boot/config-*), and the network namespace of the "
-    "process."
+    "If it prints none, this host cannot close sockets: restart the server instead. The command needs root, iproute2 "
+    "and Linux from 4.5 on with CONFIG_INET_DIAG_DESTROY (grep INET_DIAG_DESTROY /boot/config-*), and runs in the "
+    "network namespace of the server process."
 )
 
 
@@ -108,9 +108,10 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
         changes=(f"One command closes {MOST_PORTS}: run ldapdiag again for the other {rest:,}. " if rest > 0 else "")
         + changes,
         risk=(
-            "One that has received data since is left open; it prints each that it closes."
+            "A connection that has received data since is left open. The command prints each that it closes."
             if seen is not None
-            else "Run it soon: one that has reused a port since is closed, too. It prints each that it closes."
+            else "Run it soon: a connection that has reused a port since is closed, too. The command prints each that it "
+            "closes."
         )
         + f" {CANNOT_CLOSE}",
         undo=undo,

@@ -132,7 +132,8 @@ def _proof_reasons(old: int, interval: float | None, minimum_age: float, persist
             if minimum_age
             else ""
         )
-        reasons.append(f"{old} had been idle for longer than the {interval:.1f} s between the tables{beyond}")
+        between = f"{interval:.1f} s" if interval >= 0.05 else "time"
+        reasons.append(f"{old} had been idle for longer than the {between} between the tables{beyond}")
     if persistent:
         verb = "is" if persistent == 1 else "are"
         reasons.append(f"{persistent} {verb} in snapshots before and after the other end's table")

@@ -16,7 +16,7 @@ COLUMNS = ("path", "at the server", "at the client", "held at both ends", "ghost
 LEGEND = (
     (Kind.LIVE, "at both ends"),
     (Kind.SEVERED, "dead: without an entry at the middlebox"),
-    (Kind.GHOST, "at this end, proven absent at the other"),
+    (Kind.GHOST, "at this end, absent at the other"),
     (Kind.UNPROVEN, "at this end, not known at the other"),
 )
 

@@ -91,15 +91,16 @@ def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
 def parted_bars(rows: Sequence[tuple[str, Sequence[BarPart]]], room: int) -> Iterator[str]:
     """Yield the same with bars of several parts; the number is their sum."""
     sums = [sum(piece.value for piece in pieces) for _, pieces in rows]
-    digits = max(len(str(number)) for number in sums)
+    labels = [wording.number(each) for each in sums]
+    digits = max(map(len, labels))
     longest = max(SHORTEST_NAME, min(LONGEST_NAME, room - digits - SHORTEST_BAR - 3))
     names = [shortened(neutral(name), longest) for name, _ in rows]
     width = max(map(cell_len, names))
     length = max(1, min(LONGEST_BAR, room - width - digits - 3))
     largest = max(sums)
-    for name, number, (_, pieces) in zip(names, sums, rows, strict=True):
+    for name, number, label, (_, pieces) in zip(names, sums, labels, rows, strict=True):
         padding = " " * (width - cell_len(name))
-        yield f"{name}{padding}  {number:>{digits}} {_parted(bar(number, largest, length), number, pieces)}".rstrip()
+        yield f"{name}{padding}  {label:>{digits}} {_parted(bar(number, largest, length), number, pieces)}".rstrip()
 
 
 def _parted(whole: str, number: float, pieces: Sequence[BarPart]) -> str:

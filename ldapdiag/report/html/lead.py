@@ -12,7 +12,7 @@ from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.values import duration
 from ldapdiag.report.storage.words import size
 from ldapdiag.report.verdicts import is_accepted, nothing_found, reservation_of
-from ldapdiag.wording import are, between, counted, number
+from ldapdiag.wording import are, between, counted, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,7 +136,7 @@ def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
         ("recommended_seconds", "recommended idle timeout of the server"),
     ):
         if (value := observed.get(key)) is not None:
-            yield name, duration(value)
+            yield name, seconds(value)
 
 
 def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
     return {
         "server": plan.server,
         "configured": coverage.indexes is not None,
-        "log_hours": round(coverage.seconds / HOUR, 3),
+        "log_hours": round(coverage.seconds / HOUR, 6),
         "searches": sum(row.count for row in coverage.searches),
         "etime_seconds": seconds(coverage.etime),
         "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scans)),

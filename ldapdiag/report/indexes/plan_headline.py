@@ -59,6 +59,6 @@ def step_of_plan(plan: IndexPlan, coverage: IndexCoverage) -> FirstStep | None:
     if not plan.indexes:
         return None
     if coverage.indexes is not None:
-        return FirstStep("add the indexes with the commands below, one server at a time, off peak")
+        return FirstStep("add the indexes with the commands of this plan, one server at a time, off peak")
     how = hint_for(IndexConfiguration.how, [coverage.family] if coverage.family else [])
     return FirstStep(f"add the index configuration{f': {how}' if how else ''}")

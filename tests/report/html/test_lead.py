@@ -76,7 +76,7 @@ def test_numbers_to_quote_are_those_of_the_report() -> None:
     assert dict(key_numbers(documents.incident())) == {
         "a middlebox drops its state after": "30 s",
         "longest idle time of a live connection": "8.12 s",
-        "a ghost connection lasts": "16.2 min",
+        "a ghost connection lasts": "975 s",
         "recommended idle timeout of the server": "300 s",
     }
     assert key_numbers(documents.incident() | {"findings": []}) == []
