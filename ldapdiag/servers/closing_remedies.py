@@ -110,8 +110,7 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
         risk=(
             "A connection that has received data since is left open. The command prints each that it closes."
             if seen is not None
-            else "Run it soon: a connection that has reused a port since is closed, too. The command prints each that it "
-            "closes."
+            else "Run it soon: a connection that reuses a port is closed, too. The command prints each that it closes."
         )
         + f" {CANNOT_CLOSE}",
         undo=undo,
