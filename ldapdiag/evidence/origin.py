@@ -17,10 +17,14 @@ class Span:
     end: datetime
 
     def seconds_apart(self, other: Span) -> float:
-        """Return the skew: the longest possible time between a moment of each span, in seconds."""
+        """Return the skew: the longest possible time between a moment of each span, in seconds.
+
+        Times in whole seconds, as `date` writes them, were cut: two of one second may be almost a second apart.
+        """
         forward = (self.end - other.start).total_seconds()
         backward = (other.end - self.start).total_seconds()
-        return max(abs(forward), abs(backward))
+        are_whole = not any(time.microsecond for one in (self, other) for time in (one.start, one.end))
+        return max(abs(forward), abs(backward)) + are_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,9 @@ MOST_PORTS = 400
 COLUMNS = 64
 """Of the ports of a command: a terminal that reads whole lines cuts those of 4,096 characters."""
 CANNOT_CLOSE = (
-    "If it prints none, this host cannot close sockets: restart the server instead. The command needs root, iproute2 "
-    "and Linux from 4.5 on with CONFIG_INET_DIAG_DESTROY (grep INET_DIAG_DESTROY /boot/config-*), and runs in the "
-    "network namespace of the server process."
+    "If it prints none, this host cannot close sockets: restart the program that holds them instead. The command needs "
+    "root, iproute2 and Linux from 4.5 on with CONFIG_INET_DIAG_DESTROY (grep INET_DIAG_DESTROY /boot/config-*), and "
+    "runs in the network namespace of that program."
 )
 
 
@@ -110,7 +110,7 @@ def _close_sockets(  # noqa: PLR0913  the words of either end
         risk=(
             "A connection that has received data since is left open. The command prints each that it closes."
             if seen is not None
-            else "Run it soon: a connection that reuses a port is closed, too. The command prints each that it closes."
+            else "Run it soon: a new connection from one of these ports is closed, too. It prints each that it closes."
         )
         + f" {CANNOT_CLOSE}",
         undo=undo,

@@ -94,6 +94,7 @@ def parted_bars(rows: Sequence[tuple[str, Sequence[BarPart]]], room: int) -> Ite
     labels = [wording.number(each) for each in sums]
     digits = max(map(len, labels))
     longest = max(SHORTEST_NAME, min(LONGEST_NAME, room - digits - SHORTEST_BAR - 3))
+    longest = max(1, min(longest, room - digits - 4))
     names = [shortened(neutral(name), longest) for name, _ in rows]
     width = max(map(cell_len, names))
     length = max(1, min(LONGEST_BAR, room - width - digits - 3))

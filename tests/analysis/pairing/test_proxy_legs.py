@@ -83,7 +83,7 @@ def test_legs_idle_for_longer_than_the_interval_did_not_close_in_it() -> None:
     gone = [row(f"{APP1}:{48000 + number}", f"{FRONTEND}:389", TcpState.TIME_WAIT) for number in range(60)]
     found = legs(app1(gone, taken=5), server=ldap, sessions=facts.sessions(SERVER, CLIENT, taken=1))
     assert (found.orphaned.count, found.orphaned.unproven) == (5, {})
-    assert "5 had been idle for longer than the 5.0 s" in found.orphaned.reasons[0]
+    assert "5 had been idle for longer than the 6.0 s" in found.orphaned.reasons[0]
 
 
 def test_the_proxys_table_may_be_further_away_than_the_servers() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from math import inf
 
 import pytest
@@ -10,6 +11,7 @@ from ldapdiag.analysis.hosts.snapshots import Snapshot, snapshots_of
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, bound_churn, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.analysis.pairing.snapshot_order import seconds_between, surrounding
 from ldapdiag.evidence.monitor import MonitoredConnection
+from ldapdiag.evidence.origin import Span
 
 
 def churn_evidence(*, reverse: int = 0, time_wait: int | None = None, interval: float | None = None) -> ChurnEvidence:
@@ -161,3 +163,9 @@ class TestGrowth:
         assert count_opened(monitor, times, spans[0], spans[1]) == 0
         assert count_opened(None, (), spans[1], spans[0]) is None
         assert count_opened(replace(monitor, taken_at=spans[0].start), times, spans[1], spans[0]) is None
+
+
+@pytest.mark.parametrize(("fraction", "apart"), [(0, 1.0), (1, 0.0)])
+def test_times_in_whole_seconds_leave_a_second_open(fraction: int, apart: float) -> None:
+    moment = datetime(2026, 11, 23, 12, 0, 0, fraction, tzinfo=UTC)
+    assert Span(start=moment, end=moment).seconds_apart(Span(start=moment, end=moment)) == apart

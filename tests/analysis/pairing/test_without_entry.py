@@ -61,7 +61,7 @@ def test_against_a_table_taken_later_only_old_ones_count(age: int, trace: Trace)
 
 
 def test_of_several_tables_that_before_an_end_counts() -> None:
-    found = ends({"last_received": 3_500}, {"last_received": 4_500}, times=(4, 5))
+    found = ends({"last_received": 4_500}, {"last_received": 5_500}, times=(4, 5))
     assert traced(found, 2, 6) is Trace.QUIET
 
 
