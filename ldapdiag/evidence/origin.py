@@ -23,8 +23,14 @@ class Span:
         """
         forward = (self.end - other.start).total_seconds()
         backward = (other.end - self.start).total_seconds()
-        are_whole = not any(time.microsecond for one in (self, other) for time in (one.start, one.end))
-        return max(abs(forward), abs(backward)) + are_whole
+        return max(abs(forward), abs(backward)) + self._are_cut(other)
+
+    def is_before(self, other: Span) -> bool:
+        """Return whether it ended before the other began; of one whole second that is not known."""
+        return self.end < other.start or (self.end == other.start and not self._are_cut(other))
+
+    def _are_cut(self, other: Span) -> bool:
+        return not any(time.microsecond for one in (self, other) for time in (one.start, one.end))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,7 +187,7 @@ def count_opened(
     None when `taken` is later and the server does not list its connections with their opening times. Of unknown times
     nothing is claimed either way, and 0 is returned (docs/decisions.md, "Upper bounds on churn only").
     """
-    if taken is None or other is None or taken.end <= other.start:
+    if taken is None or other is None or taken.is_before(other):
         return 0
     if (
         monitor is None
@@ -215,6 +215,6 @@ def minimum_age_seconds(taken: Span | None, other: Span | None, live_idle_second
     0 if `other` was taken before. Else twice the longest idle time of a live connection: connections that are closed
     because they are idle are hardly older than the oldest live one.
     """
-    if taken is None or other is None or other.end <= taken.start:
+    if taken is None or other is None or other.is_before(taken):
         return 0.0
     return 2 * max((MINIMUM_IDLE_SECONDS, *live_idle_seconds))

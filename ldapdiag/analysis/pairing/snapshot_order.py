@@ -90,7 +90,7 @@ def seconds_before(one: Snapshot, latest: Snapshot) -> float | None:
 
 def is_before(one: Snapshot, other: Snapshot) -> bool:
     """Return whether a snapshot is known to have been taken before another."""
-    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
+    return one.taken is not None and other.taken is not None and one.taken.is_before(other.taken)
 
 
 def seconds_between(one: Snapshot, other: Snapshot) -> float | None:
