@@ -34,6 +34,10 @@ NO_SITE = {"XDG_CONFIG_HOME": os.devnull}
 """Keeps the site configuration of whoever runs the tests out of them."""
 
 
+FOR_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "TZ", "LD_")
+"""How the names of variables begin that count when a process starts."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """What became of a command."""
@@ -68,11 +72,12 @@ def ldapdiag(
 ) -> Ran:
     """Run the command, which must never show a traceback.
 
-    It gets a process of its own where it is started with an `environment`, by a program `before` it, or with `settings`
-    of subprocess.run. Otherwise it runs in this one, which spares the interpreter's start and all the imports.
+    It gets a process of its own where its `environment` has something for the interpreter or the C library, or where it
+    is started by a program `before` it, or with `settings` of subprocess.run. Otherwise it runs in this one, which
+    spares the interpreter's start and all the imports.
     """
     given = LOGIN | NO_SITE | _scanner() | dict(environment or {})
-    if environment is None and not before and not settings:
+    if not (before or settings or any(name.startswith(FOR_THE_INTERPRETER) for name in environment or {})):
         ran = _run_here([os.fsdecode(argument) for argument in arguments], stdin, given)
     else:
         done = subprocess.run(

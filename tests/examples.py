@@ -5,12 +5,15 @@ A test takes the profile's number as it is, or a part of it where each of its ex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
+from typing import TypeVar
 
 from hypothesis import settings
 
-PROFILES = {"desk": 25, "ci": 300, "experiment": 20_000}
+PROFILES = {"desk": 10, "ci": 100, "experiment": 20_000}
 
+T = TypeVar("T")
 
 _seed = ""
 
@@ -32,6 +35,11 @@ def choices(name: str | int) -> Random:
 def every(nth: int) -> settings:
     """Return settings that draw one example of so many, and two at least."""
     return settings(max_examples=max(2, settings().max_examples // nth))
+
+
+def some(members: Sequence[T], nth: int) -> Sequence[T]:
+    """Return the members of a matrix that are tested: all in CI, and one of so many at the desk."""
+    return members[:: nth if settings().max_examples < PROFILES["ci"] else 1]
 
 
 def rounds(in_ci: int) -> range:

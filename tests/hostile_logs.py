@@ -34,7 +34,7 @@ VIEWED = "conn=%d op=%d VLV 0:9:0:0 1:20 (%d)"
 U1 = "Cleanly Closed Connection - U1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hostile:
     """One way to make a log that is hard to hold."""
 

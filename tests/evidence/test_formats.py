@@ -31,7 +31,9 @@ TABLES = [
     if path.name != "ss-s.txt"
 ]
 HEADINGS = {"ss": 1, "netstat": 2, "netstat-bsd": 2, "netstat-solaris": 4, "proc-net-tcp": 1, "lsof": 1, "conntrack": 0}
-FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*") if path.is_file())
+ALL_FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*") if path.is_file())
+FILES = {(path.name, path.stat().st_size): path for path in ALL_FILES}.values()
+"""Of several copies one: what a name and a size tell apart."""
 
 
 def names(data, *, name="renamed"):
@@ -46,7 +48,7 @@ def content_of(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-4:]))
 def test_no_file_is_recognised_twice(path):
-    data = content_of(path)
+    data = content_of(path)[: HEAD_BYTES + 1]
     result = names(data, name=path.name)
     assert len(result) <= 1
     assert len(names(data)) <= len(result), "another name can make a file unknown, never something else"

@@ -54,7 +54,8 @@ class RealLog:
 
 def _found() -> list[RealLog]:
     files = (path for root in (CAPTURES, CORPUS) for path in sorted(root.rglob("*")) if path.is_file())
-    return [log for path in files if (log := _native(path))]
+    logs = {log.data: log for path in files if (log := _native(path))}
+    return list(logs.values())
 
 
 def _native(path: Path) -> RealLog | None:

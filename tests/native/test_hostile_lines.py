@@ -113,7 +113,7 @@ def check_totals(native: Segment, python: Segment) -> None:
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
 def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
     """The logs of test_bounds, in chunks that hit a cap now and then."""
-    units = 2000 if hostile.size == 1 else 4
+    units = 1000 if hostile.size == 1 else 2
     total: list[Segment] = [start(), start()]
     for block in hostile.blocks(units, 700):
         chunks = agreed(named("389-text"), block)

@@ -41,7 +41,7 @@ def test_a_log_cut_anywhere_near_its_end_is_read_alike(vector: Path, tmp_path: P
     lines = text(vector).splitlines(keepends=True)
     whole = len(b"".join(lines[:-LAST_LINES]))
     data = text(vector)
-    cuts = [data[:end] for end in range(whole, len(data), 7 if packed else 3)]
+    cuts = [data[:end] for end in range(whole, len(data), 31 if packed else 7)]
     borders = [end for end in range(whole, len(data)) if b"\n" in data[end - 1 : end + 2]]
     torn = [*cuts, *(data[:end] for end in borders), *(data.rstrip(b"\r\n") + end for end in ENDS)]
     for number, one in enumerate(torn):

@@ -41,18 +41,18 @@ def usual() -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("locale", ["C", "POSIX", "de_DE.UTF-8", "tr_TR.UTF-8", "tr_TR.ISO-8859-9", "ja_JP.eucJP"])
+@pytest.mark.parametrize("locale", ["C", "tr_TR.UTF-8", "ja_JP.eucJP"])
 def test_the_locale_changes_no_byte(locale: str) -> None:
     """Where a locale is not installed, Python falls back as it does for anybody who names it."""
     assert report(CASE, LC_ALL=locale, LANG=locale, LANGUAGE=locale) == usual()
 
 
-@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/St_Johns", "XYZ+11:30"])
+@pytest.mark.parametrize("zone", ["America/St_Johns", "XYZ+11:30"])
 def test_the_time_zone_changes_no_byte(zone: str) -> None:
     assert report(CASE, TZ=zone) == usual()
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "268"])
+@pytest.mark.parametrize("seed", ["0", "268"])
 def test_the_order_of_sets_changes_no_byte(seed: str) -> None:
     assert report(CASE, PYTHONHASHSEED=seed) == usual()
 
@@ -89,7 +89,7 @@ def verdicts(folder: Path) -> list[tuple[object, ...]]:
     return [*found, *((one["check"], one["subject"], one["outcome"]) for one in told["verdicts"])]
 
 
-@pytest.mark.parametrize("seed", [3, 389, 636])
+@pytest.mark.parametrize("seed", [3, 389])
 def test_the_names_of_files_change_no_verdict(tmp_path: Path, seed: int) -> None:
     names = renamed(tmp_path, seed)
     assert len(names) > 40

@@ -26,6 +26,7 @@ def many_bases(count: int, took: float, caps: Caps | None = None) -> Log:
     return log
 
 
+@pytest.mark.long
 def test_30_000_bases_before_the_one_bad_search() -> None:
     log = many_bases(30_000, 0.0001)
     log.searches(log.opens(BAD), 0, DISPLAY_NAME, took=30.0, notes=b"A")
@@ -35,6 +36,7 @@ def test_30_000_bases_before_the_one_bad_search() -> None:
     assert isinstance(other, Clear), "an unlisted one took 0.1 ms"
 
 
+@pytest.mark.long
 def test_60_000_users_before_the_one_bad_client() -> None:
     log = Log()
     for user in range(60_000):

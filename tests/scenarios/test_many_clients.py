@@ -102,6 +102,7 @@ def calls_of(folder: Path) -> int:
     return calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("site", SITES, ids=[site.__name__ for site in SITES])
 def test_the_work_grows_with_the_clients_and_not_with_their_square(tmp_path: Path, site) -> None:
     """100,000 addresses on one host would have taken hours."""

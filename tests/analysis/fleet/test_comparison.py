@@ -82,7 +82,7 @@ def test_few_results_say_nothing(tmp_path: Path) -> None:
     assert fleet_of(tmp_path, *OTHERS, lacking)["differing_searches"] == []
 
 
-@pytest.mark.parametrize("count", [40, 200, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.long)])
 def test_many_servers_take_at_most_forty_lines(tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "PATIENCE", 300)  # a thousand servers take 20 s of one core
     lacking = {7, 20, 21, 22, 23, 24, 30}

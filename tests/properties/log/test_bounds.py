@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 
 import pytest
 
@@ -27,7 +28,7 @@ CAPS = Caps(
     pending=100,
     pages=20,
 )
-FEW, MANY = 4_000, 16_000
+FEW, MANY = 2_000, 8_000
 """Units of a log; of those with lines of a megabyte one for two thousand."""
 
 PIECE = 250
@@ -37,6 +38,7 @@ LEEWAY = 1.1
 """Numbers grow longer, and how full the tables are depends on where a piece ends."""
 
 
+@cache
 def read(hostile: Hostile, units: int):
     total = start(CAPS)
     for block in hostile.blocks(units, PIECE):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -105,8 +106,8 @@ class TestScreen:
 
 
 class TestHostileText:
-    @pytest.mark.parametrize("size", SIZES)
     @pytest.mark.parametrize("text", HOSTILE)
+    @pytest.mark.parametrize("size", SIZES)
     def test_in_any_field_adds_no_line_and_no_control_character(self, text: str, size: str) -> None:
         lines = lines_of(hostile_storage(text), size, verbose=True)
         assert not [line for line in lines if any(not one.isprintable() for one in line)]
@@ -119,6 +120,7 @@ class TestHostileText:
         assert [line for line in lines if cell_len(line) > 80 and line not in commands] == []
 
 
+@lru_cache(maxsize=2)
 def hostile_storage(text: str) -> Diagnosis:
     """Return the diagnosis of a server with a text in each field of what shows its storage."""
     bundle = Bundle(facts=(*storage_site.server(), *hostile(text)))
