@@ -19,8 +19,8 @@ from log.scanners import need_native
 TESTS = Path(__file__).parent
 CAPTURES = TESTS / "captures"
 CORPUS = TESTS.parent.parent / "shared" / "corpus"
-PATIENCE = 360
-"""Seconds that a test may take with what it is the first to ask for; the longest takes 130 s."""
+PATIENCE = 600
+"""Seconds that a test may take with what it is the first to ask for; the longest took 356 s at a load of 15."""
 LONGEST_FIRST = (
     "test_two_databases.py",
     "test_index_closed_loop.py",

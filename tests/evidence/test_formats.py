@@ -32,8 +32,8 @@ TABLES = [
 ]
 HEADINGS = {"ss": 1, "netstat": 2, "netstat-bsd": 2, "netstat-solaris": 4, "proc-net-tcp": 1, "lsof": 1, "conntrack": 0}
 ALL_FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*") if path.is_file())
-FILES = {(path.name, path.stat().st_size): path for path in ALL_FILES}.values()
-"""Of several copies one: what a name and a size tell apart."""
+FILES = {(path.name, path.stat().st_size, path.read_bytes()[:4096]): path for path in ALL_FILES}.values()
+"""Of several copies one: what a name, a size and the beginning tell apart."""
 
 
 def names(data, *, name="renamed"):
