@@ -106,9 +106,9 @@ def _is_linux(host: Host) -> bool:
 def _others(uses: list[PortUse], found: set[str], hosts: tuple[Host, ...], high: float) -> Iterator[Verdict]:
     """Yield one verdict for each host without a finding, by the address with the most used ports."""
     by_name = {host.host: host for host in hosts}
-    for name in sorted({use.host for use in uses} - found):
-        most = max((use for use in uses if use.host == name), key=lambda use: (use.used, use.source, use.server))
-        host = by_name.get(name)
+    most_of = {use.host: use for use in sorted(uses, key=lambda use: (use.used, use.source, use.server))}
+    for name in sorted(most_of.keys() - found):
+        most, host = most_of[name], by_name.get(name)
         latest = host.latest if host else None
         used = f"{most.source} uses {counted(most.used, 'port')} towards {most.server}"
         if most.end == End.CLIENT and host and latest is not None:

@@ -175,6 +175,8 @@ def _directory_servers(
 def _serves(group: HostGroup, facts: list[Any], known: frozenset[int]) -> bool:
     """Return whether a directory server, not only a proxy, listens on a host."""
     ports = frozenset[int]().union(*(served_ports(table, known) for table in group.tables))
+    if not ports:
+        return False
     folders = {table.origin.folder for table in group.tables}
     own = [fact for fact in facts if fact.origin.folder in folders]
     flows = [fact for fact in own if isinstance(fact, FlowTable)]
