@@ -87,7 +87,7 @@ class TestText:
         ]
         assert lines[5:10] == [
             "PLAN        1 index change removes 99 % of the unindexed search time (the smallest set found)",
-            "    first   add the indexes with the commands below, one server at a time, off peak",
+            "    first   add the indexes with the commands of this plan, one server at a time, off peak",
             "             saves           searches  add  attribute",
             "            63.0 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain · then each 0.4 ms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,14 @@ def commands_of(heading: str) -> str:
 
 
 def capture(host: Host, heading: str, folder: Path, *, without: Iterable[str] = ()) -> None:
-    """Run the block on a host and leave its files in folder/NAME of the host, but for the files named."""
+    """Run the block on a host and leave its files in folder/NAME of the host, but for the files named.
+
+    As of a person who goes from host to host, no two captures are of one second: `date` writes whole seconds.
+    """
     block = re.sub(r"mkdir -p incident/(\S+) && cd incident/\S+", "", commands_of(heading))
     into = folder / host.name
     into.mkdir(parents=True, exist_ok=True)
     host.run(f"cd {into}\n{block}\ntrue")
+    time.sleep(1)
     for name in without:
         (into / name).unlink()

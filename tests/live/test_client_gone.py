@@ -35,7 +35,8 @@ BOX_SECONDS = 3
 LONG = 86_400
 DAY = 86_400
 HOSTS = ("ldap", "app1", "app2", "fw")
-TABLE = "date -u +%FT%TZ >> captured-at.txt; ss -tanoiep > ss-tanoiep.txt; date -u +%FT%TZ >> captured-at.txt"
+TIME = "date -u +%FT%T.%NZ >> captured-at.txt"
+TABLE = f"{TIME}; ss -tanoiep > ss-tanoiep.txt; {TIME}"
 AGES = "ps -eo pid,lstart,stat,comm > ps.txt; cat /proc/uptime > uptime.txt"
 COMMANDS = {
     "ldap": TABLE,

@@ -250,7 +250,7 @@ class TestSshTunnel:
         assert said.outcome("ghost-connections", "10.77.3.2 -> 10.77.1.2:389") == "not-judged"
         for name in ("ldap", "app2", "app1"):
             (tmp_path / name).mkdir()
-            capture = f"cd {tmp_path / name}; date -u +%FT%TZ > captured-at.txt; ss -tanoiep > ss.txt"
+            capture = f"cd {tmp_path / name}; date -u +%FT%T.%NZ > captured-at.txt; ss -tanoiep > ss.txt"
             login = desk.environment["LDAPDIAG_SSH"]  # a connection of its own shows app1's address
             desk.host.run(f"{login} {name} {shlex.quote(capture)}", env=desk.environment)
         assert held_by(elsewhere(tmp_path))["observed"]["connections"] == COUNT + LIVE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
+import termios
 import time
 
 import pytest
@@ -80,6 +83,7 @@ def in_terminal(host, argv, *, until="", act=None, password=PASSWORD):
     child, terminal = pty.fork()
     if child == 0:
         os.execvp("nsenter", host.enter(argv, env=ENVIRONMENT))  # noqa: S606  a command of the laboratory
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 1000, 0, 0))  # a shell would wrap longer lines
     shown, answered, deadline = "", 0, time.monotonic() + 120
     while time.monotonic() < deadline:
         if not select.select([terminal], [], [], 1)[0]:
