@@ -20,6 +20,7 @@ from experiments import (
     hostile_logs,
     idle_pools,
     index_incident,
+    mutants,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -37,6 +38,7 @@ EXPERIMENTS = {
         connection_cases.EXPERIMENT,
         fleet_on_cluster.EXPERIMENT,
         first_action.EXPERIMENT,
+        mutants.EXPERIMENT,
     )
 }
 
