@@ -43,6 +43,8 @@ class Carriers:
     """The host that owns the client address that the server sees, if that is no client: a proxy, or unread."""
     empty: frozenset[str] = frozenset()
     """Of those by route, the hosts whose table is empty, without a sign that packets pass through their tracking."""
+    may_carry: frozenset[str] = frozenset()
+    """Where nothing else shows the path: hosts that forward connections of other clients to the same endpoint."""
     direct: bool = False
     """Both ends are on one host or in one subnet, and no middlebox between them is known."""
 
@@ -74,7 +76,10 @@ def find_carriers(
     if owner is not None and hops.shows_sockets(owner):
         by_route |= {owner}  # it has none of these connections itself: see not_joined
     if not (found or by_route or owner):
-        return DIRECT if _is_direct(direction, server, ends, hops) else UNKNOWN
+        if _is_direct(direction, server, ends, hops):
+            return DIRECT
+        may_carry = frozenset(box.host for box in tracking if direction[:2] in box.forwards_to)
+        return Carriers(may_carry=may_carry) if may_carry else UNKNOWN
     forwarded = [(box.host, is_shown) for box, is_shown in found if box.relay is Relay.NAT]
     by_table = frozenset(host for host, is_shown in forwarded if is_shown)
     return Carriers(

@@ -25,6 +25,7 @@ class FlowEntry:
 
     client: Key
     state: str
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,8 @@ class Middlebox:
     origins: tuple[str, ...]
     program: str = ""
     """The program that forwards, where only its sockets show the flows."""
+    forwards_to: frozenset[tuple[str, int]] = frozenset()
+    """The endpoints of established flows of which its host is no end."""
     on_route: bool = False
     """The routes of both ends of the direction that is judged lead through it."""
 
@@ -119,11 +122,12 @@ def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
     flows: dict[Key, FlowEntry] = {}
     unjoined: list[FlowEntry] = []
     for table in sorted(tables, key=lambda table: table.origin.path):
-        for client, server, state in zip(table.client, table.server, table.state, strict=True):
+        rows = zip(table.client, table.server, table.state, table.seconds_left, strict=True)
+        for client, server, state, left in rows:
             if server is None:
                 unjoined.append(FlowEntry(client, state))
             elif state == CARRIED or server not in flows:
-                flows[server] = FlowEntry(client, state)
+                flows[server] = FlowEntry(client, state, left)
     keys: dict[DirectionKey, list[Key]] = defaultdict(list)
     for server in flows:
         keys[server[:3]].append(server)

@@ -78,7 +78,18 @@ def _with_use(flows: tuple[FlowTable, ...], hosts: tuple[Host, ...], snapshot: i
     for box in merge_flow_tables(flows, snapshot):
         host = by_name.get(box.host)
         used, versions = (host.uses_tracking, host.tracked_versions) if host else (False, frozenset[str]())
-        yield replace(box, tracks=box.tracks or used, versions=box.versions | versions)
+        own = host.addresses if host else frozenset[str]()
+        forwards_to = {
+            key[:2]
+            for key, flow in box.flows.items()
+            if box.carries(key) and own.isdisjoint((key[0], key[2], flow.client[0]))
+        }
+        yield replace(
+            box,
+            tracks=box.tracks or used,
+            versions=box.versions | versions,
+            forwards_to=frozenset(forwards_to) if box.relay is Relay.NAT else frozenset(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +113,12 @@ class _PathFinder:
         path = replace(direction.path, carriers=carriers)
         direction = replace(direction, path=self.paths.setdefault(path, path))
         if joined.matched is not None and joined.matched.pairs:
-            return with_severed(direction, joined.matched, list(self._tracking(carriers, unjoined)))
+            beside = [
+                TrackingBox(box, self.hosts.get(box.host), carries_path=False)
+                for box in self.middleboxes
+                if box.host in carriers.may_carry
+            ]
+            return with_severed(direction, joined.matched, list(self._tracking(carriers, unjoined)), beside)
         if direction.missing is None:
             return direction
         return self._unread(direction, unjoined) if unjoined.rows else self._behind_nat(direction, unjoined)

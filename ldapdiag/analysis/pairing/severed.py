@@ -28,6 +28,10 @@ MAY_HAVE_ENDED = "they may have ended before the flow table was taken"
 WITH_ENTRY = (
     "their packets are unanswered, although {} still has entries for them: another middlebox may carry them now"
 )
+EXPIRED = "their entries at {} had less time left than they were idle for since: its table has to be read again"
+MAY_CARRY = (
+    "{} lists other clients' connections to this server, not these, and may be on their path: ip route of the ends"
+)
 NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
 RULES = "its rules decide that: nft list ruleset, sysctl net.netfilter.nf_conntrack_tcp_loose"
 MOST = 0.9
@@ -108,15 +112,27 @@ class TrackingBox:
     def carries(self, matched: MatchedEnds, pair: Pair) -> bool:
         """Return whether it has a connection as established, by the server's key."""
         key = matched.server_key(pair)
-        return key is not None and self.box.carries(key)
+        return key is not None and self.box.carries(key) and not self.has_expired(matched, pair)
+
+    def has_expired(self, matched: MatchedEnds, pair: Pair) -> bool:
+        """Return whether an entry of its table had less time left than the connection was idle for afterwards."""
+        key = matched.server_key(pair)
+        flow = self.box.flows.get(key) if key is not None else None
+        left = flow.seconds_left if flow else None
+        return left is not None and matched.unused_seconds(pair, self.box) > left
 
 
-def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Direction:
-    """Return a direction with its severed connections, which do not count as live.
+def with_severed(
+    direction: Direction, matched: MatchedEnds, boxes: Sequence[TrackingBox], beside: Sequence[TrackingBox] = ()
+) -> Direction:
+    """Return a direction with its severed connections, which do not count as live; `beside` may be on its path.
 
     Where the middlebox has lost entries before their time, what its clients measure is not its idle timeout.
     """
     severed = find_severed(matched, boxes)
+    if not severed.count and not severed.unanswered_ports:
+        later = Counter(_not_listed(matched, beside)) + Counter(_expired_since(matched, boxes))
+        severed = replace(severed, unproven=dict(Counter(severed.unproven) + later))
     direction = replace(direction, severed=severed, live=_count_live(matched, boxes, severed))
     listing = _listing(matched, boxes)
     if severed.unproven and (listing or severed.unanswered_ports):
@@ -178,6 +194,27 @@ def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
         unanswered_ports=tuple(sorted(matched.client_key(pair)[1] for pair in unanswered)),
         none_works=all(age is not None and age >= since for age in idle),
     )
+
+
+def _not_listed(matched: MatchedEnds, beside: Sequence[TrackingBox]) -> dict[str, int]:
+    """Return the connections that a middlebox of unknown position does not list, unless used or opened since."""
+    unproven: dict[str, int] = {}
+    for tracking in beside:
+        traces = Counter(map(EntryTracer(tracking.box, matched, ()).trace, matched.pairs))
+        lacking = len(matched.pairs) - traces[Trace.USED] - traces[Trace.NEW]
+        if lacking and not traces[Trace.USED] and not tracking.passes(matched):
+            unproven[MAY_CARRY.format(tracking.box.host)] = lacking
+    return unproven
+
+
+def _expired_since(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> dict[str, int]:
+    """Return the connections whose entries ran out after the flow table was taken, and before both ends' tables."""
+    expired = {
+        EXPIRED.format(one.box.host): sum(one.has_expired(matched, pair) for pair in matched.pairs)
+        for one in boxes
+        if not one.passes(matched)
+    }
+    return dict(+Counter(expired))
 
 
 def _find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:

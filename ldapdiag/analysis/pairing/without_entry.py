@@ -97,6 +97,18 @@ class MatchedEnds:
         ages = [_age(table, row) for table, row in self._rows(pair)]
         return min((age for age in ages if age is not None), default=None)
 
+    def unused_seconds(self, pair: Pair, box: Middlebox) -> float:
+        """Return for how long nothing arrived at both ends after a flow table was taken; 0 where that is not known."""
+        if pair.row is None or pair.client_row is None or self.near is None:
+            return 0.0
+        unused = []
+        for snapshot, row in ((self.unjoined.snapshot, pair.row), (self.near.snapshot, pair.client_row)):
+            age, own, taken = _age(snapshot.sockets, row), snapshot.taken, box.nearest_time(snapshot.taken)
+            if age is None or own is None or taken is None or age <= own.seconds_apart(taken) + CLOCK_SECONDS:
+                return 0.0
+            unused.append((own.start - taken.end).total_seconds() - CLOCK_SECONDS)
+        return max(0.0, *unused)
+
     def is_unanswered(self, pair: Pair) -> bool:
         """Return whether segments or keepalive probes of either end are unanswered."""
         return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in self._rows(pair))

@@ -123,6 +123,30 @@ class TestProof:
         assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
 
 
+class TestNotJudged:
+    """What a table leaves open is never clear, and no finding either."""
+
+    @pytest.mark.parametrize("box", ["fw", "app2"])
+    def test_a_box_of_unknown_position_that_lists_other_clients_only(self, box: str) -> None:
+        """Of an end host, app2, the connection tracking lists its own connections."""
+        others = flows(at_server(LIVE, facts.APP2), box, taken=0)
+        host = fw(loose=0) if box == "fw" else replace(fw(loose=0), host=box, addresses=frozenset({facts.APP2}))
+        found = severing(others, hosts=(host,), live_ms=IDLE_MS).severed
+        assert (found.count, sum(found.unproven.values())) == (0, LIVE + DEAD if box == "fw" else 0)
+        assert not severing(others, hosts=(host,)).severed.unproven  # some were used since: it carries others alone
+
+    @pytest.mark.parametrize(("left", "expired"), [(20, DEAD), (600, 0)])
+    def test_an_entry_that_has_run_out_since(self, left: float, expired: int) -> None:
+        """The table was taken 100 s before those of both ends, and nothing has arrived for 200 s."""
+        entries = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], taken=0)
+        entries = replace(entries, seconds_left=[left] * (LIVE + DEAD))
+        found = severing(entries, idle_ms=200_000, times=(100, 101))
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, expired)
+        assert found.live == LIVE + DEAD - expired
+        netstat = severing(entries, idle_ms=None, live_ms=None, times=(100, 101))
+        assert (netstat.severed.unproven, netstat.live) == ({}, LIVE + DEAD)
+
+
 class TestLive:
     def test_what_was_used_since_the_table_was_taken_is_live(self) -> None:
         assert severing(table_of_fw(), idle_ms=1_000).severed.count == 0
