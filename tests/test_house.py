@@ -162,7 +162,7 @@ MIRRORED = {
 
 
 def test_the_tests_mirror_the_tree() -> None:
-    """The tests of ldapdiag/X/Y.py are in tests/X/test_Y.py; laws and whole cases have folders of their own."""
+    """The tests of ldapdiag/X/Y.py are in tests/X/test_Y.py and test_Y_PART.py; laws and whole cases have folders."""
     tests = HOUSE / "tests"
     stray = [
         f"{path.relative_to(HOUSE)} has no module; laws go to tests/properties, whole cases to tests/scenarios"
@@ -174,8 +174,9 @@ def test_the_tests_mirror_the_tree() -> None:
 
 
 def _module_of(test: Path, folder: Path) -> list[Path]:
-    name = test.stem.removeprefix("test_")
-    places = (folder / f"{name}.py", folder / f"{name}.sh", folder / name / "__init__.py")
+    words = test.stem.removeprefix("test_").split("_")
+    names = ["_".join(words[:most]) for most in range(len(words), 0, -1)]
+    places = [folder / place for name in names for place in (f"{name}.py", f"{name}.sh", f"{name}/__init__.py")]
     return [place for place in places if place.exists()]
 
 
