@@ -1,4 +1,16 @@
-"""IdleBounds: bounds of the idle timeout on each path (docs/how-it-decides.md, "The idle timeout of a middlebox")."""
+"""IdleBounds: bounds of the idle timeout on each path (docs/how-it-decides.md, "The idle timeout of a middlebox").
+
+Contradictions: the setting of a middlebox, checked against what its connections did (docs/how-it-decides.md).
+
+A setting can be wrong for a path although it was read correctly: another device drops first, a rule or zone has a
+timeout of its own, or the value was changed. What was measured counts.
+
+Middleboxes: vendors' default idle timeouts, to name suspects for a measured bound.
+
+Sources: the vendors' own documentation (AWS, Azure, GCP, Cisco, Palo Alto, Juniper, F5; Linux
+Documentation/networking/nf_conntrack-sysctl.rst). Administrators change these values, so a match names a suspect,
+never the cause.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout, middlebox_timeouts
-from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexplained, younger_than
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.middleboxes import suspects
 from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
 from ldapdiag.analysis.idle.youngest_ghosts import (
     bounding_idle_times,
@@ -27,7 +37,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.wording import between, bound
+from ldapdiag.wording import between, bound, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -378,3 +388,72 @@ def _may_be_one_event(direction: Direction) -> bool:
     """Return whether a restart of a middlebox, or an outage, explains all losses of a direction; true without any."""
     times = direction.idle_times
     return not times.before_loss or (times.one_event and not excludes_a_restart(direction))
+
+
+AGREEMENT = 0.1
+"""Two durations agree when they differ by at most this share of the smaller, or by a second."""
+
+
+def exceeds(longer: float, shorter: float) -> bool:
+    """Return whether a duration in seconds is longer than another, and does not agree with it."""
+    return longer - shorter > max(1.0, shorter * AGREEMENT)
+
+
+def contradiction(setting: MiddleboxTimeout, lower: float | None, upper: float | None) -> str | None:
+    """Return how the measured bounds contradict a setting; None where they do not. Seconds."""
+    name = f"{setting.source} is {bound(setting.upper_seconds)}"
+    if upper is not None and exceeds(setting.lower_seconds, upper):
+        name = f"{setting.source} is {bound(setting.lower_seconds)}"
+        return (
+            f"A contradiction: {name}, but connections were dropped after at most {bound(upper)} of idle time. The "
+            "measurement counts. Possible: another middlebox on the path, a restart of this one, a timeout of its own "
+            "for this rule or zone, or a setting that was changed since."
+        )
+    if lower is not None and exceeds(lower, setting.upper_seconds):
+        return (
+            f"A contradiction: {name}, but a connection was used again after {bound(lower)} of idle time. The "
+            "measurement counts. Possible: keepalive probes of the client, a middlebox that takes up a connection in "
+            "its middle (nf_conntrack_tcp_loose = 1), a timeout of its own for this rule or zone, or a setting that "
+            "was changed since."
+        )
+    return None
+
+
+def younger_than(setting: MiddleboxTimeout, ghost_ages: Sequence[float]) -> int:
+    """Return how many ghosts, by their idle seconds, this timeout cannot have caused."""
+    return sum(exceeds(setting.lower_seconds, age) for age in ghost_ages)
+
+
+def unexplained(setting: MiddleboxTimeout, ghost_ages: Sequence[float]) -> str | None:
+    """Return that a timeout does not explain the ghosts of its path; None where it explains any, or there are none."""
+    if not ghost_ages or younger_than(setting, ghost_ages) < len(ghost_ages):
+        return None
+    ghosts = counted(len(ghost_ages), "ghost connection")
+    return (
+        f"{setting.source} ({bound(setting.lower_seconds)}) does not explain the {ghosts}: the longest idle time is "
+        f"{bound(max(ghost_ages))}. Possible: another middlebox on the path, a restart of this one, or a client that "
+        "ended without closing its connections."
+    )
+
+
+DEFAULT_TIMEOUTS: dict[int, tuple[str, ...]] = {
+    60: ("AWS Classic Load Balancer", "HAProxy as most distributions configure it"),
+    240: ("Azure Load Balancer or NAT gateway",),
+    300: ("F5 BIG-IP (tcp, fastL4)", "Docker Desktop"),
+    350: ("AWS Network Load Balancer", "AWS NAT gateway"),
+    600: ("Google Cloud VPC firewall",),
+    900: ("IPVS (kube-proxy)",),
+    1800: ("Juniper SRX",),
+    3600: ("Cisco ASA/FTD", "Palo Alto", "Check Point", "Fortinet"),
+    86400: ("pf (OpenBSD, pfSense)",),
+    432000: ("Linux conntrack",),
+}
+"""Seconds to products."""
+
+
+def suspects(lower: float | None, upper: float | None) -> tuple[str, ...]:
+    """Return the products whose default timeout lies in (lower, upper], if exactly one default does. Seconds."""
+    if upper is None:
+        return ()
+    inside = [seconds for seconds in DEFAULT_TIMEOUTS if (lower or 0) < seconds <= upper * 1.01]
+    return DEFAULT_TIMEOUTS[inside[0]] if len(inside) == 1 else ()

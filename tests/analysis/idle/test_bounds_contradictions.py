@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ldapdiag.analysis.idle.bounds import contradiction, exceeds, unexplained, younger_than
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout
-from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexplained, younger_than
 
 
 def setting(seconds: float, longest: float | None = None) -> MiddleboxTimeout:
