@@ -1,29 +1,45 @@
-"""Attribution: the hosts of the evidence, and the host of each fact (docs/how-it-decides.md, "Whose table it is")."""
+"""Attribution: the hosts of the evidence, and the host of each fact (docs/how-it-decides.md, "Whose table it is").
+
+Folders: which of them belong to one server, where no socket table identifies the host.
+
+    /var/log/dirsrv/slapd-ds1/access    /etc/dirsrv/slapd-ds1/dse.ldif     one server: the folders have one name
+    case/access                         case/config/dse.ldif               one server: no other folder is as near
+    ldaps://ds1 (live)                  logs/access                        one server: there is no other
+    ds1/access, ds1/dse.ldif            ds2/dse.ldif                       two: the log has its own configuration
+
+Facts of another product belong to another server.
+
+Assembly: every host of the evidence, with its snapshots, its routes and the latest facts that describe it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.analysis.hosts.assembly import assemble_hosts
-from ldapdiag.analysis.hosts.folders import hosts_without_table, name_servers, other_folders, replicas_without_table
 from ldapdiag.analysis.hosts.grouping import HostGroup, connected_addresses, group_tables
-from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.hosts.layout import Layout, base_name, lay_out
+from ldapdiag.analysis.hosts.host import Host, own_addresses
+from ldapdiag.analysis.hosts.layout import Layout, ancestors, base_name, lay_out
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_servers
+from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay, TrackingCounters
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.evidence.storage import STORAGE_OF_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -231,3 +247,195 @@ def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> 
         reason=f"the host of this {fact.kind} is ambiguous: {among} ({', '.join(in_folder or sorted(servers))})",
         how="put it into a folder with that host's socket table",
     )
+
+
+COMPATIBLE_FAMILY = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
+"""Families that count as one where the product is not named."""
+
+
+HOST_FACTS = (
+    HostDescription,
+    RouteTable,
+    Ruleset,
+    TrackingCounters,
+    FlowTable,
+    BoxTimeouts,
+    KernelSettings,
+    TcpCounters,
+    ProcessTable,
+    BootTime,
+    *STORAGE_OF_HOST,
+)
+"""Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
+
+
+def name_servers(facts: Iterable[Any]) -> dict[str, str]:
+    """Return the server's name for each folder that shares its server with another folder."""
+    facts_in: dict[str, list[Any]] = defaultdict(list)
+    for fact in facts:
+        if not isinstance(fact, CaptureTimes):
+            facts_in[fact.origin.folder].append(fact)
+    logs = [folder for folder, found in facts_in.items() if _has(found, AccessLog)]
+    by_log: dict[str, list[str]] = defaultdict(list)
+    for folder in facts_in.keys() - set(logs):
+        if log := _nearest(folder, [log for log in logs if _may_be_one(facts_in[log], facts_in[folder])]):
+            by_log[log].append(folder)
+    names: dict[str, str] = {}
+    for log, others in by_log.items():
+        indexed = [folder for folder in others if _has(facts_in[folder], IndexConfiguration)]
+        own = _nearest(log, indexed)
+        joined = [folder for folder in others if folder not in indexed or folder == own]
+        names |= dict.fromkeys((log, *joined), _name(log, joined))
+    return names
+
+
+def _name(log: str, joined: list[str]) -> str:
+    """Return a server's name: its target, the parent of its folders, or the folder of its log."""
+    live = [folder for folder in joined if "/" not in folder]
+    if len(live) == 1:
+        return base_name(live[0])
+    parent = log.rpartition("/")[0]
+    shared = parent and all(folder.rpartition("/")[0] == parent for folder in joined)
+    return base_name(parent) if shared else base_name(log)
+
+
+def _has(facts: Iterable[Any], kind: type[Any]) -> bool:
+    return any(isinstance(fact, kind) for fact in facts)
+
+
+def _may_be_one(log: list[Any], others: list[Any]) -> bool:
+    """Return whether both may belong to one server: one product, and not each with an index configuration."""
+    if _has(log, IndexConfiguration) and _has(others, IndexConfiguration):
+        return False
+    one, two = _families(log), _families(others)
+    return not one or not two or not one.isdisjoint(two)
+
+
+def _families(facts: Iterable[Any]) -> set[Family]:
+    """Return the products these facts name."""
+    named = (fact.family if isinstance(fact, AccessLog) else _identified(fact) for fact in facts)
+    return {COMPATIBLE_FAMILY.get(family, family) for family in named if family}
+
+
+def _identified(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds
+    identity = getattr(fact, "identity", None)
+    return identity.family if identity else None
+
+
+def _nearest(folder: str, others: list[str]) -> str | None:
+    """Return the folder of the same name, else the one that shares most of the file path; None if two are equal."""
+    ranked = sorted(others, key=lambda other: _nearness(folder, other), reverse=True)
+    if len(ranked) > 1 and _nearness(folder, ranked[0]) == _nearness(folder, ranked[1]):
+        return None
+    return ranked[0] if ranked else None
+
+
+def _nearness(folder: str, other: str) -> tuple[bool, int]:
+    shared = 0
+    for one, two in zip(folder.split("/"), other.split("/"), strict=False):
+        if one != two:
+            break
+        shared += 1
+    return base_name(folder) == base_name(other), shared
+
+
+def other_folders(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, set[str]]:
+    """Return the only host of each folder without a socket table: that of its tree, its snapshots, or around it.
+
+    A folder lies within a host's if other hosts do not: `ldap/logs` beside `app1`, never `incident/fw` in `incident`.
+    """
+    by_host: dict[str, set[str]] = defaultdict(set)
+    for folder, hosts in by_folder.items():
+        by_host[layout.host(folder)] |= hosts
+    found: dict[str, set[str]] = {}
+    for folder in {fact.origin.folder for fact in facts} - by_folder.keys():
+        place = layout.host(folder)
+        around = next((one for one in ancestors(place) if one in by_host), None)
+        outside = around and any(not f"{other}/".startswith(f"{around}/") for other in by_host)
+        hosts = by_host.get(place) or (by_host[around] if around and outside else set())
+        if len(hosts) == 1:
+            found[folder] = hosts
+    return found
+
+
+def hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, str]:
+    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often.
+
+    Folders of one name that have the same kind of fact are different hosts, unless they are snapshots of one.
+    """
+    kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    folders = {fact.origin.folder: fact for fact in facts if isinstance(fact, HOST_FACTS)}
+    for fact in facts:
+        if isinstance(fact, HOST_FACTS) and fact.origin.folder not in by_folder:
+            folder = fact.origin.folder
+            kinds[layout.name(folder)][layout.host(folder)].add(fact.kind)
+    rivals = {
+        name
+        for name, by_host in kinds.items()
+        if any(not one.isdisjoint(other) for one, other in combinations(by_host.values(), 2))
+    }
+    return {
+        folder: "/".join(layout.host(folder).split("/")[-2:]) if layout.name(folder) in rivals else layout.name(folder)
+        for folder in folders
+        if folder not in by_folder
+    }
+
+
+def replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return the servers of folders that have an index configuration only, if another server has its own, too."""
+    indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
+    return {folder: base_name(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
+
+
+T = TypeVar("T")
+
+
+def assemble_hosts(groups: Iterable[HostGroup], facts: Iterable[Any], ldap_ports: frozenset[int]) -> Iterator[Host]:
+    """Yield every host that has a socket table or any other fact, by name; `facts` have the host as their origin."""
+    of_host: dict[str, list[Any]] = defaultdict(list)
+    for fact in sorted(facts, key=lambda fact: fact.origin.order):
+        of_host[fact.origin.host].append(fact)
+    by_name = {group.name: group for group in groups}
+    for name in sorted(by_name.keys() | (of_host.keys() - {""})):
+        yield _host(name, by_name.get(name), of_host[name], ldap_ports)
+
+
+def _host(name: str, group: HostGroup | None, facts: list[Any], ldap_ports: frozenset[int]) -> Host:
+    """Return a host from its facts, the latest last."""
+    description, counters = _latest(facts, HostDescription), _all(facts, TcpCounters)
+    routes = _all(facts, RouteTable)
+    return Host(
+        host=name,
+        addresses=frozenset(group.addresses if group else ())
+        | (own_addresses(description) if description else set())
+        | {address for table in routes for address in table.addresses if identifies_a_host(address)},
+        snapshots=snapshots_of(_all(facts, SocketTable)),
+        ldap_ports=ldap_ports,
+        description=description,
+        counters=counters[-1] if counters else None,
+        first_counters=_first_reading(counters),
+        kernel=_latest(facts, KernelSettings),
+        processes=_latest(facts, ProcessTable),
+        boot=_latest(facts, BootTime),
+        routes=tuple(dict.fromkeys(route for table in routes for route in table.routes)),
+        rulesets=tuple(_all(facts, Ruleset)),
+        tracking=_latest(facts, TrackingCounters),
+        origins=tuple(sorted(fact.origin.path for fact in facts)),
+        merge_reason=group.merge_reason if group else None,
+    )
+
+
+def _all(facts: Iterable[Any], kind: type[T]) -> list[T]:
+    return [fact for fact in facts if isinstance(fact, kind)]
+
+
+def _latest(facts: Iterable[Any], kind: type[T]) -> T | None:
+    return next(reversed(_all(facts, kind)), None)
+
+
+def _first_reading(counters: list[TcpCounters]) -> TcpCounters | None:
+    """Return the first of several readings of counters, in order of time; None unless the last is known to be later."""
+    if not all(reading.origin.taken for reading in counters) or len(counters) < 2:
+        return None
+    first, last = counters[0].origin.taken, counters[-1].origin.taken
+    return counters[0] if first and last and first.end < last.start else None

@@ -7,7 +7,7 @@ import pytest
 
 import facts
 from indexes_389 import BACKEND, index, read
-from ldapdiag.analysis.hosts.folders import name_servers
+from ldapdiag.analysis.hosts.attribution import name_servers
 from ldapdiag.evidence.family import Family
 from traffic import Log
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import facts
-from ldapdiag.analysis.hosts.assembly import assemble_hosts
+from ldapdiag.analysis.hosts.attribution import assemble_hosts
 from ldapdiag.evidence.host_facts import KernelSettings
 
 
