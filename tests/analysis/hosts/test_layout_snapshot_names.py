@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.analysis.hosts.snapshot_names import looks_like_snapshot, rank, time_of
+from ldapdiag.analysis.hosts.layout import looks_like_snapshot, rank, time_of
 
 
 @pytest.mark.parametrize(
