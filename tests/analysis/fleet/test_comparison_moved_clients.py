@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from command import ldapdiag
 from fleet_logs import BASE, QUICK, search, stamp
-from ldapdiag.analysis.fleet.moved_clients import moved_clients
+from ldapdiag.analysis.fleet.comparison import moved_clients
 from ldapdiag.analysis.fleet.replicas import fleet_of
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.dialects import named, scan_chunk
@@ -19,7 +19,7 @@ from ldapdiag.evidence.log.merge import finish
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ldapdiag.analysis.fleet.moved_clients import MovedClients
+    from ldapdiag.analysis.fleet.comparison import MovedClients
 
 HOURS = 3600
 END = 4 * HOURS
