@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import examples
-from ldapdiag.analysis.indexes.set_cover.bound import least_cost
-from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest
-from ldapdiag.analysis.indexes.set_cover.greedy import greedy, improved
+from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest, greedy, improved, least_cost, solved
 from ldapdiag.analysis.indexes.set_cover.problem import CoverProblem, WorkBudget, cost_of, elements
 from ldapdiag.analysis.indexes.set_cover.reduction import reduced
-from ldapdiag.analysis.indexes.set_cover.search import solved
 
 NAMES = "abcdefghijkl"
 BUDGETS = [(400_000, 500_000), (0, 0), (20, 0), (60, 60)]
