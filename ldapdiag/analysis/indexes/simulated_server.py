@@ -1,20 +1,36 @@
-"""SimulatedServer: the databases that answer searches below each base of a log, and their candidate logic."""
+"""SimulatedServer: the databases that answer searches below each base of a log, and their candidate logic.
+
+Frequencies: how many entries have a value, by the log and by the server's own counts.
+
+    (objectClass=person) returned 20,003 entries      at least so many entries have it
+    (uid=?) never returned more than 1 entry          no requested value is in more entries
+    STAT read index: attribute=uid key(eq) --> 1      the same, by the server's own count
+    20,005 entries in dc=example,dc=com               the upper limit of every value
+
+The number of entries returned is a lower bound. It is also an upper bound for searches of a whole suffix that no limit
+cut off, but never for object classes: those searches are paged, use virtual list views, and many accounts may not read
+all entries.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.frequencies import count_frequencies
-from ldapdiag.analysis.indexes.limit_classes import divide
+from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
-from ldapdiag.servers.candidates import Database
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
+from ldapdiag.evidence.indexes.explanations import Outcome
+from ldapdiag.evidence.ldif import comparable
+from ldapdiag.servers.candidates import Amount, Database
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+    from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.indexes import Backend
 
@@ -68,3 +84,180 @@ class SimulatedServer:
             if search.scope != "base" and search.answered > sum(search.notes.values()) and not search.errors
             if isinstance(tree := parse_shape(search.shape), Assertion)
         }
+
+
+EXACT_KINDS = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE})
+"""Assertions whose results are exactly the entries of the key; the keys of substrings are shorter than these."""
+STAT_TYPES = {AssertionKind.EQUALITY: "eq", AssertionKind.SUBSTRING: "sub", AssertionKind.APPROXIMATE: "approx"}
+
+Key = tuple[str, AssertionKind, str | None]
+"""Attribute by its primary name in lower case, kind of assertion, value; None: any requested value."""
+
+
+@dataclass(slots=True)
+class ResultCounts:
+    """The results of searches for one assertion alone."""
+
+    entries: int = 0
+    """The most in one result."""
+    limited: bool = False
+    """More may match: a limit cut a result off, or the search covered a part of the suffix only."""
+    complete: int = -1
+    """The most in one complete result; negative: there was none."""
+    answered: int = 0
+    """Results that no limit or refusal stopped."""
+    returned: int = 0
+    """Entries in these."""
+
+    @property
+    def usual(self) -> float | None:
+        """Return the average number of entries; of results that limits or pages ended, the most in a complete one."""
+        if not self.limited:
+            return self.returned / self.answered if self.answered else None
+        return self.complete if self.complete > 0 else None
+
+    def add(self, search: SearchGroup) -> None:
+        """Count the results of a group of searches."""
+        self.entries = max(self.entries, search.most_entries, search.most_limited)
+        self.limited |= more_may_match(search)
+        self.complete = max(self.complete, search.most_entries)
+        if (completed := divide(search).completed) is not None:
+            self.answered += completed.answered
+            self.returned += completed.entries
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedFrequencies:
+    """The frequencies of one database."""
+
+    indexes: ServerIndexes | None
+    total: int | None
+    """Entries of the database; None: unknown."""
+    results: Mapping[Key, ResultCounts] = field(default_factory=dict)
+    list_lengths: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """By attribute and type, in lower case: the shortest and the longest ID list of one lookup (389-ds STAT)."""
+    all_ids: int | None = None
+    """The length in `list_lengths` that stands for all entries."""
+    over_limit: frozenset[tuple[str, str]] = frozenset()
+    """Attributes and values, in lower case, whose ID lists the server reports as over its limit."""
+    below_bases: Mapping[tuple[str, str], ResultCounts] = field(default_factory=dict)
+    """Results of (objectClass=*), by comparable base, and scope."""
+
+    def of(self, assertion: Assertion) -> Amount:
+        """Return how many entries the key of an assertion has."""
+        name, kind, value = key = _key(assertion, self.indexes)
+        if value is not None and (name, value) in self.over_limit:
+            return Amount(least=self.total or 1 << 62)
+        results = self.results.get(key)
+        least, most = 0, self.total
+        if results is not None:
+            least = results.entries if value is not None or kind is AssertionKind.PRESENCE else 0
+            if not results.limited and results.entries and kind in EXACT_KINDS and name != "objectclass":
+                most = results.entries
+        lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))
+        if lengths is not None and value is None and lengths[1] != self.all_ids:
+            most = lengths[1] if most is None else min(most, lengths[1])
+        return Amount(least=min(least, most) if most is not None else least, most=most)
+
+    def usual(self, assertion: Assertion) -> float | None:
+        """Return how many entries have the values that searches ask for, on average; None: the log does not show it."""
+        name, kind, value = key = _key(assertion, self.indexes)
+        if kind not in EXACT_KINDS:
+            return None
+        results = self.results.get(key)
+        if results is not None and name == "objectclass":
+            return results.entries
+        if results is not None and results.usual is not None:
+            return results.usual
+        lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))
+        shown = lengths is not None and value is None and lengths[1] != self.all_ids
+        return sum(lengths) / 2 if lengths is not None and shown else None
+
+    def below(self, base: str, scope: str) -> Amount:
+        """Return how many entries are in the scope of a base."""
+        results = self.below_bases.get((comparable(base), scope))
+        if results is None:
+            return Amount(most=self.total)
+        unbounded = results.limited or not results.entries
+        return Amount(least=results.entries, most=self.total if unbounded else results.entries)
+
+
+def count_frequencies(
+    searches: Iterable[SearchGroup],
+    lookups: Mapping[tuple[bytes, bytes], Iterable[int]],
+    indexes: ServerIndexes | None,
+    backend: Backend | None,
+) -> LoggedFrequencies:
+    """Count the entries of one database by a log's results and lookups, and by the server's own counts."""
+    results, below_bases = _results(searches, indexes, backend)
+    counts = {
+        (attribute.decode(errors="replace"), kind.decode(errors="replace")): tuple(numbers)
+        for (attribute, kind), numbers in lookups.items()
+    }
+    list_lengths = {key: (least, most) for key, (_, most, least) in counts.items()}
+    return LoggedFrequencies(
+        indexes=indexes,
+        total=_total(indexes, backend),
+        results=results,
+        list_lengths=list_lengths,
+        all_ids=max((most for _, most in list_lengths.values()), default=None),
+        over_limit=_over_limit(indexes),
+        below_bases=below_bases,
+    )
+
+
+def _results(
+    searches: Iterable[SearchGroup], indexes: ServerIndexes | None, backend: Backend | None
+) -> tuple[dict[Key, ResultCounts], dict[tuple[str, str], ResultCounts]]:
+    """Return the results of single assertions by key, and those of (objectClass=*) by base and scope."""
+    suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
+    results: dict[Key, ResultCounts] = {}
+    below_bases: dict[tuple[str, str], ResultCounts] = {}
+    for search in searches:
+        tree = parse_shape(search.shape)
+        if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
+            continue
+        base = comparable(search.base)
+        if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
+            below_bases.setdefault((base, search.scope), ResultCounts()).add(search)
+        else:
+            counts = results.setdefault(_key(tree, indexes), ResultCounts())
+            counts.add(search)
+            counts.limited |= base not in suffixes or search.scope != "sub"
+    return results, below_bases
+
+
+def _key(assertion: Assertion, indexes: ServerIndexes | None) -> Key:
+    name = indexes.schema.primary(assertion.attribute).lower() if indexes else assertion.attribute
+    has_value = assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
+    return name, assertion.kind, assertion.value.lower() if has_value and assertion.value is not None else None
+
+
+def _total(indexes: ServerIndexes | None, backend: Backend | None) -> int | None:
+    """Return how many entries a database has; None: unknown."""
+    if indexes is None or backend is None:
+        return None
+    counts = [indexes.entries[suffix] for suffix in map(comparable, backend.suffixes) if suffix in indexes.entries]
+    if counts:
+        return sum(counts)
+    only_one = len(indexes.entries) == len(indexes.configuration.backends) == 1
+    return next(iter(indexes.entries.values())) if only_one else None
+
+
+def _over_limit(indexes: ServerIndexes | None) -> frozenset[tuple[str, str]]:
+    """Return the values that the server's index tool or debugsearchindex reports as over the limit."""
+    if indexes is None:
+        return frozenset()
+    over = [
+        (attribute, value)
+        for status in indexes.statuses
+        for attribute, values in status.over_limit.items()
+        for value in values
+    ]
+    for record in indexes.explanations:
+        parts = [(part.text, part.answer) for explanation in record.explanations for part in explanation.parts]
+        for text, answer in (*parts, *((use.filter, use.answer) for use in record.uses)):
+            assertion = parse(text) if answer.outcome is Outcome.LIMIT_EXCEEDED else None
+            if isinstance(assertion, Assertion) and assertion.kind is AssertionKind.EQUALITY:
+                over.append((assertion.attribute, assertion.value or ""))
+    return frozenset((indexes.schema.primary(attribute).lower(), value.lower()) for attribute, value in over)
