@@ -3,30 +3,49 @@
 A proxied session has a client-side and a server-side leg. When a client disappears without a FIN, the proxy keeps both.
 When the proxy has closed the client-side leg and the client's application has not, it keeps both, too. Its session
 table shows which two legs belong together.
+
+Proxy sessions: the sessions that a proxy carries to the server, by the state of their client-side legs.
+
+Unclosed legs: sessions whose client-side leg a proxy has closed and the client's application has not.
+
+A proxy that closes towards the client first (HAProxy with a `timeout server` below its `timeout client`) keeps the
+server-side leg until the client closes, too, or until its own timeout for that (HAProxy: timeout client-fin, else
+timeout client). Meanwhile the client-side leg is in FIN-WAIT-2 at the proxy and in CLOSE-WAIT at the client.
+Measured with HAProxy 2.6.12: timeout client 1h, timeout server 3s.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
-from ldapdiag.analysis.pairing.proxy_sessions import UNREAD, ClientSessions, Sessions, classify_sessions
+from ldapdiag.analysis.pairing.forwarders import FEWER_LEGS, SEVERAL_LEGS
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
-from ldapdiag.analysis.pairing.snapshot_order import are_apart, in_earlier_snapshot, nearest_first, seconds_between
+from ldapdiag.analysis.pairing.snapshot_order import (
+    are_apart,
+    in_earlier_snapshot,
+    is_same_socket,
+    lasts,
+    nearest_first,
+    seconds_between,
+)
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_loopback
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
-    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.skew import AbsentRows
-    from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, DirectionKey, Sockets
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots, DirectionKey, Sockets
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.sockets import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +194,175 @@ def _longest_interval(server: Snapshot, middlebox: Middlebox, client: Snapshot) 
     since_middlebox = client.taken.seconds_apart(at_middlebox) if client.taken and at_middlebox else None
     since_server = seconds_between(server, client)
     return None if since_middlebox is None or since_server is None else max(since_middlebox, since_server)
+
+
+KEPT = frozenset({TcpState.ESTABLISHED, TcpState.FIN_WAIT_1, TcpState.FIN_WAIT_2})
+"""States in which a proxy still expects the client's end of a leg."""
+
+USED_SECONDS = 10.0
+"""What arrived through a forwarding program since then came from a client."""
+
+UNREAD = ""
+"""Stands for all clients whose table was not read."""
+
+
+@dataclass(slots=True)
+class ClientSessions:
+    """The sessions of one client's host."""
+
+    endpoints: set[tuple[str, int]] = field(default_factory=set)
+    """The proxy's addresses and ports to which the client connects."""
+    ports: set[int] = field(default_factory=set)
+    """The client's ports."""
+    absent: list[int] = field(default_factory=list)
+    """Server rows of sessions whose client-side leg is absent."""
+    unclosed: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """By client address and program: the server rows of sessions that the application does not close, and whether both
+    ends of the client-side leg show that."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of a direction, by the state of their client-side legs."""
+
+    count: int = 0
+    live: int = 0
+    by_client: dict[str, ClientSessions] = field(default_factory=lambda: defaultdict(ClientSessions))
+    """By the client's host; UNREAD where only the proxy's own table was read."""
+    absent_at_proxy: set[int] = field(default_factory=set)
+    """Server rows whose client-side leg is absent at the client, and not established in the proxy's table either."""
+    unproven: Counter[str] = field(default_factory=Counter)
+
+
+def classify_sessions(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    proxy: ClientSnapshots | None,
+) -> Sessions:
+    """Classify the sessions that the proxy carries to the server by the state of their client-side legs."""
+    owners = {address: client for client in clients for address in client.host.addresses}
+    accepted = [ServerIndex(index.snapshot) for index in proxy.indexes] if proxy else []
+    sessions = Sessions()
+    for row, key in zip(unjoined.rows, unjoined.keys(), strict=True):
+        if not middlebox.carries(key):
+            continue
+        sessions.count += 1
+        leg = middlebox.flows[key].client
+        absent_at_proxy = bool(accepted) and not _is_accepted(accepted[-1], leg)
+        client = proxy if is_loopback(leg[0]) else owners.get(leg[0])
+        name = client.host.host if client else UNREAD
+        of_client = sessions.by_client[name]
+        of_client.endpoints.add((leg[2], leg[3]))
+        of_client.ports.add(leg[1])
+        state = _state_at_client(client, leg) if client else None
+        if (unclosed := unclosed_leg(leg, client, accepted)) is not None:
+            of_client.unclosed[leg[0], unclosed.program].append((row, unclosed.at_both))
+        elif client is None and not absent_at_proxy:
+            _count_unread(sessions, middlebox, leg, column_seconds(unjoined.table.last_received, row))
+        elif state is TcpState.ESTABLISHED:
+            sessions.live += 1
+        elif state is not None:
+            sessions.unproven[f"closing or opening at {name}"] += 1
+        else:
+            of_client.absent.append(row)
+            sessions.absent_at_proxy.update([row] if absent_at_proxy else [])
+    return sessions
+
+
+def _count_unread(sessions: Sessions, middlebox: Middlebox, leg: Key, idle_seconds: float | None) -> None:
+    """Count a session of an unread client: through a forwarding program, one that was just used is live."""
+    if leg == FEWER_LEGS:
+        sessions.unproven[
+            f"{middlebox.program} has fewer established client-side sockets in {middlebox.host}'s table"
+        ] += 1
+    elif middlebox.program and idle_seconds is not None and idle_seconds <= USED_SECONDS:
+        sessions.live += 1
+    elif leg == SEVERAL_LEGS:
+        sessions.unproven[f"{middlebox.program} on {middlebox.host} has several client-side sockets"] += 1
+    else:
+        sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
+
+
+def _is_accepted(accepted: ServerIndex, leg: Key) -> bool:
+    """Return whether the proxy's own table has a client-side leg that is open at its end, or of unknown port."""
+    row = accepted_row(accepted, leg)
+    return leg[3] == UNKNOWN_PORT or (row is not None and accepted.snapshot.sockets.state[row] in KEPT)
+
+
+def _state_at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
+    """Return the state of a leg at its client, ESTABLISHED if any snapshot shows it; None when none has it."""
+    found = None
+    for index in client.indexes:
+        row = leg_row(index, leg)
+        if row is not None:
+            found = index.table.state[row]
+            if found is TcpState.ESTABLISHED:
+                break
+    return found
+
+
+LONG_SECONDS = 1.0
+"""A program that reads an end of file closes at once; a socket that waits this long after the FIN waits for it."""
+
+Socket = tuple[Snapshot, int]
+
+
+@dataclass(frozen=True, slots=True)
+class UnclosedLeg:
+    """How one session's client-side leg is seen half-closed."""
+
+    program: str
+    """Of the client's socket; empty: unknown."""
+    at_both: bool
+    """Both the client's table and the proxy's show it."""
+
+
+def unclosed_leg(leg: Key, client: ClientSnapshots | None, accepted: Sequence[ServerIndex]) -> UnclosedLeg | None:
+    """Return how a leg is half-closed; None if it is not, or not for longer than any close takes.
+
+    `accepted` are the proxy's own snapshots. The state must have lasted for LONG_SECONDS, by an age or two snapshots:
+    both ends of one that is just closing show it as well.
+    """
+    at_client = [] if client is None else _of_one_socket(_at_client(client, leg))
+    at_proxy = _of_one_socket(_at_proxy(accepted, leg))
+    if client is not None and not (at_client and at_client[-1][0] is client.latest.snapshot):
+        return None
+    if not lasts(at_client + at_proxy, LONG_SECONDS):
+        return None
+    owners = [one.sockets.owner[row] for one, row in at_client if one.sockets.owner]
+    return UnclosedLeg(program=owners[-1] if owners else "", at_both=bool(at_client and at_proxy))
+
+
+def leg_row(index: ClientIndex, leg: Key) -> int | None:
+    """Return the row of a leg in a client's table; the proxy's address may be unknown (`show sess` without `all`)."""
+    address, port, destination, destination_port = leg
+    if destination_port != UNKNOWN_PORT:
+        return index.sockets.get((destination, destination_port, address), {}).get(port)
+    return next((rows[port] for key, rows in index.sockets.items() if key[2] == address and port in rows), None)
+
+
+def accepted_row(index: ServerIndex, leg: Key) -> int | None:
+    """Return the row of a leg in the proxy's own table."""
+    address, port, destination, destination_port = leg
+    return index.sockets.get((destination, destination_port, address), {}).get(port)
+
+
+def _at_client(client: ClientSnapshots, leg: Key) -> Iterator[Socket]:
+    for index in client.indexes:
+        row = leg_row(index, leg)
+        if row is not None and index.table.state[row] is TcpState.CLOSE_WAIT:
+            yield index.snapshot, row
+
+
+def _at_proxy(accepted: Sequence[ServerIndex], leg: Key) -> Iterator[Socket]:
+    for index in accepted:
+        row, snapshot = accepted_row(index, leg), index.snapshot
+        if row is not None and snapshot.sockets.state[row] is TcpState.FIN_WAIT_2:
+            yield snapshot, row
+
+
+def _of_one_socket(sockets: Iterable[Socket]) -> list[Socket]:
+    """Return those that are the same socket as the last one; a port may have been used again."""
+    found = list(sockets)
+    return [one for one in found if is_same_socket(*one, *found[-1])]
