@@ -1,17 +1,22 @@
-"""Via translation: joining a direction whose client address belongs to a NAT or proxy, through its flow table."""
+"""Via translation: joining a direction whose client address belongs to a NAT or proxy, through its flow table.
+
+Clients behind a NAT that are gone: rows that the NAT still carries for a client whose table lacks them.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.hosts.ages import probes_unanswered, seconds_since_received
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, seconds_since_received
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.classification import INEXACT_PORT
-from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
+from ldapdiag.analysis.pairing.client_age import booted_since
+from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of, rows_before
 from ldapdiag.analysis.pairing.direction import (
+    IDLE_SECONDS,
     Direction,
     JoinKey,
     Path,
@@ -21,7 +26,6 @@ from ldapdiag.analysis.pairing.direction import (
     TableQuality,
 )
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
-from ldapdiag.analysis.pairing.gone_behind_nat import possible_ports_behind_nat, rows_of_gone_clients
 from ldapdiag.analysis.pairing.half_open import half_open
 from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow_beyond
 from ldapdiag.analysis.pairing.severed_behind_nat import count_severed
@@ -30,7 +34,7 @@ from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.pairing.flow_tables import FlowEntry, Middlebox
     from ldapdiag.analysis.pairing.skew import AbsentRows
@@ -276,3 +280,24 @@ def _churn(unjoined: UnjoinedDirection, middlebox: Middlebox) -> ChurnEvidence:
         interval_seconds=snapshot.taken.seconds_apart(taken) if snapshot.taken and taken else None,
         opened=count_opened(*unjoined.monitored, snapshot.taken, taken),
     )
+
+
+def rows_of_gone_clients(unjoined: UnjoinedDirection, carried: Mapping[int, ClientSnapshots]) -> frozenset[int]:
+    """Return the rows that received their last segment before their client's host booted: nothing there has them."""
+    rows_of: dict[str, list[int]] = defaultdict(list)
+    hosts = {client.host.host: client.host for client in carried.values()}
+    for row, client in carried.items():
+        rows_of[client.host.host].append(row)
+    gone: set[int] = set()
+    for name, host in hosts.items():
+        booted = booted_since(host)
+        if booted is not None and not booted.assumed:
+            gone |= rows_before(unjoined.snapshot, rows_of[name], booted)
+    return frozenset(gone)
+
+
+def possible_ports_behind_nat(unjoined: UnjoinedDirection, rows: Iterable[int]) -> tuple[int, ...]:
+    """Return the ports of rows that have been idle for so long that churn explains none of them."""
+    table = unjoined.table
+    ages = ((row, column_seconds(table.last_received, row)) for row in rows)
+    return tuple(sorted(table.remote_port[row] for row, age in ages if age is not None and age > IDLE_SECONDS))
