@@ -1,29 +1,37 @@
-"""Pairing: the server's connections joined with those of the hosts at the other end (docs/how-it-decides.md)."""
+"""Pairing: the server's connections joined with those of the hosts at the other end (docs/how-it-decides.md).
+
+Container host: a client's host that also translates for its containers, whose connections use its own address.
+
+The host's connection tracking shows which of the server's connections are a container's. It proves nothing of the
+host's own connections: it keeps entries for minutes after the host has closed them without an answer.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.namespaces import with_unread_namespaces
-from ldapdiag.analysis.pairing import container_host, not_joined
+from ldapdiag.analysis.pairing import not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
 from ldapdiag.analysis.pairing.forwarders import find_forwarder
 from ldapdiag.analysis.pairing.joining import Joined, join
+from ldapdiag.analysis.pairing.missing_flows import rows_without_flow_beyond
 from ldapdiag.analysis.pairing.possible_ghosts import unanswered_ports
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
 from ldapdiag.analysis.pairing.severed import TrackingBox, find_severed, with_severed
 from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
-from ldapdiag.analysis.pairing.via_translation import join_via_translation
+from ldapdiag.analysis.pairing.via_translation import join_via_translation, trace_rows
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.addresses import is_loopback
@@ -32,12 +40,13 @@ from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.next_hops import NextHops
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.carriers import Carriers
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
+    from ldapdiag.analysis.pairing.via_translation import TracedRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +212,7 @@ def _join_direction(
     translator = next((one for one in middleboxes if unjoined.client in one.translated), None)
     client = clients.owner(unjoined.client, server)
     proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
-    if translator and client and container_host.is_container_host(unjoined, translator, client):
+    if translator and client and is_container_host(unjoined, translator, client):
         return Joined(_join_container_host(unjoined, server, client, clients, middleboxes, translator))
     connects = client is not None and bool(client.directions_to(*unjoined.endpoint))
     if translator is not None and not (proxy and connects):
@@ -250,8 +259,74 @@ def _join_container_host(
     tracker: Middlebox,
 ) -> Direction:
     """Join the connections of a host that translates for containers: its own by its table, the others by its flows."""
-    own, inner = container_host.split_rows(unjoined, tracker, client, clients.all, middleboxes)
+    own, inner = split_rows(unjoined, tracker, client, clients.all, middleboxes)
     traced = inner.hosts | {client.host.host}
     foreign = frozenset(port for port, hosts in clients.unseen_ports(unjoined).items() if not hosts <= traced)
     joined = join(own, server, client, middleboxes, foreign, clients.shared_ports(own, server))
-    return container_host.add_translated(joined.direction, inner, tracker)
+    return add_translated(joined.direction, inner, tracker)
+
+
+def is_container_host(unjoined: UnjoinedDirection, middlebox: Middlebox, client: ClientSnapshots) -> bool:
+    """Return whether the middlebox is the client's own host, and some of these connections are its own."""
+    if middlebox.host != client.host.host or middlebox.relay is not Relay.NAT:
+        return False
+    keys = middlebox.keys_by_direction.get(unjoined.direction, ())
+    own_flows = any(middlebox.flows[key].client[0] == unjoined.client for key in keys)
+    return own_flows or any(unjoined.direction in index.sockets for index in client.indexes)
+
+
+def split_rows(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    client: ClientSnapshots,
+    clients: Sequence[ClientSnapshots],
+    middleboxes: Sequence[Middlebox] = (),
+) -> tuple[UnjoinedDirection, TracedRows]:
+    """Return the connections that are the host's own, and the traced ones that it translates.
+
+    Those that no known container has and a middlebox on the path has lost are dead, and judged as the host's own.
+    Its own may have a translated port, too. Connections opened after its flows were listed may be either.
+    """
+    flows = {row: middlebox.flows.get(unjoined.key_of(row)) for row in unjoined.rows}
+    inner = {row for row, flow in flows.items() if flow is not None and flow.client[:2] != unjoined.key_of(row)[2:]}
+    matched = trace_rows(replace(unjoined, rows=sorted(inner)), middlebox, clients, None).matched
+    inner -= rows_without_flow_beyond(middlebox, middleboxes, unjoined, inner.difference(matched)).rows
+    own = [row for row in unjoined.rows if row not in inner]
+    newer = {row for row in own if flows[row] is None and _may_be_newer(middlebox, unjoined, client, row)}
+    inner_rows = [row for row in unjoined.rows if row in inner]
+    traced = trace_rows(replace(unjoined, rows=inner_rows), middlebox, clients, None)
+    if newer:
+        reason = f"opened after the flows of {middlebox.host} were listed: the host's own, or a container's"
+        traced = replace(traced, unproven=Counter(traced.unproven) + Counter({reason: len(newer)}))
+    return replace(unjoined, rows=[row for row in own if row not in newer]), traced
+
+
+def _has_socket(client: ClientSnapshots, unjoined: UnjoinedDirection, row: int) -> bool:
+    port = unjoined.table.remote_port[row]
+    return any(port in index.sockets.get(unjoined.direction, {}) for index in client.indexes)
+
+
+def _may_be_newer(middlebox: Middlebox, unjoined: UnjoinedDirection, client: ClientSnapshots, row: int) -> bool:
+    """Return whether a connection without a socket on the host may have been opened after its flows were listed."""
+    snapshot = unjoined.snapshot
+    if _has_socket(client, unjoined, row):
+        return False
+    taken = middlebox.nearest_time(snapshot.taken)
+    age = column_seconds(snapshot.sockets.last_received, row)
+    if taken is None or snapshot.taken is None:
+        return False
+    return age is None or age <= snapshot.taken.seconds_apart(taken)
+
+
+def add_translated(own: Direction, inner: TracedRows, middlebox: Middlebox) -> Direction:
+    """Return the direction of the host's own connections with those that it translates added."""
+    unproven = Counter(own.ghosts.unproven) + Counter(inner.unproven)
+    return replace(
+        own,
+        server_count=own.server_count + inner.count,
+        client_count=None if own.client_count is None else own.client_count + len(inner.matched),
+        matched=own.matched + len(inner.matched),
+        closing=own.closing + inner.closing,
+        ghosts=replace(own.ghosts, unproven=dict(sorted(unproven.items()))),
+        origins=tuple(sorted({*own.origins, *middlebox.origins})),
+    )
