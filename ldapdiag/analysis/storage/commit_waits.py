@@ -2,13 +2,15 @@
 
 A log alone never proves it: constant work of the server on each write would look the same. A probe of the volume, or
 looks at the threads, prove it or exclude it.
+
+SyncSamples: in how many looks at a server's threads one waited for the disk, and in how many one ran.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.process_readings import readings_of
@@ -17,7 +19,6 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.analysis.storage.probes import probe_of
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.analysis.storage.sync_samples import SyncSamples, sync_samples
 from ldapdiag.analysis.storage.write_service import FEWEST, WriteService, write_service
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Missing
@@ -26,8 +27,11 @@ from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.evidence.storage.probe import StorageProbe, SyncCall, SyncLatency, WriteKind
 from ldapdiag.evidence.storage.settings import Role
-from ldapdiag.evidence.threads import ProcessThreads
+from ldapdiag.evidence.threads import RUNNING, ProcessThreads
 from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
 """Servers that apply one write to a database at a time, so that the log shows the time of each."""
@@ -220,3 +224,49 @@ def _probe_of(probes: tuple[StorageProbe, ...], storage: ServerStorage | None) -
 
 def _overwrite(probe: StorageProbe | None) -> SyncLatency | None:
     return probe.latency(WriteKind.OVERWRITE, SyncCall.FDATASYNC) if probe else None
+
+
+SYNCS = frozenset({"fsync", "fdatasync", "msync", "pwrite64"})
+"""389-ds with bdb waits in fdatasync. slapd flushes the data with fdatasync, then writes the meta page by an O_DSYNC
+pwrite; with writemap it calls msync."""
+MOST = 0.5
+"""Of the looks. Measured with a flush of 20 ms: 0.90 (389-ds), 0.97 (slapd); in memory 0.13 and 0.28."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncSamples:
+    """The looks at the threads of one process in all readings."""
+
+    looks: int
+    syncing: int
+    """In which at least one thread was in a call of SYNCS."""
+    running: int
+    """In which at least one used a processor."""
+    origins: tuple[str, ...]
+
+    @property
+    def show_syncs(self) -> bool:
+        """Return whether a thread waited for the disk in most looks."""
+        return self.syncing >= MOST * self.looks
+
+    @property
+    def show_work(self) -> bool:
+        """Return whether a thread ran in most looks, and none waited for the disk in most of them."""
+        return self.running >= MOST * self.looks and not self.show_syncs
+
+
+def sync_samples(readings: Sequence[ProcessThreads]) -> SyncSamples | None:
+    """Return the looks of all readings of a process; None where there are none."""
+    sampled = [(one, one.samples) for one in readings if one.samples is not None and one.samples.looks]
+    if not sampled:
+        return None
+    seen = [dict(samples.seen) for _, samples in sampled]
+    return SyncSamples(
+        looks=sum(samples.looks for _, samples in sampled),
+        syncing=sum(
+            min(samples.looks, sum(each.get(call, 0) for call in SYNCS))
+            for (_, samples), each in zip(sampled, seen, strict=True)
+        ),
+        running=sum(each.get(RUNNING, 0) for each in seen),
+        origins=tuple(sorted({one.origin.path for one, _ in sampled})),
+    )
