@@ -1,4 +1,11 @@
-"""Comparison: what became of each finding of an earlier report, and what was before each present one."""
+"""Comparison: what became of each finding of an earlier report, and what was before each present one.
+
+What became of a finding that the present report does not have: gone, or not seen.
+
+Gone is a claim: the same check judged the same subject clear, by sources of the kinds that showed the finding. Whatever
+may hide the finding makes it not seen: a source or a host that was not read, a check that did not run, crashed, lacks
+evidence, has a much shorter access log, was judged with other settings, or has more findings than a report lists.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +16,15 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
+from ldapdiag.baseline.log_extent import ACCESS_LOG
 from ldapdiag.baseline.reported import MORE, NEVER_MISSED
-from ldapdiag.baseline.what_became import WhatBecame
 from ldapdiag.check import MainNumber, Worse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.baseline.host_names import HostNames
-    from ldapdiag.baseline.reported import Reported, ReportedFinding
+    from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedVerdict
 
 SHARE, DIFFERENCE = 0.1, 1.0
 """A number has changed if it differs by more than this share of what it was, and by more than this."""
@@ -197,3 +204,103 @@ def _shorter_logs(before: Reported, now: Reported, hosts: HostNames) -> Iterator
     yield from shorter[:LACKING]
     if len(shorter) > LACKING:
         yield f"{len(shorter) - LACKING:,} more access logs are much shorter than in the baseline"
+
+
+LISTED = 10
+"""Findings of one check about one server, of which the check may have left out others: some list no more than this."""
+ALIKE = ("shape", "client", "account", "operation", "attribute")
+"""Keys of `observed`: a new finding that has one of them in common may be the earlier one, grouped otherwise."""
+
+
+class WhatBecame:
+    """The verdicts and the sources of the present report, by check, to look up what became of earlier findings."""
+
+    def __init__(self, before: Reported, now: Reported, hosts: HostNames, new: Collection[ReportedFinding]) -> None:
+        """Look up in `now`, of which `new` are the findings that have no earlier one."""
+        self._before, self._now, self._new = before, now, new
+        self._verdicts: dict[str, list[ReportedVerdict]] = defaultdict(list)
+        for one in now.verdicts:
+            self._verdicts[one.check].append(one)
+        self._cut = {one.check for one in now.findings if one.is_remainder}
+        self._listed = Counter((one.check, one.server) for one in now.findings)
+        self._names = {one.name for one in now.hosts}
+        self._logs = {hosts.of(name): extent for name, extent in before.logs.items()}
+        self._doubts = {hosts.of(name): why for name, why in hosts.doubts.items()}
+
+    def of(self, finding: ReportedFinding) -> tuple[bool, str]:
+        """Return whether an earlier finding (with present names) is gone, and why, or why that is not known."""
+        hidden = next(self._hidden(finding), None)
+        if hidden is not None:
+            return False, hidden
+        exact = [one for one in self._verdicts[finding.check] if one.subject == finding.subject]
+        unclear = next((one for one in exact if one.outcome != "clear"), None)
+        if unclear is not None:
+            return False, unclear.reason or "it is judged, but not clear"
+        return (True, exact[0].reason) if exact else self._by_server(finding)
+
+    def _hidden(self, finding: ReportedFinding) -> Iterator[str]:
+        """Yield what may hide a finding, whatever its check says of its subject."""
+        check, now = finding.check, self._now
+        if finding.is_remainder:
+            yield "the baseline does not list these findings"
+        if check in now.disabled:
+            yield f"{check} is disabled: {now.disabled[check]}"
+        if not self._verdicts[check]:
+            yield f"{check} did not run"
+        if any(one.outcome == "crashed" for one in self._verdicts[check]):
+            yield f"{check} crashed"
+        if check in self._cut:
+            yield f"{check} has more findings than a report lists"
+        if now.shortfall:
+            yield f"this report lacks most of its evidence: {now.shortfall}"
+        yield from self._not_read(finding)
+        yield from self._shorter_logs(finding)
+        if self._before.settings.get(check) != now.settings.get(check):
+            yield f"{check} has other settings than in the baseline"
+
+    def _not_read(self, finding: ReportedFinding) -> Iterator[str]:
+        """Yield the hosts and the sources of a finding that the present report lacks."""
+        for host in finding.hosts:
+            if host not in self._names:
+                yield f"no evidence of {host}"
+            elif host in self._doubts:
+                yield self._doubts[host]
+        for kind, about in sorted(finding.sources - self._now.sources):
+            if kind not in NEVER_MISSED:
+                yield f"no {kind} of {about or 'any host'} in this evidence"
+
+    def _shorter_logs(self, finding: ReportedFinding) -> Iterator[str]:
+        """Yield the access logs of a finding that are much shorter than in the baseline."""
+        for server in sorted(about for kind, about in finding.sources if kind == ACCESS_LOG and about in self._logs):
+            now = self._now.logs.get(server)
+            lacks = now.lacks(self._logs[server]) if now else "shows no operations at known times"
+            if lacks:
+                yield f"the access log of {server} {lacks}"
+
+    def _by_server(self, finding: ReportedFinding) -> tuple[bool, str]:
+        """Return what became of a finding of which the present report does not name the subject."""
+        check = finding.check
+        about = {finding.server, *finding.hosts} - {None}
+        if not about:
+            return False, f"{check} has no verdict on {finding.subject}"
+        judged = [one for one in self._verdicts[check] if not one.about or {one.about, one.subject} & about]
+        name = finding.server or ", ".join(finding.hosts)
+        unclear = next((one for one in judged if one.outcome == "not-judged"), None)
+        if unclear is not None:
+            return False, unclear.reason
+        if not judged:
+            return False, f"{check} has judged nothing of {name}"
+        if self._listed[check, finding.server] >= LISTED:
+            return False, f"{check} has {self._listed[check, finding.server]:,} findings at {name} and may list no more"
+        alike = next((one for one in self._new if _are_alike(one, finding)), None)
+        if alike is not None:
+            return False, f"it may be part of the new finding: {alike.title}"
+        return True, f"{check} has judged {name}, and it is no finding any more"
+
+
+def _are_alike(one: ReportedFinding, other: ReportedFinding) -> bool:
+    if (one.check, one.server) != (other.check, other.server):
+        return False
+    return any(
+        one.observed.get(key) not in {None, ""} and one.observed[key] == other.observed.get(key) for key in ALIKE
+    )
