@@ -1,9 +1,13 @@
-"""ldapdiag diagnose: judge live or captured evidence."""
+"""ldapdiag diagnose: judge live or captured evidence.
+
+The options of `diagnose --record`, and what it does before and after the diagnosis.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -23,23 +27,15 @@ from ldapdiag.cli.destinations import (
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import (
-    FailOn,
-    FailOnOption,
-    SinceOption,
-    StrictOption,
-    exit_code,
-    print_unread,
-    run_diagnosis,
-)
+from ldapdiag.cli.judging import FailOn, FailOnOption, SinceOption, StrictOption, exit_code, print_unread, run_diagnosis
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
-from ldapdiag.cli.recording import DaysOption, RecordOption, SizeOption, earlier_runs, record_run
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.errors import LdapdiagError
+from ldapdiag.cli.times import Duration
+from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import DiagnosisTable
 
@@ -49,8 +45,80 @@ if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.history import History
     from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
+
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
+        show_default=False,
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+DaysOption = Annotated[
+    int,
+    typer.Option(
+        "--record-days",
+        metavar="DAYS",
+        parser=Duration(least=1, most=36_500, unit="d", whole=True),
+        help="Remove runs older than DAYS from the history.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+SizeOption = Annotated[
+    int,
+    typer.Option(
+        "--record-size",
+        metavar="MIB",
+        min=1,
+        max=100_000,
+        help="Remove the oldest runs of a history that is larger.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+
+
+def earlier_runs(file: Path | None, checks: list[str]) -> History | None:
+    """Return the runs in a history, before anything is collected; None without one.
+
+    Raises LdapdiagError for a file in which no run can be recorded.
+    """
+    if file is None:
+        return None
+    if checks:
+        reason = "the findings of all other checks would seem to have ended"
+        raise UsageError(f"--record excludes --check ({reason}): omit one of them")
+    from ldapdiag.sources.history.database import check  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.sources.history.recorded_runs import read  # noqa: PLC0415
+
+    check(file)
+    return read(file, with_findings=False) if file.exists() else None
+
+
+def record_run(file: Path, diagnosis: Diagnosis, code: int, days: int, megabytes: int, *, interrupted: bool) -> None:
+    """Record a run. A failure is reported, and changes no exit code: the diagnosis is right without it."""
+    from datetime import UTC, datetime  # noqa: PLC0415  import late
+
+    from ldapdiag.report.history.summary import summarise  # noqa: PLC0415  import late, with the analysis
+    from ldapdiag.sources.history.recording import Bounds, record  # noqa: PLC0415
+
+    try:
+        if interrupted or diagnosis.shortfall:
+            reason = "the run was interrupted" if interrupted else "most of the evidence was not read"
+            raise UsageError(f"not recorded: {reason}, and its numbers would be too low; run it again")
+        run = summarise(diagnosis, datetime.now(UTC), code)
+        if run is None:
+            raise UsageError(
+                "not recorded: no evidence about a directory server shows its time; "
+                "collect it with ldapdiag, or put the output of date -u into captured-at.txt beside it"
+            )
+        record(file, run, Bounds(days=days, megabytes=megabytes))
+    except LdapdiagError as error:
+        print_error(error)
 
 
 @with_collection_options
