@@ -1,9 +1,13 @@
-"""ldapdiag storage: the disk under a directory server, what a power cut would lose, and what waits for a sync."""
+"""ldapdiag storage: the disk under a directory server, what a power cut would lose, and what waits for a sync.
+
+`ldapdiag storage --probe`: measure a volume of this host before its evidence is collected, and keep the result.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -23,40 +27,110 @@ from ldapdiag.cli.destinations import (
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import (
-    FailOn,
-    FailOnOption,
-    SinceOption,
-    StrictOption,
-    exit_code,
-    print_unread,
-    run_diagnosis,
-)
+from ldapdiag.cli.judging import FailOn, FailOnOption, SinceOption, StrictOption, exit_code, print_unread, run_diagnosis
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
+from ldapdiag.cli.report_file import check_file, write_file
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.cli.storage_probe import (
-    ProbeOption,
-    ProbeSecondsOption,
-    ProbeSizeOption,
-    SaveProbeOption,
-    asked_probe,
-)
-from ldapdiag.errors import LdapdiagError
+from ldapdiag.cli.times import Duration
+from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import StorageTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.storage.probe import StorageProbe
     from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import CollectionOptions
+
+ProbeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--probe",
+        metavar="DIRECTORY",
+        help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
+        "runs there is slower meanwhile.",
+        show_default=False,
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+ProbeSecondsOption = Annotated[
+    int,
+    typer.Option(
+        "--probe-seconds",
+        parser=Duration(least=2, most=600, whole=True),
+        metavar="SECONDS",
+        help="End the probe after SECONDS.",
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+ProbeSizeOption = Annotated[
+    int,
+    typer.Option(
+        "--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.", rich_help_panel=Panel.PROBE
+    ),
+]
+SaveProbeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-probe",
+        metavar="FILE",
+        help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
+        show_default=False,
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedProbe:
+    """The probe that the options ask for."""
+
+    directory: Path
+    seconds: int
+    mebibytes: int
+    saved_to: Path | None
+
+    def run(self, notices: Notices, stop: Event) -> StorageProbe:
+        """Return what was measured, as evidence of this host. LdapdiagError where it cannot be measured or saved."""
+        from ldapdiag.evidence.storage.probe_file import as_text  # noqa: PLC0415  import late: --help must be quick
+        from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415
+        from ldapdiag.sources.probe.limits import ProbeLimits  # noqa: PLC0415
+        from ldapdiag.sources.probe.probing import risk, run_probe  # noqa: PLC0415
+        from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
+
+        limits = ProbeLimits(bytes=self.mebibytes << 20, seconds=float(self.seconds))
+        notices.write(risk(limits))
+        with notices.progress() as progress:
+            probe = run_probe(self.directory, limits, progress or NO_PROGRESS, stop)
+        if self.saved_to is not None:
+            write_file(self.saved_to, lambda stream: stream.write(as_text(probe)))
+            notices.write(f"{self.saved_to}: what the probe measured")
+        folder = own_folder()
+        origin = replace(probe.origin, path=f"{folder}/probe of {probe.directory}", folder=folder)
+        return replace(probe, origin=origin)
+
+
+def asked_probe(
+    directory: Path | None, seconds: int, mebibytes: int, saved_to: Path | None, evidence: Sequence[str]
+) -> AskedProbe | None:
+    """Return the probe that is asked for, or None. Raises UsageError, before anything is written, if it cannot be."""
+    if directory is None:
+        if saved_to is not None:
+            raise UsageError("--save-probe writes what --probe measures; add --probe DIRECTORY")
+        return None
+    if evidence and "local:" not in evidence:
+        raise UsageError(f"--probe {directory} measures this host; name local: as well, or no evidence")
+    check_file(saved_to)
+    return AskedProbe(directory=directory, seconds=seconds, mebibytes=mebibytes, saved_to=saved_to)
 
 
 @with_collection_options
