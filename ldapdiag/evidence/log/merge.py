@@ -3,6 +3,14 @@
 total = start()
 for data in chunks: total = merge(total, scan(data))
 finish(total)
+
+Totals: the sum of the counts of two Segments, without their connections.
+
+Pruning: keep the costliest rows of the tables of a Segment; the cheaper ones are added to more general rows.
+
+A row that is removed is cheaper than all that stay, so what is costly in the whole log stays visible wherever it
+begins. A key loses what its row had whenever this is removed: `omitted` is the sum of these costs, the bound of the
+error.
 """
 
 from __future__ import annotations
@@ -20,18 +28,18 @@ from ldapdiag.evidence.log.counting import (
 from ldapdiag.evidence.log.idle_counting import count_certain_idle_times
 from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, NAMED, SORTED, UNKNOWN
-from ldapdiag.evidence.log.pruning import prune
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import SAMPLES, Segment
-from ldapdiag.evidence.log.selected_operations import count_selected
+from ldapdiag.evidence.log.selected_operations import count_selected, keep_slowest
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps
-from ldapdiag.evidence.log.totals import add_counts
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.client_row import ClientRow
     from ldapdiag.evidence.log.connection import Connection
+    from ldapdiag.evidence.log.idle_row import IdleRow
+    from ldapdiag.evidence.log.operation_row import OperationRow
     from ldapdiag.evidence.log.selection import Selection
-
 
 STATEFUL = frozenset({BIND, EXTENDED, NAMED, SORTED})
 """Kinds of results that may change the account or the security of a connection, or count only with their request."""
@@ -269,3 +277,168 @@ def _drop_expired(segment: Segment) -> None:
         connection = process.connections.pop(number)
         _drop_requests(segment, connection, list(connection.pending))
         end_connection(segment, number, connection, at_end=connection.closed is None, at=segment.last_time)
+
+
+def add_counts(left: Segment, right: Segment) -> None:
+    """Add the counts that do not depend on the edge between the chunks."""
+    for name in (
+        "lines",
+        "misread",
+        "passed_over",
+        "lost",
+        "internal",
+        "continued",
+        "holes",
+        "opened",
+        "waited",
+        "took",
+        "server_processes",
+        "open_at_end",
+        "open_before",
+        "ended_by_restart",
+        "maybe_clear",
+    ):
+        setattr(left, name, getattr(left, name) + getattr(right, name))
+    left.peak = max(left.peak, right.peak)
+    left.resolution = max(left.resolution, right.resolution)
+    left.longest_wait = max(left.longest_wait, right.longest_wait)
+    left.first_time = min((t for t in (left.first_time, right.first_time) if t is not None), default=None)
+    left.last_time = max((t for t in (left.last_time, right.last_time) if t is not None), default=None)
+    left.samples = (left.samples + right.samples)[:SAMPLES]
+    left.zones |= right.zones
+    left.cut_short |= right.cut_short
+    left.operations = [mine + theirs for mine, theirs in zip(left.operations, right.operations, strict=True)]
+    left.dropped_requests = [
+        mine + theirs for mine, theirs in zip(left.dropped_requests, right.dropped_requests, strict=True)
+    ]
+    for err, count in right.results.items():
+        left.results[left.result_code(err)] += count
+    left.timeline.merge(right.timeline)
+    left.writes.own.merge(right.writes.own)
+    for operation in right.slowest:
+        keep_slowest(left, operation)
+    _merge_tables(left, right)
+
+
+def _merge_tables(left: Segment, right: Segment) -> None:
+    for name in (
+        "servers",
+        "instances",
+        "closed",
+        "noted",
+        "ciphers",
+        "refused",
+        "clear_binds",
+        "accounts",
+        "not_indexed",
+        "modified",
+        "noticed",
+    ):
+        getattr(left, name).merge(getattr(right, name))
+    for looked_up, counts in right.lookups.items():
+        left.index_lookup(looked_up, *counts)
+    _merge_rows(left, right)
+    for name in ("lookups", "attribution", "shapes", "targets", "clients", "idle_times"):
+        table, other = getattr(left, name), getattr(right, name)
+        table.full |= other.full
+        table.omitted += other.omitted
+
+
+def _merge_rows(left: Segment, right: Segment) -> None:
+    """Add the rows; one that only the right Segment has is taken over as it is, unless its keys are beyond a cap."""
+    for key, cell in right.attribution.items():
+        if key in left.attribution:
+            left.attribute(key, cell)
+        else:
+            left.attribution[key] = cell
+    for shape, searches in right.shapes.items():
+        if shape in left.shapes or left.noted.full:
+            left.shape(shape).merge_searches(searches, left.noted)
+        else:
+            left.shapes[shape] = searches
+    for target, row in right.targets.items():
+        if target in left.targets:
+            left.targets[target].merge(row)
+        else:
+            left.targets[target] = row
+    for address, client in right.clients.items():
+        if address in left.clients or left.closed.full:
+            left.client(address).merge(client, left.closed)
+        else:
+            left.clients[address] = client
+    _merge_idle_rows(left, right)
+
+
+def _merge_idle_rows(left: Segment, right: Segment) -> None:
+    for of, row in right.idle_times.items():
+        if of in left.idle_times or left.closed.full:
+            left.idle_row(*of).merge(row, left.closed)
+        else:
+            left.idle_times[of] = row
+
+
+COUNTS = ("refused", "clear_binds", "not_indexed", "modified", "noticed", "accounts")
+
+
+def prune(segment: Segment, *, final: bool = False) -> None:
+    """Remove the cheapest rows of the tables that have too many."""
+    _prune_operations(segment, final=final)
+    if removed := segment.clients.removed(_work_of_client, final=final):
+        for address, client in removed:
+            segment.client(address).merge(client, segment.closed)
+        _renew_rows(segment)
+    while removed_lookups := segment.lookups.removed(_count_of_cell, final=final):
+        for index, counts in removed_lookups:
+            segment.index_lookup(index, *counts)
+    while removed_idle_times := segment.idle_times.removed(_longest_of_row, final=final):
+        for of, row in removed_idle_times:
+            segment.idle_row(*of).merge(row, segment.closed)
+    for name in COUNTS:
+        table = getattr(segment, name)
+        while removed_counts := table.removed(_count, final=final):
+            for general, count in removed_counts:
+                table.count(general, count)
+
+
+def _prune_operations(segment: Segment, *, final: bool) -> None:
+    while removed := segment.shapes.removed(_time_of_row, final=final):
+        for shape, searches in removed:
+            segment.shape(shape).merge_searches(searches, segment.noted)
+    while removed_targets := segment.targets.removed(_time_of_row, final=final):
+        for target, row in removed_targets:
+            segment.target(target).merge(row)
+    while removed_cells := segment.attribution.removed(_time_of_cell, final=final):
+        for key, cell in removed_cells:
+            segment.attribute(key, cell)
+
+
+def _renew_rows(segment: Segment) -> None:
+    """Give the connections of a client whose row was removed a new one."""
+    for run in segment.runs:
+        for connection in run.connections.values():
+            if connection.row is not None and connection.client is not None:
+                connection.row = segment.client(connection.client)
+
+
+def _time_of_row(row: OperationRow) -> tuple[int, int]:
+    return row.etime, row.requests
+
+
+def _time_of_cell(cell: list[int]) -> tuple[int, int]:
+    return cell[1], cell[0]
+
+
+def _count_of_cell(cell: list[int]) -> tuple[int, int]:
+    return cell[0], cell[1]
+
+
+def _work_of_client(row: ClientRow) -> tuple[int, int]:
+    return row.opened + row.operations, 0
+
+
+def _longest_of_row(row: IdleRow) -> tuple[int, int]:
+    return row.longest, row.count
+
+
+def _count(count: int) -> tuple[int, int]:
+    return count, 0
