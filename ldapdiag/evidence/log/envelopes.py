@@ -1,12 +1,168 @@
-"""All envelopes, and which of them the lines of a log are in."""
+r"""All envelopes, and which of them the lines of a log are in.
+
+Lines in JSON objects, one object a line: logs of Docker, of log shippers, and of systemd's journal.
+
+    {"log":"6b000aac.1b749727 0x7f6c conn=1000 op=1 UNBIND\n","stream":"stderr","time":"2026-11-20T08:54:04.4Z"}
+    {"log":"...","kubernetes":{"pod_name":"ldap-0","container_name":"ldap"}}
+    {"__REALTIME_TIMESTAMP":"1700000000000000","_HOSTNAME":"vm","SYSLOG_IDENTIFIER":"slapd","_PID":"9353",
+     "MESSAGE":"conn=1 op=2 UNBIND"}
+
+Docker splits a line at 16 KiB: only its last part has a line feed. A message of the journal has no time of its own, so
+it becomes a line of syslog with an ISO 8601 time; a message that is not UTF-8 is a list of its bytes, and one of more
+than 4096 bytes is null without `journalctl --all`. Sources: moby's daemon/logger/jsonfilelog, journalctl(1),
+systemd.journal-fields(7).
+
+Events of Windows as XML: saved by the Event Viewer, or printed by wevtutil and Get-WinEvent | ToXml().
+
+    <Event xmlns='…'><System><EventID Qualifiers='16384'>1644</EventID><TimeCreated SystemTime='2026-11-20T08:54:04Z'/>
+    <Computer>DC1</Computer></System><EventData><Data>DC=x</Data><Data> (a=b) </Data>...</EventData></Event>
+
+Event 1644 becomes a row in the second order of columns of active_directory_1644.py: its values are in that order, but
+a client has its port. Older versions of Windows write only the first six or eight of the seventeen.
+Source: Event1644Reader.ps1, which reads the same values by their numbers.
+"""
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 from ldapdiag.evidence.log.dialects import recognise
-from ldapdiag.evidence.log.envelope import Envelope, decoded
-from ldapdiag.evidence.log.json_envelopes import CONTAINER, JOURNAL
+from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
 from ldapdiag.evidence.log.line_envelopes import CRI, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
-from ldapdiag.evidence.log.xml_envelope import EVENTS
+from ldapdiag.evidence.log.pattern import pattern
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECONDS = pattern(r"\d{1,17}", re.ASCII)
+NOT_A_NAME = pattern(rb"[\s:\[\]|]")
+TEXTS = ("log", "message", "line", "msg")
+"""The names of the line in the objects of container runtimes and log shippers."""
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """Return the object in a line, also of journalctl -o json-seq and json-sse; None if there is none."""
+    import json  # noqa: PLC0415  import late: most logs are in no envelope
+
+    text = line.lstrip(b"\x1e").removeprefix(b"data: ").decode("utf-8", "surrogateescape")
+    try:
+        found = json.loads(text, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _of_container(line: bytes) -> Piece | None:
+    found = _object(line)
+    text = next((found[name] for name in TEXTS if isinstance(found.get(name), str)), None) if found else None
+    if found is None or text is None:
+        return None
+    pod = found.get("kubernetes")
+    writer = (_name(pod.get("pod_name")), _name(pod.get("container_name"))) if isinstance(pod, dict) else None
+    is_docker = "log" in found and "time" in found and pod is None
+    return Piece(_bytes(text), writer, _name(found.get("stream")), is_docker and not text.endswith("\n"))
+
+
+def _of_journal(line: bytes) -> Piece | None:
+    found = _object(line)
+    if found is None:
+        return None
+    time = found.get("_SOURCE_REALTIME_TIMESTAMP", found.get("__REALTIME_TIMESTAMP"))
+    text = _message(found.get("MESSAGE"))
+    if text is None or not isinstance(time, str) or not MICROSECONDS.fullmatch(time):
+        return None
+    host, program = writer = _writer(found)
+    if found.get("CONTAINER_PARTIAL_MESSAGE") == "true":
+        return Piece(text, writer, is_part=True)
+    moment = EPOCH + timedelta(microseconds=int(time))
+    return Piece(b"%s+00:00 %s %s: %s" % (moment.isoformat(timespec="microseconds")[:26].encode(), host, program, text))
+
+
+def _message(value: object) -> bytes | None:
+    if isinstance(value, list) and value and all(isinstance(one, int) and 0 <= one < 256 for one in value):
+        return bytes(value)
+    if isinstance(value, list):
+        value = next((one for one in value if isinstance(one, str)), None)
+    return _bytes(value) if isinstance(value, str) else None
+
+
+def _writer(found: dict[str, Any]) -> Writer:
+    """Return the host and the process of a message; each container is one."""
+    names = ("CONTAINER_NAME", "SYSLOG_IDENTIFIER", "_COMM", "_SYSTEMD_UNIT")
+    program = next((_name(found[name]) for name in names if found.get(name)), b"-")
+    process = found.get("_PID") or found.get("SYSLOG_PID")
+    return _name(found.get("_HOSTNAME")), b"%s[%s]" % (program, _name(process)) if process else program
+
+
+def _name(value: object) -> bytes:
+    """Return a name without the characters that end one in syslog."""
+    text = value if isinstance(value, str) else str(value) if isinstance(value, int) else "-"
+    return NOT_A_NAME.sub(b"_", _bytes(text[:30])) or b"-"
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
+JOURNAL = Envelope(
+    name="journal-json",
+    lines=pattern(
+        rb'^[\x1e]?+(?>(?:data:\ )?)\{(?=[^\n]*"MESSAGE")(?=[^\n]*_REALTIME_TIMESTAMP")', re.VERBOSE | re.MULTILINE
+    ),
+    piece=_of_journal,
+    splits=True,
+)
+CONTAINER = Envelope(
+    name="container-json",
+    lines=pattern(rb'^\{[^\n]*?"(?:log|message|line|msg)"\s{0,9}:\s{0,9}"', re.MULTILINE),
+    piece=_of_container,
+    splits=True,
+)
+
+
+END = b"</Event>"
+LAST = b"</Events>"
+EVENT = pattern(rb"<Event[\s>]")
+IDENTIFIER = pattern(rb"<EventID[^<>]{0,99}>\s{0,9}(\d{1,9})\s{0,9}</EventID>")
+TIME = pattern(rb"<TimeCreated\s{1,9}SystemTime=['\"](\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[.\d]{0,11}Z['\"]")
+COMPUTER = pattern(rb"<Computer>([^<]{0,255})</Computer>")
+VALUE = pattern(rb"<Data(?:\s[^<>]{0,200})?(?:/>|>([^<]*)</Data>)")
+EXPENSIVE_SEARCH = b"1644"
+VALUES = 17
+
+
+def _event(text: bytes) -> Piece | None:
+    """Return an event 1644 as a row; an empty line for any other; None if it cannot be read."""
+    import csv  # noqa: PLC0415  import late: most logs are in no envelope
+    import io  # noqa: PLC0415
+    from html import unescape  # noqa: PLC0415
+
+    begin = EVENT.search(text)
+    if begin is None:
+        return Piece(b"") if text.strip() == LAST else None
+    event = text[begin.start() :]
+    number, time, computer = IDENTIFIER.search(event), TIME.search(event), COMPUTER.search(event)
+    if number is None or time is None:
+        return None
+    if number[1] != EXPENSIVE_SEARCH:
+        return Piece(b"")
+    values = [unescape((found[1] or b"").decode("utf-8", "replace")).strip() for found in VALUE.finditer(event)]
+    values += [""] * (VALUES - len(values))
+    client, _, port = values[4].rpartition(":")
+    server = computer[1].decode("utf-8", "replace") if computer else ""
+    row = [server, time[1].decode() + "Z", *values[:4], client or port, port, *values[5:VALUES]]
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="").writerow([" ".join(one.split()) for one in row])
+    return Piece(out.getvalue().encode("utf-8", "replace"))
+
+
+EVENTS = Envelope(
+    name="windows-events", lines=pattern(rb"<EventID[^<>]{0,99}>\s{0,9}1644\s{0,9}<"), piece=_event, end=END
+)
+
 
 ENVELOPES = (JOURNAL, CONTAINER, CRI, SHORT_FULL, SHORT_UNIX, *SYSLOGS, TOOL, EVENTS)
 """A new envelope is a line here."""
