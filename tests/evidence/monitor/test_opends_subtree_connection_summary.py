@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.monitor import MonitoredConnection
-from ldapdiag.evidence.monitor.connection_summary import Summary, parse_summary
+from ldapdiag.evidence.monitor.opends_subtree import Summary, parse_summary
 
 OPENED = datetime(2026, 11, 20, 9, 2, 53, tzinfo=UTC)
 
