@@ -22,6 +22,18 @@ after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid
 OpenBSD repeats the heading for each protocol, NetBSD for IPv6: a tcp6 section that follows belongs to the same table.
 HP-UX: there is no public capture; rows are as described in netstat(1) of HP-UX 11i.
 Source: FreeBSD usr.bin/netstat/inet.c, Apple network_cmds netstat.tproj/inet.c (protopr, inetprint, inet6print).
+
+Addresses and ports that BSD's netstat truncated: collected while rows are read, marked after the last row.
+
+The columns that macOS prints after the state: bytes with -b, buffers and the program with -v.
+
+    (state)        rxbytes      txbytes  rhiwat  shiwat          process:pid    state  options           gencnt
+    ESTABLISHED       6100         3165  131072  132104  ns-slapd helper:389   00102 00000008 0000000000228b27
+
+    (state)     rhiwat shiwat    pid   epid  state    options
+    LISTEN      131072 131072  46116      0 0x0100 0x00000106
+
+Source: Apple network_cmds netstat.tproj/inet.c (protopr).
 """
 
 from __future__ import annotations
@@ -29,15 +41,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import Addresses, Ports
+from ldapdiag.evidence.addresses import ANY, CUT, UNKNOWN_PORT, Addresses, Ports, is_exact
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_formats.bsd_truncation import SHORT, Truncation
-from ldapdiag.evidence.socket_formats.macos_columns import MacosColumns
-from ldapdiag.evidence.socket_formats.rows import LOCAL, REMOTE, STATES, Rows, count_of
+from ldapdiag.evidence.socket_formats.rows import LOCAL, LONGEST_OWNER, REMOTE, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ldapdiag.evidence.document import Document
 
@@ -261,3 +271,91 @@ FORMAT = Format(
     recognises=recognises,
     read=read,
 )
+
+
+ADDRESS = 16
+"""Characters to which an address is truncated."""
+NAMED_ADDRESS = 12
+"""The same with -A and without -n, where the port may be a name."""
+END = 18
+"""Characters to which address, dot and port are truncated with -A (the row begins with a PCB)."""
+SHORT = ADDRESS + 1
+"""Without -A, an endpoint of at most this many characters is complete."""
+
+
+class Truncation:
+    """The endpoints of one table that may be truncated.
+
+    A longer endpoint of the same address family shows that the table truncates none.
+    """
+
+    def __init__(self) -> None:
+        self.named = False
+        """A port is a service name: the table was printed without -n."""
+        self.wide: set[bool] = set()
+        """Families (True: IPv6) with an endpoint that is longer than the limit."""
+        self.addresses: dict[bool, set[str]] = {False: set(), True: set()}
+        self.named_addresses: dict[bool, set[str]] = {False: set(), True: set()}
+        self.ports: dict[bool, list[int]] = {False: [], True: []}
+        """Indexes in Rows.cells of ports that may lack digits."""
+
+    def add(self, end: str, port: str, address: str, cell: int, *, with_pcb: bool) -> None:
+        """Add an endpoint: its text, the text of its port, its normalised address, the index of its port's cell."""
+        length = len(end)
+        shown = length - len(port) - 1
+        if shown > ADDRESS or (with_pcb and length > END):
+            self.wide.add(":" in end)
+        elif shown == ADDRESS and is_exact(address):
+            self.addresses[":" in end].add(address)
+        if with_pcb:
+            if length == END:
+                self.ports[":" in end].append(cell)
+            if shown == NAMED_ADDRESS and is_exact(address):
+                self.named_addresses[":" in end].add(address)
+            if not port.isdigit() and port != ANY:
+                self.named = True
+
+    def mark(self, rows: Rows) -> bool:
+        """Mark addresses and ports that may be truncated in `rows`; return whether any ports were marked."""
+        doubtful: set[str] = set()
+        ports = 0
+        for six in (False, True):
+            if six in self.wide:
+                continue
+            doubtful |= self.addresses[six]
+            if self.named:
+                doubtful |= self.named_addresses[six]
+            for cell in self.ports[six]:
+                rows.cells[cell] = UNKNOWN_PORT
+            ports += len(self.ports[six])
+        if doubtful:
+            rows.respell({text: text + CUT if text in doubtful else text for text in rows.addresses()})
+        return ports > 0
+
+
+PROCESS = re.compile(r"(.{0,64}?):(\d{1,10})(?=\s|$)")
+"""The name of a program may contain blanks, brackets and colons."""
+MOST_COLUMNS = 16
+
+
+class MacosColumns:
+    """The columns after the state, by their names in the header."""
+
+    def __init__(self, columns: Sequence[str] = ()) -> None:
+        self.columns = tuple(columns[:MOST_COLUMNS])
+        self._at = {name: at for at, name in reversed(list(enumerate(self.columns)))}
+        self._programs: dict[str, str] = {}
+
+    def take(self, rest: str, rows: Rows) -> None:
+        """Add the values of these columns to the last row."""
+        process = self._at.get("process:pid")
+        texts = rest.split(None, len(self.columns) if process is None else process)
+        if (at := self._at.get("rxbytes")) is not None and len(texts) > at + 1:
+            rows.set("bytes_received", count_of(texts[at]))
+            rows.set("bytes_sent", count_of(texts[at + 1]))
+        if (at := self._at.get("pid")) is not None and len(texts) > at:
+            rows.set("pid", count_of(texts[at]))
+        if process is not None and len(texts) > process and (found := PROCESS.match(texts[process])):
+            name = found[1][:LONGEST_OWNER]
+            rows.set("owner", self._programs.setdefault(name, name))
+            rows.set("pid", int(found[2]))
