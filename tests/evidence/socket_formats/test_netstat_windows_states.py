@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.document import lines_of
-from ldapdiag.evidence.socket_formats.windows_states import LOCALISED, WindowsStates, in_ascii
+from ldapdiag.evidence.socket_formats.netstat_windows import LOCALISED, WindowsStates, in_ascii
 from ldapdiag.evidence.sockets import TcpState
 
 
