@@ -9,8 +9,7 @@ import pytest
 
 from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.storage import KernelErrors, Mounted
-from ldapdiag.evidence.storage.kernel_errors import GRAMMAR, WORDS, error_of
-from ldapdiag.evidence.storage.kernel_log import MOST
+from ldapdiag.evidence.storage.kernel_log import GRAMMAR, MOST, WORDS, error_of
 from reading import facts_of
 
 if TYPE_CHECKING:

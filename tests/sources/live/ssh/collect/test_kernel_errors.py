@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.evidence.storage.kernel_errors import error_of, mount_of
+from ldapdiag.evidence.storage.kernel_log import error_of, mount_of
 from reading import facts_of
 from sources.live.ssh.collect.test_storage import SERVER, SHELLS, printed, said
 
