@@ -1,4 +1,7 @@
-"""The report of a diagnosis as JSON: schema ldapdiag.report/1 (docs/contract.md)."""
+"""The report of a diagnosis as JSON: schema ldapdiag.report/1 (docs/contract.md).
+
+The connections of each client at both ends, as plain values: also of those paths that nothing is wrong with.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,14 @@ from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
 from ldapdiag.report.changes_json import change_of, changes_as_data
 from ldapdiag.report.cluster_json import cluster_as_data
-from ldapdiag.report.directions import directions
 from ldapdiag.report.series import series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.check_setting import Value
     from ldapdiag.diagnosis import Diagnosis
@@ -207,4 +211,31 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         "undo": remedy.undo,
         "verify": remedy.verify,
         "alternative": remedy.is_alternative,
+    }
+
+
+MOST = 200
+
+
+def directions(pairings: Iterable[Pairing]) -> list[dict[str, Any]]:
+    """Return the directions with the most half-open and severed connections first, then those with the most."""
+    rows = [_row(pairing.server, direction) for pairing in pairings for direction in pairing.directions]
+    rows.sort(key=lambda row: (row["server"], row["endpoint"], row["client"]))
+    rows.sort(key=lambda row: (-(row["ghosts"] + row["stranded"] + row["severed"]), -row["server_count"]))
+    return rows[:MOST]
+
+
+def _row(server: str, direction: Direction) -> dict[str, Any]:
+    return {
+        "server": server,
+        "endpoint": direction.server,
+        "client": direction.client,
+        "client_hosts": list(direction.client_hosts),
+        "server_count": direction.server_count,
+        "client_count": None if direction.missing is not None else direction.client_count,
+        "held": direction.held,
+        "live": direction.live,
+        "ghosts": direction.ghosts.count,
+        "stranded": direction.stranded.count,
+        "severed": direction.severed.count,
     }
