@@ -6,7 +6,7 @@ from typing import Any
 
 import diagnoses
 from ldapdiag.report.charts.both_ends import both_ends
-from ldapdiag.report.charts.idle_times import idle_times
+from ldapdiag.report.charts.of_finding import idle_times
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows
 from ldapdiag.report.finding_chart import finding_chart
 

@@ -1,16 +1,35 @@
-"""The charts of a finding, the most telling first: at most one of them is shown where there is little room."""
+"""The charts of a finding, the most telling first: at most one of them is shown where there is little room.
+
+Idle times of live connections and ghosts, with the timeout of the middlebox and the recommended one as marks.
+
+Shares of one number by name: connections by account or by client.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.charts.axis import axis_for
 from ldapdiag.report.charts.both_ends import both_ends, direction_of
-from ldapdiag.report.charts.idle_times import idle_times
+from ldapdiag.report.charts.chart import (
+    Bar,
+    BarChart,
+    BarGroup,
+    Kind,
+    Mark,
+    MarkKind,
+    Part,
+    Strip,
+    StripChart,
+    StripRow,
+    Table,
+)
 from ldapdiag.report.charts.over_time import forecast_chart
-from ldapdiag.report.charts.shares import shares
+from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.report.charts.chart import Chart
 
@@ -38,3 +57,127 @@ def _timeouts(finding: Mapping[str, Any], report: Mapping[str, Any]) -> Mapping[
     """Return the observed values of the finding about the idle timeout of the same server."""
     same = (one for one in report["findings"] if one["check"] == TIMEOUT and one["server"] == finding["server"])
     return next((one["observed"] for one in same), None)
+
+
+ROWS = ((Kind.LIVE, "live", "live connection"), (Kind.GHOST, "ghosts", "ghost"))
+BEYOND = 2
+"""A mark that is further than so many times the longest idle time is a note."""
+COLUMNS = ("idle from (s)", "to (s)", "live", "ghosts")
+
+
+def idle_times(observed: Mapping[str, Any], recommended: Mapping[str, Any] | None = None) -> StripChart | None:
+    """Return the chart of a finding with `idle_ages`; None without any.
+
+    `recommended`: the observed values of the finding of idle-timeout about the same server, if that is another one.
+    """
+    ages = observed.get("idle_ages")
+    if not ages:
+        return None
+    edges, rows = ages["edges_seconds"], {Kind.LIVE: ages["live"], Kind.GHOST: ages["ghosts"]}
+    marks = list(_marks(ages, recommended if recommended is not None else observed))
+    drawn = [mark for mark in marks if mark.end <= BEYOND * edges[-1]]
+    cells = tuple(
+        (begin, end, live, ghosts)
+        for (begin, end), live, ghosts in zip(pairwise(edges), ages["live"], ages["ghosts"], strict=True)
+        if live or ghosts
+    )
+    return StripChart(
+        title="Idle times of connections",
+        unit="s",
+        sentence=_sentence(ages, cells, marks),
+        notes=tuple(f"Not on the axis: {mark.label}." for mark in marks if mark not in drawn),
+        strips=tuple(_strip(bins, counts, drawn) for bins, counts in _widths(edges, rows)),
+        table=Table(COLUMNS, cells),
+    )
+
+
+def _marks(ages: Mapping[str, Any], timeouts: Mapping[str, Any]) -> Iterator[Mark]:
+    lower, upper = ages["lower_seconds"], ages["upper_seconds"]
+    if lower is not None or upper is not None:
+        begin, end = (lower if lower is not None else upper), (upper if upper is not None else lower)
+        label = f"the middlebox {ages['box_action']} {between(lower, upper)}"
+        yield Mark(kind=MarkKind.BRACKET, label=label, begin=min(begin, end), end=end)
+    if current := timeouts.get("current_seconds"):
+        label = f"the idle timeout is {number(current)} s"
+        yield Mark(kind=MarkKind.CURRENT, label=label, begin=current, end=current)
+    value = timeouts.get("recommended_seconds")
+    if value and value != current:
+        label = f"the recommended idle timeout is {number(value)} s"
+        yield Mark(kind=MarkKind.RECOMMENDED, label=label, begin=value, end=value)
+
+
+def _widths(
+    edges: Sequence[int], rows: Mapping[Kind, Sequence[int]]
+) -> Iterator[tuple[Sequence[int], Mapping[Kind, Sequence[int]]]]:
+    """Yield bins of one width: all; or the narrow ones, and all in the wide ones, each the sum of narrow ones."""
+    narrow, wide = edges[1], edges[-1] - edges[-2]
+    if narrow == wide:
+        yield edges, rows
+        return
+    ends = next(place for place, edge in enumerate(edges) if edge != place * narrow)
+    yield edges[:ends], {kind: counts[: ends - 1] for kind, counts in rows.items()}
+    places = [place for place, edge in enumerate(edges) if edge % wide == 0]
+    sums = {kind: [sum(counts[a:b]) for a, b in pairwise(places)] for kind, counts in rows.items()}
+    yield [edges[place] for place in places], sums
+
+
+def _strip(edges: Sequence[int], rows: Mapping[Kind, Sequence[int]], marks: Sequence[Mark]) -> Strip:
+    whole = [mark for mark in marks if mark.end <= BEYOND * edges[-1]]
+    axis = axis_for(max(edges[-1], *(mark.end for mark in whole), 0))
+    width = edges[1] - edges[0]
+    return Strip(
+        axis=axis,
+        edges=tuple(edges),
+        rows=tuple(
+            StripRow(
+                kind=kind,
+                label=label,
+                counts=tuple(rows[kind]),
+                top=max(rows[kind]),
+                top_label=f"most: {number(max(rows[kind]))} in {number(width)} s",
+            )
+            for kind, label, _ in ROWS
+        ),
+        marks=tuple(whole),
+    )
+
+
+def _sentence(ages: Mapping[str, Any], cells: Sequence[tuple[int, int, int, int]], marks: Sequence[Mark]) -> str:
+    parts = []
+    for place, (_, _, noun) in enumerate(ROWS, 2):
+        some = [row for row in cells if row[place]]
+        total = sum(row[place] for row in some)
+        parts.append(counted(total, noun) + (f", idle for {some[0][0]} to {number(some[-1][1])} s" if some else ""))
+    longest = ages["longest_live_seconds"]
+    live = "" if longest is None else f" The longest idle time of a live connection is {seconds(longest)}."
+    timeouts = "".join(f" {mark.label[0].upper()}{mark.label[1:]}." for mark in marks)
+    return f"{'; '.join(parts)}.{live}{timeouts}"
+
+
+MOST_BARS = 10
+SPOKEN = 3
+"""Names in the sentence."""
+NAMES = (("by_account", "bind_dn", "account"), ("by_client", "client", "client"))
+
+
+def shares(observed: Mapping[str, Any]) -> BarChart | None:
+    """Return the chart of a finding of connection-share: accounts if they are known, else clients."""
+    for key, name, noun in NAMES:
+        if rows := observed.get(key):
+            return _chart([(str(row[name]), int(row["connections"])) for row in rows], noun)
+    return None
+
+
+def _chart(rows: list[tuple[str, int]], noun: str) -> BarChart:
+    largest = [f"{name} {number(count)}" for name, count in rows[:SPOKEN]]
+    total = counted(sum(count for _, count in rows), "connection")
+    bars = tuple(Bar(name, (Part(Kind.COUNT, count),)) for name, count in rows[:MOST_BARS])
+    return BarChart(
+        title=f"Connections by {noun}",
+        unit="connections",
+        sentence=f"{total} of {counted(len(rows), noun)}, the most: {', '.join(largest)}.",
+        axis=axis_for(max(count for _, count in rows), whole=True),
+        groups=(BarGroup("", bars),),
+        legend=((Kind.COUNT, "connections"),),
+        table=Table((noun, "connections"), tuple(rows)),
+    )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.analysis.idle.idle_ages import bin_edges
 from ldapdiag.report.charts.chart import MarkKind, StripChart
-from ldapdiag.report.charts.idle_times import idle_times
+from ldapdiag.report.charts.of_finding import idle_times
 
 
 @st.composite
