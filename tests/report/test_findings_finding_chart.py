@@ -8,7 +8,7 @@ import diagnoses
 from ldapdiag.report.charts.both_ends import both_ends
 from ldapdiag.report.charts.of_finding import idle_times
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows
-from ldapdiag.report.finding_chart import finding_chart
+from ldapdiag.report.findings import finding_chart
 
 ENDS = {"server": "10.77.1.2:389", "client": "10.77.2.2", "client_hosts": ["app1"], "matched": 2, "ghosts": 8}
 AGES = {"edges_seconds": [0, 5, 10, 15], "live": [2, 0, 0], "ghosts": [0, 3, 5], "longest_live_seconds": 3.0}
