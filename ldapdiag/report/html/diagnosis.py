@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.changes_words import FORMER, change_word, count_parts
 from ldapdiag.report.html import figures, lead
-from ldapdiag.report.html.candidate_tables import candidate_tables
 from ldapdiag.report.html.evidence import appendix, period, sources
 from ldapdiag.report.html.grouping import clear_checks
-from ldapdiag.report.html.index_tables import index_tables
+from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import listing
 from ldapdiag.report.html.network import sheets
 from ldapdiag.report.html.storage_tables import storage_tables
