@@ -12,7 +12,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import documents
-from ldapdiag.report.html import environment
+from ldapdiag.report.html import page as environment
 from ldapdiag.report.html.page import render
 
 TEMPLATES = sorted(Path(str(files("ldapdiag.report.html") / "templates")).iterdir())
