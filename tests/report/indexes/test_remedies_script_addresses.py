@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.report.indexes.script_addresses import addresses_of
+from ldapdiag.report.indexes.remedies import addresses_of
 from ldapdiag.servers.ldap_tools import HOST, URI, variable
 
 
