@@ -8,7 +8,7 @@ import pytest
 
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.storage.probe import AccessTimes, FileOperation, FileRate, StorageProbe
-from ldapdiag.report.storage.file_words import file_words
+from ldapdiag.report.storage.as_text import file_words
 
 PROBE = StorageProbe(
     origin=Origin(path="probe"),
