@@ -10,6 +10,10 @@ With an index of uid and none of title:
 `All ids` are then reduced to the entries below the base, unless their list is over the scan limit. So an unindexed
 search below a small base has note U or none, and so has any search without a scan limit. From back-ldbm/filterindex.c,
 idl_set.c, idl_common.c and ldbm_search.c; every rule was tested with 2.3.1.
+
+ID lists of 389-ds for a whole filter: union and intersection, member by member, until a list is short enough.
+
+Every result has three values: all ids, a list, or not known (when the evidence has no numbers).
 """
 
 from __future__ import annotations
@@ -18,16 +22,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.evidence.filter_tree import Node, assertions
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Database, Forecast, IndexUse
-from ldapdiag.servers.ds389.filter_order import as_written, rearranged
-from ldapdiag.servers.ds389.id_lists import FilterEvaluation, not_looked_up
-from ldapdiag.servers.ds389.index_lookup import IdList
+from ldapdiag.servers.candidates import Amount, Cause, Database, Forecast, IndexUse, Leaf
+from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, as_written, rearranged
+from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldapdiag.evidence.family import Version
 
 SUBSTRING_KEY_LENGTH = KEY_LENGTH
@@ -140,3 +145,198 @@ def _results(ids: IdList, noted: bool | None, scope: _Scope) -> Iterable[_Result
 
 def _either(known: bool | None) -> tuple[bool, ...]:  # noqa: FBT001  three values
     return (True, False) if known is None else (known,)
+
+
+ENOUGH = 10
+"""IDs: a list of at most this length ends an AND (FILTER_TEST_THRESHOLD)."""
+MOST_WITHOUT = 4000
+"""IDs: in a database of at most this size, `all ids` minus a list is a list (SLAPD_LDBM_MIN_MAXIDS)."""
+
+NEGATED = "a negation: the server uses all IDs"
+SUBTRACTED = "a negation: its ID list is only subtracted from that of the other parts"
+ENDED = "the parts before it left few enough candidates"
+IN_LISTS = frozenset({Cause.NONE, Cause.LIMIT, Cause.LIMIT_PERHAPS})
+
+
+class FilterEvaluation:
+    """The evaluation of one filter."""
+
+    def __init__(self, database: Database, *, limits: LimitsOf = limits_of, checks_names: bool = True) -> None:
+        self.database = database
+        self.limits = limits
+        self.checks_names = checks_names
+        self.noted: bool | None = False
+        """The server has noted a missing index; None if that is not known."""
+        self.leaves: dict[int, Leaf] = {}
+        """By position in the filter."""
+
+    @property
+    def in_filter_order(self) -> tuple[Leaf, ...]:
+        """Return the predictions for the assertions, in the order of the filter."""
+        return tuple(self.leaves[position] for position in sorted(self.leaves))
+
+    def find(self, part: FilterPart, *, reached: bool | None, in_and: bool) -> IdList:
+        """Return the ID list of a part; `reached`: the server evaluates it, None if that is not known."""
+        if isinstance(part, AssertionPart):
+            result = self._look_up(part.assertion, reached=reached, in_and=in_and)
+            self.leaves[part.position] = _as_reached(result.leaf, reached)
+            return result.ids
+        match part.operator:
+            case "and":
+                return self._and(part.members, reached=reached, in_and=in_and or len(part.members) > 1)
+            case "or":
+                return self._or(part.members, reached=reached, in_and=in_and)
+            case "not":
+                self._record_negated(part, reached=reached)
+                return ALL
+
+    def _look_up(self, assertion: Assertion, *, reached: bool | None, in_and: bool) -> Lookup:
+        result = look_up(assertion, self.database, in_and=in_and, limits=self.limits, checks_names=self.checks_names)
+        if reached is not False and result.noted is not False and self.noted is not True:
+            self.noted = True if reached and result.noted else None
+        return result
+
+    def _record_negated(self, part: FilterPart, *, reached: bool | None) -> None:
+        """Record negated assertions, which the server does not look up."""
+        if isinstance(part, FilterSet):
+            for member in part.members:
+                self._record_negated(member, reached=reached)
+        elif reached is False:
+            self.leaves[part.position] = not_looked_up(part.assertion, ENDED)
+        else:
+            self.leaves[part.position] = _negated(part.assertion, NEGATED)
+
+    def _or(self, members: Sequence[FilterPart], *, reached: bool | None, in_and: bool) -> IdList:
+        """Return the union; the first member that is all ids ends the evaluation."""
+        several = list[IdList]()
+        for member in members:
+            several.append(self.find(member, reached=reached, in_and=in_and))
+            if reached is not False and several[-1].every is not False:
+                reached = False if several[-1].every else None
+        every = {one.every for one in several}
+        mosts = [one.size.most for one in several if one.size.most is not None]
+        size = Amount(
+            max((one.size.least for one in several), default=0), sum(mosts) if len(mosts) == len(several) else None
+        )
+        return IdList(every=True if True in every else None if None in every else False, size=size)
+
+    def _and(self, members: Sequence[FilterPart], *, reached: bool | None, in_and: bool) -> IdList:
+        """Return the intersection; a list of at most ENOUGH ids ends the evaluation."""
+        lists, certain, subtracted = list[IdList](), list[IdList](), list[IdList]()
+        low, high = _bounds(members)
+        for member in members:
+            if member is low:
+                continue
+            if negated := _negated_equality(member):
+                subtracted.append(self._subtracted(negated, reached=reached, in_and=in_and))
+                continue
+            if member is high and low is not None and high is not None:
+                found = self._between(low, high, reached=reached, in_and=in_and)
+            else:
+                found = self.find(member, reached=reached, in_and=in_and)
+            lists.append(found)
+            if reached:
+                certain.append(found)
+            if reached is not False and (ends := _is_enough(found)) is not False:
+                reached = False if ends else None
+        return self._without(_intersection(lists, certain), subtracted)
+
+    def _between(self, low: AssertionPart, high: AssertionPart, *, reached: bool | None, in_and: bool) -> IdList:
+        """Return the ID list of a range with both bounds: the server reads the index once, between them."""
+        found = [self.find(bound, reached=reached, in_and=in_and) for bound in (low, high)]
+        if any(
+            look_up(bound.assertion, self.database, in_and=in_and).leaf.cause not in IN_LISTS for bound in (low, high)
+        ):
+            return found[0]
+        mosts = [one.size.most for one in found if one.size.most is not None]
+        size = Amount(0, min(mosts, default=None))
+        return IdList(every=False if any(one.every is False for one in found) else None, size=size)
+
+    def _subtracted(self, part: AssertionPart, *, reached: bool | None, in_and: bool) -> IdList:
+        """Look up the equality of a NOT in an AND: the server subtracts its list from the others."""
+        if reached is False or part.assertion.options:  # not looked up with options
+            self._record_negated(part, reached=reached)
+            return ALL
+        result = self._look_up(part.assertion, reached=reached, in_and=in_and)
+        self.leaves[part.position] = _negated(part.assertion, SUBTRACTED)
+        return result.ids if reached or result.ids.every else replace(result.ids, every=None)
+
+    def _without(self, ids: IdList, subtracted: Sequence[IdList]) -> IdList:
+        """Return an ID list minus others; `all ids` of a small database become a list."""
+        taken = [one for one in subtracted if one.every is not True and one.size.most != 0]
+        if not taken:
+            return ids
+        if ids.every is False:
+            return replace(ids, size=Amount(0, ids.size.most))
+        suffix = next(iter(self.database.backend.suffixes), "")
+        everything = self.database.frequencies.below(suffix, "sub")
+        if everything.exceeds(MOST_WITHOUT) is not False:
+            return ids
+        certain = any(one.every is False and one.size.least > 0 for one in taken)
+        return IdList(every=False if certain else None, size=Amount(0, everything.most))
+
+
+def not_looked_up(assertion: Assertion, why: str) -> Leaf:
+    """Return the prediction for an assertion that the server does not look up."""
+    return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NOT_LOOKED_UP, why=why)
+
+
+def _as_reached(leaf: Leaf, reached: bool | None) -> Leaf:  # noqa: FBT001  three values
+    """Return the prediction for an assertion, given whether the server evaluates it."""
+    if reached is None:
+        return replace(leaf, index_use=IndexUse.DEPENDS)
+    return leaf if reached else not_looked_up(leaf.assertion, ENDED)
+
+
+def _negated(assertion: Assertion, why: str) -> Leaf:
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+
+
+def _intersection(lists: Sequence[IdList], certain: Sequence[IdList]) -> IdList:
+    """Return the intersection of lists; `certain` are those that the server evaluates in any case.
+
+    If the server does not evaluate a list, another one had at most ENOUGH ids and is the result.
+    """
+    if all(one.every for one in lists):
+        return ALL
+    concrete = [one for one in lists if one.every is not True]
+    least = concrete[0].size.least if len(concrete) == 1 else 0
+    mosts = [*_mosts(certain), *(max(ENOUGH, most) for most in _mosts(lists))]
+    every = False if any(one.every is False for one in lists) else None
+    return IdList(every=every, size=Amount(least, min(mosts, default=None)))
+
+
+def _mosts(lists: Iterable[IdList]) -> list[int]:
+    return [one.size.most for one in lists if one.every is False and one.size.most is not None]
+
+
+def _is_enough(ids: IdList) -> bool | None:
+    """Return whether a list ends an AND; None if that is not known."""
+    if ids.every or ids.size.least > ENOUGH:
+        return False
+    return True if ids.every is False and ids.size.most is not None and ids.size.most <= ENOUGH else None
+
+
+def _negated_equality(part: FilterPart) -> AssertionPart | None:
+    """Return the equality in a NOT, which an AND evaluates in a special way."""
+    if isinstance(part, FilterSet) and part.operator == "not":
+        (member,) = part.members
+        if isinstance(member, AssertionPart) and member.assertion.kind is AssertionKind.EQUALITY:
+            return member
+    return None
+
+
+def _bounds(members: Sequence[FilterPart]) -> tuple[AssertionPart | None, AssertionPart | None]:
+    """Return the lower and upper bound of one attribute, which an AND looks up together (list_candidates())."""
+    low: AssertionPart | None = None
+    high: AssertionPart | None = None
+    for part in members:
+        if isinstance(part, AssertionPart) and part.assertion.kind is AssertionKind.GREATER:
+            low = part if low is None or (high is not None and _type(high) != _type(part)) else low
+        elif isinstance(part, AssertionPart) and part.assertion.kind is AssertionKind.LESS:
+            high = part if high is None or (low is not None and _type(low) != _type(part)) else high
+    return (low, high) if low is not None and high is not None and _type(low) == _type(high) else (None, None)
+
+
+def _type(part: AssertionPart) -> tuple[str, tuple[str, ...]]:
+    return part.assertion.attribute, part.assertion.options
