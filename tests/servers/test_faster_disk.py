@@ -8,7 +8,7 @@ import facts
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.storage.settings import StorageSetting, StorageSettings
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.ds389 import commit_remedies as ds389
+from ldapdiag.servers.ds389 import remedies as ds389
 from ldapdiag.servers.dsee import commit_remedies as dsee
 from ldapdiag.servers.openldap import commit_remedies as openldap
 

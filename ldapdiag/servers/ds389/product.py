@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, storage, vlv_remedies
-from ldapdiag.servers.ds389.commit_remedies import shorten_commits
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
+from ldapdiag.servers.ds389.remedies import raise_scan_limit, shorten_commits
 from ldapdiag.servers.ds389.scan_limits import longest_list
 from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product

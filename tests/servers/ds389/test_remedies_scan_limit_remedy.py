@@ -9,7 +9,7 @@ from ldapdiag.evidence.filter_tree import parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs
-from ldapdiag.servers.ds389.scan_limit_remedy import raise_scan_limit
+from ldapdiag.servers.ds389.remedies import raise_scan_limit
 
 SN = IndexDefinition(attribute="sn", types=frozenset({"eq", "pres"}))
 BACKEND = Backend(name="userRoot", suffixes=("dc=x",), definitions=(SN,))
