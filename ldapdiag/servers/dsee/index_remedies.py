@@ -5,6 +5,11 @@
 
 Source: Oracle 821-1504, "Managing Indexes". Up to 5.2 ldapmodify writes the same entries, and a script in the directory
 of the instance builds them; no evidence contains its path.
+
+The blocks of commands that add, build and drop indexes of Directory Server Enterprise Edition; not tested.
+
+dsconf takes the password from the file that LDAP_ADMIN_PWF names (Oracle 821-1504, "Setting Environment Variables for
+dsconf"), so a block asks for it once. dsconf reindex returns when the build has ended.
 """
 
 from __future__ import annotations
@@ -14,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
-from ldapdiag.servers.dsee.index_blocks import checked
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
-from ldapdiag.servers.index_answers import FUNCTIONS
-from ldapdiag.servers.ldap_tools import as_manager, host, modify, port
+from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
+from ldapdiag.servers.ldap_tools import as_manager, host, manager_of, modify, port, quoted
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,
+    in_order,
     removes_all,
     set_by,
     to_add,
@@ -30,9 +35,10 @@ from ldapdiag.servers.ldbm_index_changes import (
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, advice_if_missing, missing_names
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
+from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -276,3 +282,40 @@ def _verify_commands(server: ServerAddress, backend: Backend, attributes: Sequen
     if not attributes:
         return _dsconf(server, "list-indexes", "-v", _suffix(backend))
     return "\n".join(_dsconf(server, "get-index-prop", _suffix(backend), one) for one in attributes)
+
+
+UNBUILT = "may be configured and not built: until dsconf reindex has ended, searches by them scan the database"
+
+
+def checked(
+    server: ServerAddress, backend: Backend, title: str, commands: Iterable[str], changes: Sequence[EntryChange]
+) -> str:
+    """Return the block that runs dsconf commands, and checks the answers of these indexes."""
+    named = ", ".join(one.attribute for one in changes)
+    lines = [
+        f"step='{title}'",
+        REACHED,
+        *_credentials(server),
+        f"state='{named}: {UNBUILT}'",
+        *commands,
+        f"state='{named}: the commands have ended; the check of the answers has not passed'",
+        *(line for one in changes for line in _checks(backend, one)),
+        "answers_right",
+        f"say '{named}: no answer is wrong'",
+    ]
+    return block(search_function(from_file(as_manager("ldapsearch", server))), "\n".join(lines), FUNCTIONS)
+
+
+def _credentials(server: ServerAddress) -> list[str]:
+    """Return the settings by which dsconf binds as ldapsearch does; none for SASL, where dsconf prompts."""
+    session = server.session
+    if session is not None and session.mechanism:
+        return []
+    file = shlex.quote(session.password_file) if session is not None and session.password_file else '"$password_copy"'
+    account = (session.dn if session is not None else "") or manager_of(server)
+    return [f"export LDAP_ADMIN_USER={quoted(account)} LDAP_ADMIN_PWF={file}"]
+
+
+def _checks(backend: Backend, one: EntryChange) -> list[str]:
+    known = one.known.types if one.known else ()
+    return check_suffixes(backend, one.attribute, in_order({*one.types, *known}))
