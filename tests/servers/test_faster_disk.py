@@ -9,7 +9,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.storage.settings import StorageSetting, StorageSettings
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.ds389 import remedies as ds389
-from ldapdiag.servers.dsee import commit_remedies as dsee
+from ldapdiag.servers.dsee import storage as dsee
 from ldapdiag.servers.openldap import commit_remedies as openldap
 
 LMDB = "{1}mdb"
