@@ -10,7 +10,7 @@ from ldapdiag.evidence.storage.settings import StorageSetting, StorageSettings
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.ds389 import remedies as ds389
 from ldapdiag.servers.dsee import storage as dsee
-from ldapdiag.servers.openldap import commit_remedies as openldap
+from ldapdiag.servers.openldap import storage as openldap
 
 LMDB = "{1}mdb"
 
