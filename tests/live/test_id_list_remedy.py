@@ -11,7 +11,7 @@ from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
+from ldapdiag.servers.openldap.index_remedies import raise_scan_limit
 from reading import facts_of
 
 ENTRIES, MATCHING = 140_000, 70_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.openldap import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
+from ldapdiag.servers.openldap.index_remedies import raise_scan_limit
 from ldapdiag.servers.openldap.storage import shorten_commits
 from ldapdiag.servers.product import Product
 

@@ -12,7 +12,7 @@ from ldapdiag.evidence.filter_tree import parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.openldap.id_list_remedy import raise_scan_limit
+from ldapdiag.servers.openldap.index_remedies import raise_scan_limit
 
 SCHEMA = standard()
 PLACE = Backend(
