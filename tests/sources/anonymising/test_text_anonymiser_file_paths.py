@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from ldapdiag.sources.anonymising.anonymise import anonymise
-from ldapdiag.sources.anonymising.file_paths import anonymised_path, anonymised_program
+from ldapdiag.sources.anonymising.text_anonymiser import anonymised_path, anonymised_program
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.files.input import Input
 
