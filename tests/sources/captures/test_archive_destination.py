@@ -12,7 +12,8 @@ import pytest
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.captures import archive, destination
+from ldapdiag.sources.captures import archive
+from ldapdiag.sources.captures import archive as destination
 from ldapdiag.sources.captures.find import find
 from ldapdiag.sources.files.input import Input
 
