@@ -2,29 +2,38 @@
 
 A stream is a chain of folds over its tasks in their order (folding), so that the result does not depend on the cluster.
 What only this machine can open is read here, by threads.
+
+Cluster meter: the interface of a progress display for logs that a cluster reads.
+
+Folding: the results of a stream's tasks become one Segment, in the order of the tasks, on the workers.
+
+Each fold takes the state before it, so that a stream is a chain of folds in its own order, whatever ends first: tables
+that are full keep the same rows for any number of workers.
 """
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import takewhile
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.evidence.log.merge import start
-from ldapdiag.sources.cluster.cluster_meter import NoClusterMeter
 from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import ClusterError, TaskError
-from ldapdiag.sources.cluster.folding import FoldedStream, fold
 from ldapdiag.sources.cluster.installation import SAME
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
-from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanTask, scan
+from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanResult, ScanTask, scan
 from ldapdiag.sources.cluster.worker_check import check_workers
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import (
     LogReading,
+    Meter,
+    NoMeter,
     ReadStream,
     crash_gap,
     logs_among,
@@ -33,12 +42,11 @@ from ldapdiag.sources.logs.access_log import (
     read_result,
     total_bytes,
 )
-from ldapdiag.sources.logs.access_log import (
-    read_streams as read_here,
-)
+from ldapdiag.sources.logs.access_log import read_streams as read_here
 from ldapdiag.sources.logs.log_files import LogFile
-from ldapdiag.sources.logs.merging import Remarks
+from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.scanning import Scanned
 from ldapdiag.sources.logs.streams import streams_of
 
 if TYPE_CHECKING:
@@ -46,7 +54,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.dialect import Scanner
-    from ldapdiag.sources.cluster.cluster_meter import ClusterMeter
     from ldapdiag.sources.cluster.executor import Executor, Task
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.streams import Stream
@@ -278,3 +285,68 @@ def _error_of(task: Task[bytes]) -> TaskError | None:
     except TaskError as error:
         return error
     return None
+
+
+class ClusterMeter(Meter, Protocol):
+    """Receives the bytes read, as for logs read here, and the state of the cluster."""
+
+    def work(self, work: ClusterWork) -> None:
+        """Show the tasks that have ended, those begun again, and the workers."""
+
+
+class NoClusterMeter(NoMeter):
+    """A progress display that shows nothing."""
+
+    def work(self, work: ClusterWork) -> None:
+        """Do nothing."""
+
+
+@dataclass(slots=True)
+class FoldedStream:
+    """A stream, as far as it is folded."""
+
+    merging: Merging
+    taken: int = 0
+    """Tasks."""
+    remarks: list[tuple[int, Remarks]] = field(default_factory=list)
+    """About the files of tasks, each with the number of the task."""
+    crash: str = ""
+    """Why the last task did not come to its end."""
+
+    def packed(self) -> bytes:
+        """Return it as bytes, whose size Dask knows."""
+        return zlib.compress(pickle.dumps(self, pickle.HIGHEST_PROTOCOL), 1)
+
+    @staticmethod
+    def unpacked(data: bytes) -> FoldedStream:
+        """Return the state that was packed. It comes from our own task."""
+        state: FoldedStream = pickle.loads(zlib.decompress(data))  # noqa: S301  as Dask does with all results
+        return state
+
+    def take(self, result: ScanResult) -> None:
+        """Add the result of the next task."""
+        number, self.taken = self.taken, self.taken + 1
+        if self.merging.ended or self.crash:
+            return
+        lost = {gap.target for _, remarks in self.remarks for gap in remarks.gaps}
+        result.remarks.gaps = [gap for gap in result.remarks.gaps if gap.target not in lost]
+        self.remarks.append((number, result.remarks))
+        for scanned in result.scanned():
+            if scanned.chunk.label in lost:
+                continue  # another part of an object: its records do not adjoin those before the gap
+            if self._ends_with(scanned):
+                return
+        self.crash = result.crash
+
+    def _ends_with(self, scanned: Scanned) -> bool:
+        self.merging.take(scanned)
+        return self.merging.ended
+
+
+def fold(stream: str, period: Period | None, state: bytes | None, /, *results: bytes) -> bytes:
+    """Return the state of a stream after further results of scan tasks; `stream` is its name, for remarks."""
+    with no_cycles():
+        folded = FoldedStream(Merging(stream, period)) if state is None else FoldedStream.unpacked(state)
+        for result in results:
+            folded.take(ScanResult.unpacked(result))
+        return folded.packed()
