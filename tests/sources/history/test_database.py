@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from histories import run
-from ldapdiag.sources.history.database import HistoryError, check
+from ldapdiag.sources.history.database import VERSION, HistoryError, check
 from ldapdiag.sources.history.recorded_runs import read
 from ldapdiag.sources.history.recording import Bounds, record
-from ldapdiag.sources.history.schema import VERSION
 
 OLD = Path(__file__).parents[2] / "captures" / "history" / "version-1.db"
 
