@@ -6,7 +6,7 @@ import pytest
 
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.ldif import Entry
-from ldapdiag.sources.live.ldap.probe_filters import any_of, filled, is_usable, patterns_of
+from ldapdiag.sources.live.ldap.answer_probe import any_of, filled, is_usable, patterns_of
 
 
 def entry(value: str) -> Entry:
