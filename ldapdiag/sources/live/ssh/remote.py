@@ -1,4 +1,7 @@
-"""A session with the collection script (sources/live/ssh/collect), which ssh runs on a remote host."""
+"""A session with the collection script (sources/live/ssh/collect), which ssh runs on a remote host.
+
+The offset of a host's clock, narrowed by each timestamp that the host sends.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import secrets
 import shlex
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.resources import files
 from io import BytesIO
+from math import inf
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Self
@@ -19,6 +23,7 @@ from typing import TYPE_CHECKING, Self
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
+from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.captures.script_output import (
     HERE,
     NAMESPACE,
@@ -32,14 +37,38 @@ from ldapdiag.sources.captures.script_output import (
 )
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import ChildProcess
-from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
 from ldapdiag.wording import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ldapdiag.sources.captures.manifest import ClockOffset
+SECOND = timedelta(seconds=1)
+
+
+@dataclass(slots=True)
+class HostClock:
+    """Bounds, in seconds, on how far the host's clock is ahead of the local one."""
+
+    least: float = -inf
+    most: float = inf
+
+    def add(self, timestamp: datetime, sent: datetime, received: datetime) -> None:
+        """Narrow the bounds by a timestamp in whole seconds, taken after `sent` and before `received` (local clock).
+
+        A timestamp outside the bounds means that a clock was set; the bounds start anew from it.
+        """
+        least, most = (timestamp - received).total_seconds(), (timestamp + SECOND - sent).total_seconds()
+        narrowed = max(least, self.least), min(most, self.most)
+        self.least, self.most = narrowed if narrowed[0] <= narrowed[1] else (least, most)
+
+    @property
+    def offset(self) -> ClockOffset | None:
+        """Return the offset and its uncertainty; None before the first timestamp."""
+        if self.most == inf:
+            return None
+        return ClockOffset(seconds=(self.least + self.most) / 2, uncertainty_seconds=(self.most - self.least) / 2)
+
 
 SSH = "LDAPDIAG_SSH"
 """Environment variable: the command to run instead of ssh, with its options."""

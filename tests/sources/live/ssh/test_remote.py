@@ -16,9 +16,8 @@ from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
-from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
+from ldapdiag.sources.live.ssh.remote import HostClock, ScriptSession, ssh_command
 from ldapdiag.sources.recognition.reading import with_facts
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host's own sh is asked, on Linux")
