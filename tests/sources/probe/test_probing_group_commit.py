@@ -11,8 +11,8 @@ from threading import Event
 
 import pytest
 
-from ldapdiag.sources.probe.group_commit import RECORD, CommitLog, group_commit
 from ldapdiag.sources.probe.limits import Allowance, ProbeLimits
+from ldapdiag.sources.probe.probing import RECORD, CommitLog, group_commit
 from ldapdiag.sources.probe.removal import FOLDER
 from ldapdiag.sources.probe.scratch import Scratch
 
