@@ -6,32 +6,31 @@
     /etc/ldapdiag/ldapdiag.toml                the system's
 
 The first that exists is read, and nothing is merged. Paths in it are relative to its folder.
+
+Open ldapdiag.toml, and read what it contains. A hostile file ends in one line: no wait, no loop, no memory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass
+import re
+import stat
+import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ldapdiag.check_names import check_names
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.site_toml import (
-    OpenedFile,
-    configuration_of,
-    in_home,
-    is_part_of,
-    open_file,
-    parsed_toml,
-    warnings,
-    working_folder,
-)
+from ldapdiag.site.reading import read_configuration
+from ldapdiag.sources.targets import parse_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import date
 
-    from ldapdiag.site.configuration import SiteConfiguration
+    from ldapdiag.site.configuration import SiteConfiguration, SiteTarget
 
 NAME = "ldapdiag.toml"
 SYSTEM = Path("/etc/ldapdiag")
@@ -137,3 +136,130 @@ def _is_capture(folder: Path) -> bool:
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
+
+
+MOST_BYTES = 1 << 20
+MOST_PARTS = 16
+LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
+"""tomllib takes memory by the square of the parts of a key: a file of 40 kB takes 1.5 GB."""
+PATHS = ("password_file", "ca_file")
+"""Options of a target that are paths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedFile:
+    """A file as it was when it was opened; of what is no regular file nothing was read."""
+
+    path: Path
+    content: bytes
+    mode: int
+    owner: int
+
+
+def open_file(path: Path) -> OpenedFile:
+    """Return the first bytes of a file. A FIFO is not waited for. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:  # noqa: PTH123  a descriptor
+        status = os.fstat(descriptor)
+        content = stream.read(MOST_BYTES + 1) if stat.S_ISREG(status.st_mode) else b""
+    return OpenedFile(path=path, content=content, mode=status.st_mode, owner=status.st_uid)
+
+
+def warnings(opened: OpenedFile) -> tuple[str, ...]:
+    """Return the warning about a file that others may change."""
+    if not opened.mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return ()
+    who = "all users" if opened.mode & stat.S_IWOTH else "its group"
+    mode = stat.S_IMODE(opened.mode)
+    return (f"warning: {opened.path} can be changed by {who} (mode {mode:04o}); run chmod go-w {opened.path}",)
+
+
+def parsed_toml(opened: OpenedFile) -> dict[str, Any]:
+    """Return the parsed TOML. Raises UsageError with the line of an error."""
+    path, content = opened.path, opened.content
+    if not stat.S_ISREG(opened.mode):
+        raise UsageError(f"{path}: no regular file; name a file in TOML")
+    if len(content) > MOST_BYTES:
+        raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; this is no site configuration")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}: line {line}: not UTF-8; convert the file") from error
+    if long := LONG_KEY.search(text):
+        line = text.count("\n", 0, long.start()) + 1
+        raise UsageError(f"{path}: line {line}: a name of more than {MOST_PARTS} parts; no key has so many")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply; this is no site configuration") from error
+    except ValueError as error:  # of tomllib, or of an integer with too many digits
+        raise UsageError(f"{path}: no valid TOML: {str(error)[:200]}") from error
+
+
+def configuration_of(opened: OpenedFile, today: date) -> SiteConfiguration:
+    """Return the configuration with absolute paths. Raises UsageError for the first thing that is not valid."""
+    parsed = parsed_toml(opened)
+    shown = str(Path(os.path.abspath(opened.path)))  # noqa: PTH100  links stay as the operator named them
+    digest = hashlib.sha256(opened.content).hexdigest()
+    try:
+        found = read_configuration(parsed, path=shown, sha256=digest, today=today, checks=check_names())
+    except UsageError:  # perhaps a check of a package whose catalogue has another form
+        from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
+
+        ids = [one.id for one in installed_checks()]
+        found = read_configuration(parsed, path=shown, sha256=digest, today=today, checks=ids)
+    return replace(found, targets={name: _resolved(one, Path(shown)) for name, one in found.targets.items()})
+
+
+def _resolved(target: SiteTarget, file: Path) -> SiteTarget:
+    """Return a target with absolute paths. Raises UsageError for evidence that is none, or contains the file."""
+    at = f"{file}: targets.{target.name}"
+    evidence = tuple(_evidence(target.evidence, file.parent, at))
+    if is_part_of(file, evidence):
+        raise UsageError(f"{at}.evidence: it contains this file, which must not be a part of what is judged")
+    options = {
+        key: _absolute(str(value), file.parent) if key in PATHS else value for key, value in target.options.items()
+    }
+    return replace(target, evidence=evidence, options=options)
+
+
+def _evidence(evidence: tuple[str, ...], folder: Path, at: str) -> Iterator[str]:
+    for one in evidence:
+        try:
+            is_target = parse_target(one) is not None
+        except UsageError as error:
+            raise UsageError(f"{at}.evidence: {error}") from error
+        yield one if is_target or "://" in one else _absolute(one, folder)
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return str(folder / in_home(path))
+
+
+def working_folder() -> Path | None:
+    """Return the working folder; None if it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def in_home(path: str) -> str:
+    """Return a path with ~ replaced; an account without a home leaves it unchanged."""
+    return os.path.expanduser(path)  # noqa: PTH111  Path.expanduser raises without a home
+
+
+def is_part_of(path: Path, evidence: Iterable[str]) -> bool:
+    """Return whether a file, or the link that names it, is within what a command judges."""
+    here = working_folder()
+    judged = [os.path.realpath(one) for one in evidence if _is_path(one) and (here or Path(one).is_absolute())]
+    places = {os.path.realpath(path), os.path.join(os.path.realpath(path.parent), path.name)}  # noqa: PTH118  as realpath, which never raises
+    return any(place == one or place.startswith(one.rstrip("/") + "/") for place in places for one in judged)
+
+
+def _is_path(evidence: str) -> bool:
+    try:
+        return evidence != "-" and "://" not in evidence and parse_target(evidence) is None
+    except UsageError:
+        return False
