@@ -1,4 +1,9 @@
-"""replica-differs: a server that answers searches in another way than the others with the same data."""
+"""replica-differs: a server that answers searches in another way than the others with the same data.
+
+The remedies for an index that one of several servers lacks.
+
+What shows that servers lack an index, in sentences.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,6 @@ from ldapdiag.analysis.fleet.comparison import Comparison
 from ldapdiag.analysis.fleet.differing_searches import DifferingSearch, compared_searches
 from ldapdiag.analysis.fleet.differing_settings import Difference, compared_settings
 from ldapdiag.analysis.fleet.lacking_indexes import LackingIndex, LackingServer, lacking_indexes
-from ldapdiag.analysis.fleet.lacking_remedies import remedies_of
-from ldapdiag.analysis.fleet.lacking_sentences import FEW, lacking_sentences, milliseconds, shares_clients, some
 from ldapdiag.analysis.fleet.replica_groups import ReplicaGroup
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
@@ -31,7 +34,10 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.wording import counted, number
+from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.servers.example_search import search_command
+from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
+from ldapdiag.wording import counted, number, rounded
 
 TIMES = ("median_seconds", "others_median_seconds", "lost_seconds")
 OF_SEARCHES = ("shape", "base", "scope", "answered", "unindexed", *TIMES)
@@ -260,3 +266,74 @@ def _differing(one: Difference, what: str, severity: Severity, group: ReplicaGro
         hosts=tuple(sorted({each.host for each in group.servers if each.name in one.servers})),
         origins=tuple(sorted({path for each in group.servers for path in each.origins})),
     )
+
+
+def remedies_of(one: LackingServer, group: ReplicaGroup) -> tuple[Remedy, ...]:
+    """Return the commands that add the index to its server; without its index configuration, how to get them."""
+    indexes = one.coverage.indexes if one.coverage else None
+    server = next(each for each in group.servers if each.name == one.search.server)
+    if indexes is not None and one.backend is not None and one.changes:
+        tool = ldapsearch_command(indexes.address, indexes.configuration)
+        verify = search_command(tool, one.search.group.base, one.search.group.scope, one.filter)
+        return add_indexes(indexes.address, one.backend, one.changes, indexes.configuration, indexes.schema, verify)
+    return (
+        Remedy(
+            title=f"collect the index configuration of {server.name}",
+            target=server.host,
+            where=Where.SERVER,
+            kind=RemedyKind.ADVICE,
+            text="ldapdiag collect copies it. With the access log beside it, ldapdiag indexes prints the commands "
+            "that add the index.",
+            changes="Nothing: it is read.",
+            risk="None.",
+            undo="",
+            verify="",
+            family=group.family,
+        ),
+    )
+
+
+FEW = 3
+"""Servers that are described; commands are for as many."""
+
+
+def shares_clients(search: DifferingSearch, group: ReplicaGroup) -> bool:
+    """Return whether a client sends the searches to this server and to another that it was compared with."""
+    asking = {
+        replica.name: {asker.client for asker in one.requesters}
+        for replica in group.fleet.replicas
+        for one in replica.workload.searches
+        if (one.shape, one.base, one.scope) == search.key
+    }
+    here = asking.get(search.server, set())
+    return any(here & asking.get(name, set()) for name in search.others)
+
+
+def lacking_sentences(index: LackingIndex, group: ReplicaGroup) -> Iterator[str]:
+    """Yield what shows it, on which servers, and what may explain it otherwise."""
+    for one in index.servers[:FEW]:
+        found, others = one.search, counted(len(one.search.others), "other server")
+        noted = f"; the server notes {number(found.group.unindexed)} as unindexed" if found.group.unindexed else ""
+        yield (
+            f"{found.server}: {found.group.shape} below {found.group.place} {counted(found.group.answered, 'time')}, "
+            f"median {milliseconds(found.group.etimes.p50)}{noted}; {milliseconds(found.their_median)} on {others}."
+        )
+    if len(index.servers) > FEW:
+        yield f"And {counted(len(index.servers) - FEW, 'more server')}."
+    if not index.what:
+        yield "No index to add is known: one exists and more entries match than it may list, or it is not built."
+    elif not index.servers[0].is_configured:
+        yield "The index follows from the filter: the index configuration of the server is not in the evidence."
+    if not shares_clients(index.search, group):
+        yield "Other clients ask the other servers: they may ask for values that fewer entries have."
+
+
+def some(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {number(len(names) - FEW)} more" if len(names) > FEW else ""
+    return f"{', '.join(names[:FEW])}{more}"
+
+
+def milliseconds(nanoseconds: int) -> str:
+    """Return a time with its unit."""
+    return f"{rounded(nanoseconds / 1_000_000)} ms"
