@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ldapdiag.analysis.fleet.comparison import Comparison
-from ldapdiag.analysis.fleet.differing_searches import DifferingSearch, compared_searches
-from ldapdiag.analysis.fleet.differing_settings import Difference, compared_settings
+from ldapdiag.analysis.fleet.differences import Difference, DifferingSearch, compared_searches, compared_settings
 from ldapdiag.analysis.fleet.lacking_indexes import LackingIndex, LackingServer, lacking_indexes
 from ldapdiag.analysis.fleet.replica_groups import ReplicaGroup
 from ldapdiag.analysis.indexes.coverage import IndexCoverage

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.fleet.balance import Balance, balance_of
-from ldapdiag.analysis.fleet.differing_searches import DifferingSearch, differing_searches
+from ldapdiag.analysis.fleet.differences import DifferingSearch, differing_searches
 from ldapdiag.analysis.fleet.replicas import SILENT
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.evidence.log.stamps import SECOND

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.fleet.comparison import Comparison
-    from ldapdiag.analysis.fleet.differing_searches import DifferingSearch
+    from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.indexes.coverage import IndexCoverage
     from ldapdiag.analysis.indexes.plan import IndexPlan
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from ldapdiag.analysis.fleet.comparison import Comparison
-from ldapdiag.analysis.fleet.differing_searches import is_elsewhere
+from ldapdiag.analysis.fleet.differences import is_elsewhere
 from ldapdiag.analysis.fleet.replicas import Fleet, fleet_of
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix

@@ -8,7 +8,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.comparison import Comparison
-    from ldapdiag.analysis.fleet.differing_searches import DifferingSearch
+    from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.fleet.replicas import Replica
 
 
