@@ -4,6 +4,8 @@ Container host: a client's host that also translates for its containers, whose c
 
 The host's connection tracking shows which of the server's connections are a container's. It proves nothing of the
 host's own connections: it keeps entries for minutes after the host has closed them without an answer.
+
+Network namespaces of one machine: whether all were read is known of the machine, and holds for each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.hosts.namespaces import with_unread_namespaces
 from ldapdiag.analysis.pairing import not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
@@ -330,3 +331,21 @@ def add_translated(own: Direction, inner: TracedRows, middlebox: Middlebox) -> D
         ghosts=replace(own.ghosts, unproven=dict(sorted(unproven.items()))),
         origins=tuple(sorted({*own.origins, *middlebox.origins})),
     )
+
+
+def with_unread_namespaces(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
+    """Return the hosts; a namespace has the number of unread ones of its machine, where that was read as well."""
+    of_machine = {
+        one.description.machine: one.description.namespaces_unread
+        for one in hosts
+        if one.description and one.description.machine and one.description.namespaces_unread is not None
+    }
+    return tuple(_with_unread(host, of_machine) for host in hosts)
+
+
+def _with_unread(host: Host, of_machine: dict[str, int]) -> Host:
+    description = host.description
+    if description is None or description.namespaces_unread is not None or description.machine not in of_machine:
+        return host
+    unread = of_machine[description.machine]
+    return replace(host, description=replace(description, namespaces_unread=unread))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import facts
-from ldapdiag.analysis.hosts.namespaces import with_unread_namespaces
+from ldapdiag.analysis.pairing.pairing import with_unread_namespaces
 
 
 def unread(*hosts: Any) -> dict[str, int | None]:
