@@ -16,10 +16,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from ldapdiag.analysis.hosts.candidate import Candidate, meet, of_file, of_process, ports_of
+from ldapdiag.analysis.hosts.candidate import (
+    Candidate,
+    Listening,
+    listening_processes,
+    meet,
+    of_file,
+    of_process,
+    ports_of,
+)
 from ldapdiag.analysis.hosts.hints import REPORTS, is_about_server
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
-from ldapdiag.analysis.hosts.listening import Listening, listening_processes
 from ldapdiag.evidence.addresses import ANY, LDAP_PORTS
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.configuration import Configuration
