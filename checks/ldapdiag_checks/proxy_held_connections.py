@@ -1,25 +1,39 @@
-"""proxy-held-connections: server-side connections of a proxy whose client is gone, or does not close."""
+"""proxy-held-connections: server-side connections of a proxy whose client is gone, or does not close.
+
+Remedies for connections that a proxy keeps unused: at the application, at the proxy, and by an idle timeout.
+
+Held sessions in words: what a finding states of the connections that a proxy keeps unused.
+
+Remedies for a program (sshd, socat, stunnel, nginx) that forwards connections, and keeps those of a dead client.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
-from ldapdiag.analysis.idle.held_remedies import held_remedies
 from ldapdiag.analysis.idle.sentences import reason_list
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
-from ldapdiag.analysis.pairing.held_sessions import held_sentences, held_title
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
+from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.closing_remedies import close_ghosts
+from ldapdiag.servers.haproxy import limit_half_closed, limit_idle_time, probe_clients
 from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.analysis.pairing.direction import UnclosedLegs
 
 
 @check(group="connections", number=MainNumber("connections"))
@@ -183,3 +197,109 @@ def _sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
     yield from held_sentences(legs, server)
     if legs.orphaned.unproven:
         yield f"Excluded: {reason_list(legs.orphaned.unproven)}."
+
+
+def held_remedies(
+    direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None, *, certain: bool
+) -> Iterator[Remedy]:
+    """Yield what ends these connections: now, where each is `certain`; the settings reach later ones only."""
+    if certain and legs.orphaned.ports:
+        endpoint = direction.server_address, direction.server_port
+        closing = close_ghosts(server, endpoint, direction.client, legs.orphaned.ports)
+        if closing is not None:
+            yield closing
+    for client in sorted({one.host or one.address for one in legs.unclosed}):
+        yield close_at_end_of_file(client, server)
+    if legs.program and legs.program != "haproxy":
+        if legs.orphaned.count:
+            yield probe_clients_of(legs.program, legs.proxy, direction.server_port)
+        return
+    if legs.unclosed:
+        yield alternative(limit_half_closed(legs.proxy))
+    if legs.orphaned.count:
+        yield probe_clients(legs.proxy)
+        if advice is not None:
+            yield alternative(limit_idle_time(legs.proxy, advice.recommended_seconds))
+
+
+def held_title(legs: ProxyLegs, server: str) -> str:
+    """Return the title of the finding about a proxy's connections to a server."""
+    held = f"{legs.name} keeps {legs.held:,} of {legs.sessions:,} connections to {server}"
+    if not legs.unclosed:
+        return f"{held} whose client is gone"
+    unclosed = legs.held - legs.orphaned.count
+    holders = legs.unclosed[0].application if len(legs.unclosed) == 1 else f"{len(legs.unclosed)} applications"
+    does = "does" if len(legs.unclosed) == 1 else "do"
+    if legs.orphaned.count:
+        return f"{held}: {unclosed:,} that {holders} {does} not close, {legs.orphaned.count:,} whose client is gone"
+    return f"{held} because {holders} {does} not close"
+
+
+def held_sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
+    """Yield the sentences about sessions that an application does not close, and about those whose client is gone."""
+    yield from _unclosed_sentences(legs)
+    if legs.orphaned.count:
+        yield from _absence_sentences(legs, server)
+
+
+def _unclosed_sentences(legs: ProxyLegs) -> Iterator[str]:
+    for one in legs.unclosed:
+        count = counted(len(one.ports), "connection")
+        yield f"{one.application} has not closed {count} that {legs.proxy} has closed{_seen(one, legs.proxy)}."
+        yield f"{legs.proxy}'s ports towards the server: {', '.join(map(str, one.ports))}."
+    if legs.unclosed:
+        yield "HAProxy keeps the server-side connection until the client closes, or for timeout client-fin."
+
+
+def _seen(legs: UnclosedLegs, proxy: str) -> str:
+    at_client, at_proxy = f"CLOSE-WAIT at {legs.host}", f"FIN-WAIT-2 at {proxy}"
+    if legs.at_both:
+        return f" ({at_client}, {at_proxy})"
+    return f" ({at_client if legs.host else at_proxy}; the other end's table does not show it)"
+
+
+def _absence_sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
+    clients = " and ".join(legs.clients)
+    lack = "lacks" if len(legs.clients) == 1 else "lack"
+    legs_of = f"{server} has the server-side legs, {legs.name} has the sessions"
+    yield f"{legs_of}, and {clients} {lack} the client-side legs."
+    if legs.program:
+        yield f"{legs.program} forwards connections of other programs: those of a client that is gone stay open."
+    if legs.orphaned.ports is not None:
+        yield f"{legs.proxy}'s ports towards {server}: {', '.join(map(str, legs.orphaned.ports))}."
+    if legs.absent_at_proxy:
+        yield f"The socket table of {legs.proxy} itself lacks the client-side legs."
+    else:
+        yield f"Not certain: the sockets of a container or zone on {clients} are not in its table."
+    if legs.orphaned.reasons:
+        yield f"Not churn: {'; '.join(legs.orphaned.reasons)}."
+
+
+SSHD = "# sshd_config\nClientAliveInterval 60\nClientAliveCountMax 3"
+PROBES: Mapping[str, str] = {
+    "sshd": SSHD,
+    "sshd-session": SSHD,
+    "ssh": "# ssh_config\nServerAliveInterval 60\nServerAliveCountMax 3",
+    "socat": "# options of the address that accepts connections\nkeepalive,keepidle=60,keepintvl=10,keepcnt=3",
+    "stunnel": "socket = a:SO_KEEPALIVE=1\nsocket = l:TCP_KEEPIDLE=60\nsocket = l:TCP_KEEPINTVL=10",
+    "nginx": "# in the server section of the stream\nlisten 389 so_keepalive=60s:10s:3;",
+}
+"""Settings by program (sshd_config(5), ssh_config(5), socat(1), stunnel(8), ngx_stream_core_module)."""
+
+
+def probe_clients_of(program: str, host: str, port: int) -> Remedy:
+    """Make a forwarding program notice that its client is gone."""
+    text = PROBES.get(program)
+    return Remedy(
+        title=f"Let {program} send keepalive probes to its clients",
+        target=host,
+        where=Where.BOX,
+        kind=RemedyKind.CONFIG if text else RemedyKind.ADVICE,
+        text=text or f"Enable TCP keepalive of {program} towards its clients, after 60 s of idle time.",
+        changes=f"{program} closes the connections of a client that is gone within a few minutes. This applies to "
+        "connections made from now on: to close these now, end the process that owns them (as root: ss -tnp).",
+        risk="One small packet in each direction every 60 s per connection.",
+        undo="Remove the lines and reload.",
+        verify=f"ss -tnp state established dport = :{port}",
+        needs=Needs.RECONNECT,
+    )
