@@ -10,9 +10,8 @@ from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.drain_choice import SHORTEST, DrainChoice, choose_drain
+from ldapdiag.analysis.idle.drain_choice import SHORTEST, DrainChoice, at_most, choose_drain
 from ldapdiag.analysis.idle.idle_profile import LIMITS, IdleProfile
-from ldapdiag.analysis.idle.round_values import at_most
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style

@@ -1,6 +1,8 @@
 """DrainChoice: the idle timeout that closes dead connections and cuts no live one, with the evidence for it.
 
 docs/how-it-decides.md, "What to set", states the rule.
+
+Round values: the seconds that administrators set.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.replay import Replayed, replay
-from ldapdiag.analysis.idle.round_values import at_least, at_most
 from ldapdiag.evidence.log.idle_times import TIMEOUTS
 from ldapdiag.evidence.log.stamps import MILLISECOND
 
@@ -136,3 +137,18 @@ def _longest_idle(
         seconds = group.used.longest[0] // MILLISECOND / 1000
         if seconds > 0 and not group.belongs_to(enforcement.exempt):
             yield LongestIdle(seconds=seconds, source="access log", client=group.client, account=group.account)
+
+
+ROUND_SECONDS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
+ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
+ROUND_VALUES = ROUND_SECONDS + ROUND_HOURS
+
+
+def at_least(seconds: float) -> int:
+    """Return the smallest round value that is not below this; the largest above that."""
+    return next((value for value in ROUND_VALUES if value >= seconds), ROUND_VALUES[-1])
+
+
+def at_most(seconds: float) -> int | None:
+    """Return the largest round value that is not above this; None below the smallest."""
+    return max((value for value in ROUND_VALUES if value <= seconds), default=None)

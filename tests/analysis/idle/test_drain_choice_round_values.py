@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.analysis.idle.round_values import at_least, at_most
+from ldapdiag.analysis.idle.drain_choice import at_least, at_most
 
 
 @pytest.mark.parametrize(("seconds", "above", "below"), [(300, 300, 300), (301, 600, 300), (4, 5, None), (61, 90, 60)])
