@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout, middlebox_timeouts
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
-from ldapdiag.analysis.idle.youngest_ghosts import (
+from ldapdiag.analysis.idle.observed_bounds import (
     bounding_idle_times,
     excludes_a_restart,
+    logged_idle_times,
     shortest_expired,
     supporting_remarks,
+    survived_idle_times,
+    without_probes,
 )
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style

@@ -18,7 +18,7 @@ from ldapdiag.analysis.idle.bounds import (
     network,
 )
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.survived import logged_idle_times
+from ldapdiag.analysis.idle.observed_bounds import logged_idle_times
 from ldapdiag.analysis.pairing.carriers import Carriers
 from ldapdiag.analysis.pairing.direction import Severed
 from traffic import Log, Traffic

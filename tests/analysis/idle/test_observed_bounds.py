@@ -9,7 +9,7 @@ import pytest
 import facts
 from facts import APP1, APP2, at_server, direction, table
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.idle.survived import survived_idle_times, without_probes
+from ldapdiag.analysis.idle.observed_bounds import survived_idle_times, without_probes
 
 NO_TABLE = Host(host="ldap")
 
