@@ -11,7 +11,7 @@ from ldapdiag.evidence.log.idle_times import edge_above, edge_below
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.idle.parked import LoggedLoad
+    from ldapdiag.analysis.idle.idle_profile import LoggedLoad
     from ldapdiag.evidence.log.idle_times import IdleTimes
 
 CHECKS_EACH = 2.0
