@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.beyond_limit import limit_of
 from ldapdiag.analysis.idle.drain_choice import SHORTEST
-from ldapdiag.analysis.idle.drain_sentences import timeout_price
+from ldapdiag.analysis.idle.sentences import timeout_price
 from ldapdiag.analysis.log.spellings import folded_dn
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.remedy import Where, alternative

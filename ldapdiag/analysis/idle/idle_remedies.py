@@ -15,8 +15,8 @@ from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.drain_remedies import drain_remedies, priced, step
-from ldapdiag.analysis.idle.drain_sentences import probe_price, timeout_price
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.idle.sentences import probe_price, timeout_price
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.evidence.host_facts import KernelSettings

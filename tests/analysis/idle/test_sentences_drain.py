@@ -9,8 +9,8 @@ import pytest
 import facts
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.advice import advise
-from ldapdiag.analysis.idle.drain_sentences import drain_sentences, long_time, probe_price, timeout_price
 from ldapdiag.analysis.idle.idle_profile import DAY, IdleProfile, idle_profile
+from ldapdiag.analysis.idle.sentences import drain_sentences, long_time, probe_price, timeout_price
 from traffic import Log
 
 GAP, USES = 900.0, 400
