@@ -13,9 +13,8 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.drain_choice import SHORTEST
-from ldapdiag.analysis.idle.drain_remedies import exempt_ghosts, reaches_open
+from ldapdiag.analysis.idle.drain_remedies import exempt_ghosts, idle_remedies, reaches_open
 from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
-from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
 from ldapdiag.analysis.load.accounts import Accounts

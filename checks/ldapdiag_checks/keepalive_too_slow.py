@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import SELDOM, IdleBounds, PathBounds, network
-from ldapdiag.analysis.idle.idle_remedies import cure_remedies
+from ldapdiag.analysis.idle.drain_remedies import cure_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import unused_clauses
 from ldapdiag.analysis.pairing.pairing import Pairing

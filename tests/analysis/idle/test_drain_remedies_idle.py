@@ -10,8 +10,8 @@ import facts
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.drain_remedies import idle_remedies
 from ldapdiag.analysis.idle.idle_profile import IdleProfile
-from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
