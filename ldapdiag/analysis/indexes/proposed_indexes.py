@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.build_states import changed, is_as_old_as
 from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
 from ldapdiag.analysis.indexes.limit_classes import shows_few
-from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.predictions import predict
+from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
 from ldapdiag.evidence.family import Family

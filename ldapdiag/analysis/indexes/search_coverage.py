@@ -1,4 +1,9 @@
-"""SearchCoverage: searches of one kind, how the server finds their candidates, and which indexes would help."""
+"""SearchCoverage: searches of one kind, how the server finds their candidates, and which indexes would help.
+
+GroupPart: the searches of a group whose substrings have lengths with the same simulated result.
+
+Obstacle: why no new index helps a search; one cause per search.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.indexes.group_parts import GroupPart
-from ldapdiag.analysis.indexes.obstacles import Obstacle
+from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.log.searches import SearchGroup
-from ldapdiag.evidence.filter_tree import Node
+from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.servers.candidates import Change, Forecast, IndexUse
+from ldapdiag.servers.candidates import Cause, Change, Forecast, IndexUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
     from ldapdiag.analysis.log.stops import StopCount
+    from ldapdiag.servers.candidates import Leaf
 
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
@@ -138,3 +144,120 @@ class SearchCoverage:
             return PredictedTime(self.etime, self.etime, self.etime)
         least, expected, most = (min(time, self.etime) for time in best.times(self.count))
         return PredictedTime(least, expected, most)
+
+
+class GroupPart(NamedTuple):
+    """The searches of a group whose substrings have similar lengths."""
+
+    group: SearchGroup
+    piece_lengths: str
+    results: int
+    etime: int
+    """Nanoseconds."""
+    noted: int
+    """Results noted as unindexed."""
+    most_entries: int
+    """In one result; negative: not known."""
+
+
+def parts_by_limit(
+    group: SearchGroup, database: SimulatedDatabase | None
+) -> Iterator[tuple[GroupPart | None, GroupPart | None]]:
+    """Yield the parts of a group: those of its searches that completed, and those that were stopped; one may be None.
+
+    Without a database, the group is one part.
+    """
+    completed, stopped = (_parts(each, database) if each else {} for each in divide(group))
+    for result in dict.fromkeys((*completed, *stopped)):
+        yield completed.get(result), stopped.get(result)
+
+
+def _parts(group: SearchGroup, database: SimulatedDatabase | None) -> dict[object, GroupPart]:
+    """Return the parts of a group by their simulated result."""
+    if not group.by_piece_lengths or database is None:
+        most = max(group.most_entries, group.most_limited)
+        return {None: GroupPart(group, "", group.answered, group.etime, group.unindexed, most)}
+    parts: dict[object, GroupPart] = {}
+    results: dict[str, object] = {}
+    for lengths, (count, etime, noted, most) in sorted(group.by_piece_lengths.items(), reverse=True):
+        distinct = database.distinct_lengths(lengths)
+        if distinct not in results:
+            tree = parse_shape(group.shape, distinct)
+            forecast = database.forecast(tree, group.base, group.scope) if tree else None
+            results[distinct] = (
+                (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+            )
+        result = results[distinct]
+        part = parts.get(result, GroupPart(group, lengths, 0, 0, 0, -1))
+        parts[result] = part._replace(
+            results=part.results + count,
+            etime=part.etime + etime,
+            noted=part.noted + min(noted, group.unindexed),
+            most_entries=max(part.most_entries, most),
+        )
+    return parts
+
+
+PRECEDENCE = (
+    Cause.UNKNOWN_ATTRIBUTE,
+    Cause.NOT_BUILT,
+    Cause.UNINDEXABLE,
+    Cause.TOO_SHORT,
+    Cause.LIMIT,
+    Cause.LIMIT_PERHAPS,
+    Cause.NONE,
+)
+"""Of several causes the first of these is reported: those that can be corrected come first."""
+
+OVER_LIMIT = "more entries match than the server keeps in an ID list"
+NEGATION = "negation: an index lists the entries that have a value, not those that lack it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why no new index helps."""
+
+    cause: Cause
+    attribute: str
+    """As written in the filter; empty if the assertion names none."""
+    text: str
+    """The part of the filter, as logged."""
+    reason: str
+    """A lower-case clause."""
+    negated: bool = False
+    inferred: bool = False
+    """Concluded from the server's behaviour, or for want of a known index; no evidence states it."""
+    partial: bool = False
+    """Concluded from searches of a part of the database."""
+
+
+def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:
+    """Return the obstacle of highest precedence in a filter; None if none is known. `leaf` simulates an assertion."""
+    found = list(_obstacles(filter_, leaf))
+    return min(found, key=lambda obstacle: PRECEDENCE.index(obstacle.cause), default=None)
+
+
+def _obstacles(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstacle]:
+    match node:
+        case And(members) | Or(members):
+            for member in members:
+                yield from _obstacles(member, leaf)
+        case Not(member):
+            negated = next(assertions(member), None)
+            if negated is not None:
+                text = f"(!{negated.text})" if member is negated else "(!…)"
+                yield Obstacle(
+                    cause=Cause.UNINDEXABLE, attribute=negated.name, text=text, reason=NEGATION, negated=True
+                )
+        case Assertion():
+            simulated = leaf(node)
+            if simulated.cause not in PRECEDENCE:
+                return
+            reason = OVER_LIMIT if simulated.cause is Cause.LIMIT_PERHAPS else simulated.why
+            yield Obstacle(
+                cause=simulated.cause,
+                attribute=node.name,
+                text=node.text,
+                reason=reason,
+                inferred=simulated.unproven,
+            )

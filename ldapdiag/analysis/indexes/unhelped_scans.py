@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ldapdiag.analysis.indexes.coverage import IndexCoverage
-    from ldapdiag.analysis.indexes.obstacles import Obstacle
-    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
+    from ldapdiag.analysis.indexes.search_coverage import Obstacle, SearchCoverage
     from ldapdiag.servers.candidates import Cause
 
 
