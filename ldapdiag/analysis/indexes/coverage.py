@@ -10,6 +10,8 @@ Narrowed searches: slow ones of which an index answers a selective part, so that
 
 After a plan such a search is what is left of a scan: another index would save little, and is not asked for. Only if it
 tests a large part of all entries, by the time that scans take in the same log, it counts as a scan.
+
+Index use: how the server found the candidates of searches, by its notes in the log and by simulation.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.indexes.index_use import index_use_of
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import VIEWING_FAMILIES, without_views
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
@@ -31,7 +32,7 @@ from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, Simulate
 from ldapdiag.analysis.indexes.sufficient_sets import SELECTIVE
 from ldapdiag.analysis.indexes.united_ranges import scan_instead
 from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
-from ldapdiag.analysis.log.searches import SearchGroup
+from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
@@ -322,3 +323,40 @@ def _has_list(node: Node, leaves: Mapping[Assertion, Leaf]) -> bool:
         case Assertion():
             selective = node.kind in SELECTIVE and node.attribute != "objectclass"
             return selective and leaves[node].cause in LISTED
+
+
+FULLY_UNINDEXED = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
+"""The note of a fully unindexed search."""
+
+OVERNOTING_FAMILIES = frozenset({Family.OPENDJ})
+"""Products that also note searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
+
+
+def index_use_of(
+    search: SearchGroup, family: Family | None, forecast: Forecast | None, *, noted: int, slow: bool
+) -> IndexUse:
+    """Return how searches found their candidates: by the server's note, else by the simulation.
+
+    A slow search that returns little has examined nearly every entry, even if an index answers a part of its filter: a
+    list of all persons is no better than a scan.
+    """
+    index_use = forecast.index_use if forecast else IndexUse.DEPENDS
+    if family is not None and family in NOTING_FAMILIES:
+        index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
+    return IndexUse.UNINDEXED if slow and index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS} else index_use
+
+
+def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> IndexUse:
+    """Return the meaning of the note, or of its absence."""
+    simulated = forecast.index_use if forecast else None
+    if not noted:
+        may_lack_note = simulated is IndexUse.UNINDEXED and forecast is not None and "" in forecast.notes
+        if may_lack_note and slow:
+            return IndexUse.UNINDEXED
+        return IndexUse.INDEXED if search.answered else IndexUse.DEPENDS
+    fully = any(FULLY_UNINDEXED[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
+    if not fully:
+        # Without a scan limit, 389-ds notes a full scan as U.
+        return IndexUse.UNINDEXED if simulated is IndexUse.UNINDEXED else IndexUse.PARTIALLY
+    overnoted = family in OVERNOTING_FAMILIES and simulated is IndexUse.INDEXED and not slow
+    return IndexUse.PARTIALLY if overnoted else IndexUse.UNINDEXED
