@@ -7,8 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.analysis.indexes.planned_settings import indexes_as_data, set_with
+from ldapdiag.analysis.indexes.plan import IndexPlan, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.search_coverage import sum_of
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.analysis.indexes.worth import HOUR
