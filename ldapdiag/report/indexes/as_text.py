@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
-from ldapdiag.analysis.indexes.prediction_words import time_with
+from ldapdiag.analysis.indexes.predictions import time_with
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
