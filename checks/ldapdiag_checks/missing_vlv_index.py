@@ -8,10 +8,10 @@ from ldapdiag.analysis.indexes.list_views import (
     INAPPROPRIATE,
     ListView,
     ListViews,
+    RefusedView,
     ViewState,
     wanted_view,
 )
-from ldapdiag.analysis.indexes.refused_views import RefusedView
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
     Cost,

@@ -3,6 +3,8 @@
 Without a VLV index the server sorts all entries of the search in memory for each page: a VLV line in the log, and note
 U. A VLV index answers one search only: one base, scope and filter, in one order. The log has filter shapes, so only a
 filter without values (other than object classes) is known to be one filter.
+
+RefusedView: searches that an access control instruction keeps from the VLV index that would answer them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.indexes.refused_views import RefusedView, find_refused_views
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.worth import HOUR, LEAST_MEAN, LEAST_TIME, unlisted_searches
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
@@ -245,3 +246,28 @@ def wanted_view(view: ListView | RefusedView) -> WantedView:
         anonymous=ANONYMOUS in {each.account for each in group.requesters},
         search=view.search,
     )
+
+
+REFUSED = 50
+"""insufficientAccessRights: what an account gets that may not read the entry of a VLV search in use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedView:
+    """Searches that fail because their accounts may not read the entry of the VLV search with their filter."""
+
+    group: SearchGroup
+    backend: Backend
+    search: VlvSearch
+    count: int
+
+
+def find_refused_views(group: SearchGroup, indexes: ServerIndexes | None) -> Iterator[RefusedView]:
+    """Yield the searches with err=50 that a VLV index in use answers: such a search has no VLV line."""
+    failed = group.errors.get(REFUSED, 0)
+    backends = indexes.backends(group.base, below=False) if indexes is not None and failed else ()
+    for backend in backends:
+        for search in backend.vlv_searches:
+            in_use = any(one.enabled is not False for one in search.indexes)
+            if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.subject):
+                yield RefusedView(group=group, backend=backend, search=search, count=failed)
