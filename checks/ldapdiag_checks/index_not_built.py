@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
-from ldapdiag.analysis.indexes.build_states import BuildState
+from ldapdiag.analysis.indexes.build_states import BuildState, shown
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.server_starts import shown
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check

@@ -15,9 +15,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
-from ldapdiag.analysis.indexes.build_states import INCOMPLETE, BuildState, by_times, changed
+from ldapdiag.analysis.indexes.build_states import (
+    INCOMPLETE,
+    BuildState,
+    ErrorsLogs,
+    Starts,
+    by_times,
+    changed,
+    errors_logs,
+    starts_of,
+)
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
-from ldapdiag.analysis.indexes.server_starts import ErrorsLogs, Starts, errors_logs, starts_of
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
