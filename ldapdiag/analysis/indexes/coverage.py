@@ -23,13 +23,12 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import VIEWING_FAMILIES, without_views
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
-from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
+from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
-from ldapdiag.analysis.indexes.sufficient_sets import SELECTIVE
 from ldapdiag.analysis.indexes.united_ranges import scan_instead
 from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
