@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.account_limits import MOST_LISTED, AccountLimit, find_account_limits
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
+from ldapdiag.analysis.indexes.unhelped_scans import (
+    MOST_LISTED,
+    AccountLimit,
+    UnhelpedScans,
+    find_account_limits,
+    find_unhelped_scans,
+)
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
     Cost,
