@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.match_counts import RANGES, Estimate, FilterCounts
+from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions

@@ -10,8 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.match_counts import RANGES
-from ldapdiag.analysis.indexes.search_costs import RETURN_OVER_TEST
+from ldapdiag.analysis.indexes.search_costs import RANGES, RETURN_OVER_TEST
 from ldapdiag.analysis.indexes.worth import LEAST_MEAN
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.candidates import Cause, IndexUse

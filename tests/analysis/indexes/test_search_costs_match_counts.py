@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.analysis.indexes.match_counts import Estimate, FilterCounts
+from ldapdiag.analysis.indexes.search_costs import Estimate, FilterCounts
 from ldapdiag.evidence.filter_tree import parse_shape
 
 TOTAL = 20_000
