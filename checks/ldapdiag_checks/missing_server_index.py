@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from ldapdiag.analysis.indexes.internal_searches import UnindexedInternalSearch, unindexed_internal_searches
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.analysis.indexes.write_causes import UnindexedInternalSearch, unindexed_internal_searches
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.indexes import IndexConfiguration

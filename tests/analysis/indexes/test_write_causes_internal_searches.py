@@ -6,8 +6,8 @@ import pytest
 
 from indexes_389 import BACKEND, LIST, index
 from indexes_389 import read as read_389
-from ldapdiag.analysis.indexes.internal_searches import unindexed_internal_searches
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.analysis.indexes.write_causes import unindexed_internal_searches
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.evidence.schema.standard import standard
