@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.worth import without_result
 from ldapdiag.analysis.log.costly_searches import LEAST_SHARE, SLOW, costly_searches, is_slow
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
-from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (

@@ -6,6 +6,11 @@
 
 Half of both suffices for a scan if another one is worth an index: what is close to the limit is done in the same go,
 and does not exceed it by chance in the next log.
+
+Searches without a result: how long they took is not in the log, so they are neither slow nor quick.
+
+The worst searches are among them: those that the client abandons, or whose connection it closes, because they take too
+long. A few are in progress whenever a log ends.
 """
 
 from __future__ import annotations
@@ -14,7 +19,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.without_result import without_result
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
@@ -119,3 +123,24 @@ def _is_worth(
     alone = max(search.etime, unhelped[search.group.shape]) if search.is_scan else search.etime
     best = max((saved[indexes] for indexes in search.sufficient_sets), default=alone)
     return best >= limits.in_all
+
+
+SEVERAL = 3
+"""Fewer may have been in progress when the log ended."""
+PART = 10
+"""One in so many of a kind of search."""
+
+
+def without_result(searches: Iterable[SearchGroup]) -> str:
+    """Return how many searches lack a result where that is a tenth of their kind or more; empty: none."""
+    lacking = [one for one in searches if one.scope != "base" and one.no_result >= max(SEVERAL, one.count / PART)]
+    if not lacking:
+        return ""
+    most = max(lacking, key=lambda one: (one.no_result, one.shape))
+    below = f"{most.shape} below {most.base or 'the root'}"
+    total = counted(sum(one.no_result for one in lacking), "search", "searches")
+    which = f"most {below} ({most.no_result:,})" if len(lacking) > 1 else below
+    return (
+        f"{total} without result, {which}: abandoned, or their connection or the log ended first; "
+        "how long they took is not in the log"
+    )
