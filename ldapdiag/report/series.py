@@ -8,9 +8,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.load.counted_connections import LOG
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.load.sampled_connections import sampled_connections
+from ldapdiag.analysis.load.readings import LOG, sampled_connections
 from ldapdiag.analysis.log.time_axis import time_axis
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.log.stamps import SECOND, moment

@@ -8,9 +8,8 @@ from datetime import timedelta
 
 import facts
 from ldapdiag.analysis.load import forecast as growth
-from ldapdiag.analysis.load.counted_connections import LOG, SNAPSHOTS
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.load.readings import Reading
+from ldapdiag.analysis.load.readings import LOG, SNAPSHOTS, Reading
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.diagnosis import Facts
 from ldapdiag.report.series import series

@@ -11,15 +11,15 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import not_accepted
-from ldapdiag.analysis.load.counted_connections import (
+from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
+from ldapdiag.analysis.load.past_exhaustion import LimitReached, limit_reached, logged_peak
+from ldapdiag.analysis.load.readings import (
+    Reading,
     logged_readings,
     other_servers,
     recorded_readings,
     snapshot_readings,
 )
-from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
-from ldapdiag.analysis.load.past_exhaustion import LimitReached, limit_reached, logged_peak
-from ldapdiag.analysis.load.readings import Reading
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing

@@ -5,19 +5,32 @@ count          ....··.
                       |    .·''
                       |..·'
     left out: restart | refill | the part that is used
+
+How many connections a server had open when: from the snapshots of its sockets, its access log and recorded runs.
+
+Connections over time in intervals of equal length, from readings at any times.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ldapdiag.wording import rounded
+from ldapdiag.analysis.log.time_axis import time_axis
+from ldapdiag.evidence.history import readings as recorded
+from ldapdiag.evidence.log.stamps import when
+from ldapdiag.evidence.log.timeline import MOST, STEPS
+from ldapdiag.wording import counted, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.log.traffic import Traffic
+    from ldapdiag.evidence.history import History
 
     Points = list[tuple[float, float]]
 
@@ -171,3 +184,91 @@ def _averaged(points: Points) -> Points:
     return [
         (sum(time for time, _ in part) / len(part), sum(one for _, one in part) / len(part)) for part in parts.values()
     ]
+
+
+SOCKET_TABLE = "socket table"
+"""What a recorded run names as the source of connections that its snapshots show."""
+MOST_NAMES = 3
+SNAPSHOTS = "the snapshots of its sockets"
+LOG = "its access log"
+
+
+def snapshot_readings(host: Host, ports: frozenset[int]) -> Iterator[Reading]:
+    """Yield the established connections in each snapshot with a time."""
+    for snapshot in host.snapshots:
+        if snapshot.taken:
+            yield Reading(snapshot.taken.start, len(snapshot.sockets.established_at(ports)), SNAPSHOTS)
+
+
+def logged_readings(traffic: Traffic) -> Iterator[Reading]:
+    """Yield the connections open at the end of each interval of an access log.
+
+    Connections that stay open and silent all the time are not in a log: their number is missing in each reading, and
+    not in the growth. A log with lost lines may lack closes: it yields none.
+    """
+    axis = time_axis(traffic.segment)
+    if axis is None or traffic.segment.lost:
+        return
+    for place, count in enumerate(axis.open):
+        yield Reading(when(min(axis.at(place + 1), axis.end)), count, LOG)
+
+
+def recorded_readings(history: History, server: str, now: Reading | None) -> Iterator[Reading]:
+    """Yield the connections in the recorded runs, counted in the way in which most runs counted them, and those now."""
+    runs = [one for one in recorded(history, server) if one.connections is not None]
+    ways = Counter(one.connections_source for one in runs)
+    if not ways:
+        return
+    way = max(ways, key=lambda one: (ways[one], one))
+    source = f"the runs recorded in {history.origin.path}"
+    for one in runs:
+        if one.connections_source == way:
+            yield Reading(one.taken, one.connections or 0, source)
+    if now is not None and way == SOCKET_TABLE:
+        yield Reading(now.time, now.open, source)
+
+
+def other_servers(histories: Iterable[History], server: str) -> Iterator[str]:
+    """Yield which histories have no run of a server, with the names that they have: it may have another name there."""
+    for history in histories:
+        if history.servers and server not in history.servers:
+            more = len(history.servers) - MOST_NAMES
+            names = ", ".join(history.servers[:MOST_NAMES]) + (
+                f" and {counted(more, 'more server')}" if more > 0 else ""
+            )
+            yield f"without {history.origin.path} (it has runs of {names}, and none of {server})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledConnections:
+    """The readings of one source."""
+
+    source: str
+    step: int
+    """Seconds of an interval. Each begins at a multiple of it since 1970 (UTC), as those of an access log do."""
+    first: int
+    """The number of the first interval since 1970."""
+    values: tuple[int | None, ...]
+    """The most connections in a reading of each interval; None: it has no reading. The first and the last have one."""
+
+
+def sampled_connections(readings: Iterable[Reading]) -> Iterator[SampledConnections]:
+    """Yield the intervals of each source with readings of two times or more, in the order of their names."""
+    by_source: dict[str, list[Reading]] = {}
+    for reading in sorted(readings, key=lambda one: (one.source, one.time, one.open)):
+        by_source.setdefault(reading.source, []).append(reading)
+    for source, several in by_source.items():
+        begin, end = (int(several[place].time.timestamp()) for place in (0, -1))
+        if several[0].time == several[-1].time:
+            continue
+        step = next((step for step in STEPS if end // step - begin // step < MOST), STEPS[-1])
+        values: list[int | None] = [None] * min(MOST, end // step - begin // step + 1)
+        for reading in several:
+            place = min(MOST - 1, int(reading.time.timestamp()) // step - begin // step)
+            values[place] = max(values[place] or 0, reading.open)
+        yield SampledConnections(
+            source=source,
+            step=step,
+            first=begin // step,
+            values=tuple(values),
+        )

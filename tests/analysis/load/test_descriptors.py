@@ -9,9 +9,9 @@ import pytest
 
 import facts
 import histories
-from ldapdiag.analysis.load.counted_connections import recorded_readings
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
 from ldapdiag.analysis.load.forecast import Problem
+from ldapdiag.analysis.load.readings import recorded_readings
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity

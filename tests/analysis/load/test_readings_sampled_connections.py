@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import facts
-from ldapdiag.analysis.load.readings import Reading
-from ldapdiag.analysis.load.sampled_connections import sampled_connections
+from ldapdiag.analysis.load.readings import Reading, sampled_connections
 from ldapdiag.evidence.log.timeline import MOST, STEPS
 
 
