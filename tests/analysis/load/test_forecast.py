@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import facts
 from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, Problem, forecast
-from ldapdiag.analysis.load.forecast_sentences import forecast_sentences
 from ldapdiag.analysis.load.readings import Reading
+from ldapdiag_checks.descriptor_headroom import forecast_sentences
 from leaks.drawn_rates import drawn_leaks
 from leaks.event_driven import event_driven_leaks
 
