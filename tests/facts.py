@@ -15,9 +15,8 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.descriptors import Descriptors, LimitReached
 from ldapdiag.analysis.load.forecast import DescriptorForecast
-from ldapdiag.analysis.load.past_exhaustion import LimitReached
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.pairing import Pairing

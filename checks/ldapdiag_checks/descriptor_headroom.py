@@ -26,7 +26,7 @@ from ldapdiag.wording import counted, rounded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.load.past_exhaustion import LimitReached
+    from ldapdiag.analysis.load.descriptors import LimitReached
 
 LEAST_LIMIT = 8192
 SOON = 1 / 60

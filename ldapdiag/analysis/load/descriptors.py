@@ -1,18 +1,28 @@
-"""Descriptors: how many a server has open, its limit, and the log messages which report that it ran out."""
+"""Descriptors: how many a server has open, its limit, and the log messages which report that it ran out.
+
+Times at which a server had reached its limit: how often and when, by its logs and its access log.
+
+The time of one line of a server's log, where its stamp names one.
+
+[20/Nov/2026:08:45:18.529737884 +0000] - ERR - accept_thread - Not listening for new connections
+6b00111c.32864e18 0x7f9c26e20200 fd=127 DENIED from unknown (127.0.0.70)
+<167>1 2026-11-20T08:54:04.365207+00:00 vm slapd 3989 - -  daemon: accept(8) failed errno=24
+Nov 20 09:21:35 vm slapd[25675]: fd=127 DENIED from unknown (127.0.0.70)             no year: no time
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import not_accepted
 from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
-from ldapdiag.analysis.load.past_exhaustion import LimitReached, limit_reached, logged_peak
 from ldapdiag.analysis.load.readings import (
     Reading,
     logged_readings,
@@ -20,13 +30,20 @@ from ldapdiag.analysis.load.readings import (
     recorded_readings,
     snapshot_readings,
 )
+from ldapdiag.analysis.log.time_axis import time_axis
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount
+from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, SECOND, when
 from ldapdiag.servers.defaults import ProductDefaults
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.evidence.server_log import ServerLog
 
 MOST_CONNECTIONS = "its configured maximum of connections"
 """The source of a limit on connections rather than on descriptors, which Windows does not limit."""
@@ -259,3 +276,95 @@ def _recovered(server: Instance, traffic: Traffic | None, served: int | None, li
     if traffic is not None and logged_peak(traffic, served, limit) is not None:
         last.append(traffic.segment.open_at_end < (served or limit or 0))
     return all(last) and bool(last or server.logs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """One kind of sign that the limit was reached."""
+
+    meaning: str
+    """As in `accepted and closed at once: no descriptor left`."""
+    count: int
+    """How often: lines, or times that the connections rose to the limit."""
+    first: datetime | None
+    last: datetime | None
+    """None: the lines have no year."""
+    source: str
+    """The file."""
+    clause: str
+    """The same for the report, without times."""
+
+
+def limit_reached(
+    logs: Sequence[ServerLog], traffic: Traffic | None, served: int | None, limit: int | None
+) -> tuple[LimitReached, ...]:
+    """Return what shows that the limit was reached; of two copies of one log the larger count is used."""
+    signs: dict[str, LimitReached] = {}
+    for log in logs:
+        for message in log.exhaustion_messages:
+            if message.meaning in signs and signs[message.meaning].count >= message.count:
+                continue
+            signs[message.meaning] = LimitReached(
+                meaning=message.meaning,
+                count=message.count,
+                first=logged_time(message.first),
+                last=logged_time(message.last),
+                source=log.origin.path,
+                clause=f"{message.meaning} ({counted(message.count, 'time')})",
+            )
+    return (*signs.values(), *_peaks(traffic, served, limit))
+
+
+def logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> int | None:
+    """Return the most connections at once in an access log if they are as many as the limit allows; else None.
+
+    A log with lost lines may lack closes. So does one that shows more connections than the limit, unless the limit was
+    a different one at the time.
+    """
+    peak = traffic.segment.peak if traffic and not traffic.segment.lost else 0
+    room = served or limit
+    return peak if room and limit and room <= peak <= limit else None
+
+
+def _peaks(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[LimitReached, ...]:
+    peak, room = logged_peak(traffic, served, limit), served or limit or 0
+    if traffic is None or peak is None:
+        return ()
+    axis = time_axis(traffic.segment)
+    # The limit may be reached and left within one interval; the peak is known then, and its time is not.
+    full = [place for place, count in enumerate(axis.open) if count >= room] if axis else []
+    rises = sum(place - 1 not in full for place in full)
+    return (
+        LimitReached(
+            meaning="as many connections open as the limit allows",
+            count=max(1, rises),
+            first=when(axis.at(full[0])) if axis and full else None,
+            last=when(min(axis.at(full[-1] + 1), axis.end + SECOND)) if axis and full else None,
+            source=", ".join(traffic.origins),
+            clause=f"{counted(peak, 'connection')} open at once in its access log, of {number(room)} possible",
+        ),
+    )
+
+
+CONTAINER = r"(?:[^\s=\"\[]{1,255} {1,80}\| ?)?"
+STAMP = re.compile(
+    CONTAINER + r"(?:\[(?P<netscape>\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?P<zone> [+-]\d{4})\]"
+    r"|(?:<\d{1,3}>)?(?:1 )?(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?P<offset>Z|[+-]\d\d:\d\d)"
+    r"|(?P<hexadecimal>[4-7][0-9a-f]{7})(?:\.[0-9a-f]{8})? )",
+    re.ASCII,
+)
+
+
+def logged_time(line: str) -> datetime | None:
+    """Return the time of a line, to the second; None where its stamp has no year, no zone, or is not one."""
+    stamp = STAMP.match(line)
+    if stamp is None:
+        return None
+    if stamp["hexadecimal"]:
+        return when(int(stamp["hexadecimal"], 16) * SECOND)
+    try:
+        if stamp["netscape"]:
+            return when(NETSCAPE[f"{stamp['netscape']}{stamp['zone']}".encode()])
+        return when(ISO[f"{stamp['iso']}{stamp['offset']}".encode()])
+    except ValueError:
+        return None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ldapdiag.evidence.logged_time import logged_time
+from ldapdiag.analysis.load.descriptors import logged_time
 
 
 @pytest.mark.parametrize(

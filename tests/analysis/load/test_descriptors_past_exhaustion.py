@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import facts
-from ldapdiag.analysis.load.past_exhaustion import limit_reached
+from ldapdiag.analysis.load.descriptors import limit_reached
 from ldapdiag.evidence.server_log import ExhaustionMessage, ServerLog
 from traffic import Log
 
