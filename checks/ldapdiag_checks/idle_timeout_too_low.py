@@ -8,7 +8,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.drain_choice import SHORTEST
 from ldapdiag.analysis.load.responsiveness import Responsiveness
-from ldapdiag.analysis.log.idle_cuts import IdleCuts, idle_cuts
+from ldapdiag.analysis.log.close_reasons import IdleCuts, idle_cuts
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
