@@ -19,7 +19,7 @@ from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.log.stops import StopCount
+    from ldapdiag.analysis.log.searches import StopCount
 
 Key = TypeVar("Key", int, str)
 

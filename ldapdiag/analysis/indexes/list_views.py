@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.worth import HOUR, LEAST_MEAN, LEAST_TIME, unlisted_searches
-from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
-from ldapdiag.analysis.log.sorts import SortCount
+from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup, SortCount
 from ldapdiag.analysis.log.spellings import ANONYMOUS
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.analysis.log.stops import StopCount
+    from ldapdiag.analysis.log.searches import StopCount
     from ldapdiag.servers.candidates import Leaf
 
 ProposedIndex = tuple[str, Change]

@@ -1,13 +1,17 @@
-"""Searches: the searches of a log by filter shape, base and scope: their time, and the clients and accounts."""
+"""Searches: the searches of a log by filter shape, base and scope: their time, and the clients and accounts.
+
+Sorts: how the searches of one kind were sorted, by the keys that clients asked for (389-ds).
+
+Stops: results of searches that a limit or a refusal stopped, by result code and notes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.log.quantiles import NO_TIMES, Quantiles, quantiles
-from ldapdiag.analysis.log.sorts import SortCount, sort_counts
 from ldapdiag.analysis.log.spellings import (
     UNKNOWN_NAME,
     SpellingCounts,
@@ -17,11 +21,11 @@ from ldapdiag.analysis.log.spellings import (
     ranked_by_text,
     text,
 )
-from ldapdiag.analysis.log.stops import StopCount, stop_counts
 from ldapdiag.analysis.log.trends import Trend, Trends
 from ldapdiag.evidence.log.counting import REFUSED, UNSEEN_SEARCH
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.shape_row import ShapeRow
+from ldapdiag.evidence.log.sorting import ALL, NO_VLV, UNLISTED
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.wording import counted
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.sorting import Sorting
 
 SCOPES = {0: "base", 1: "one", 2: "sub", 3: "subordinate"}
 """As `ldapsearch -s` has them, but for the last one's whole name (RFC 4511, 4.5.1.2, and its draft for the fourth)."""
@@ -324,3 +329,71 @@ def ranked_requesters(counts: Mapping[tuple[str, str], list[int]]) -> tuple[Requ
         for (client, account), (count, etime, noted, refused) in counts.items()
     )
     return tuple(sorted(requesters, key=lambda each: (-each.etime, -each.count, each.account, each.client)))
+
+
+@dataclass(slots=True, kw_only=True)
+class SortCount:
+    """The results that were to be sorted by the same keys. Times in nanoseconds."""
+
+    count: int = 0
+    etime: int = 0
+    unindexed: int = 0
+    """Noted as wholly or partly unindexed; every virtual list view without an index is."""
+    candidates: int = 0
+    """Entries sorted in memory."""
+    most_candidates: int = 0
+    """Of one search."""
+    unsorted: int = 0
+    """Every entry was a candidate, so the server did not sort."""
+    vlv: int = 0
+    """Virtual list views."""
+    by_index: int = 0
+    """Virtual list views that a VLV index answered."""
+    by_index_etime: int = 0
+    vlv_errors: dict[int, int]
+    """Virtual list views by their own result code, without success; a limit shows only here (11), not in the result."""
+
+    def add(self, sorting: Sorting, cell: list[int]) -> None:
+        """Add results of one way of sorting."""
+        count, etime, unindexed, candidates, most = cell
+        self.count += count
+        self.etime += etime
+        self.unindexed += unindexed
+        self.candidates += candidates
+        self.most_candidates = max(self.most_candidates, most)
+        self.unsorted += count if sorting.candidates == ALL else 0
+        if sorting.vlv == NO_VLV:
+            return
+        self.vlv += count
+        if sorting.vlv:
+            self.vlv_errors[sorting.vlv] = self.vlv_errors.get(sorting.vlv, 0) + count
+        elif sorting.candidates == UNLISTED:
+            self.by_index += count - unindexed
+            self.by_index_etime += 0 if unindexed else etime
+
+
+def sort_counts(sorts: Mapping[Sorting, list[int]]) -> dict[str, SortCount]:
+    """Return the sorts of a row by their keys, the most expensive first; keys empty: a view without result."""
+    spellings = SpellingCounts(caseless)
+    counts: dict[bytes, SortCount] = {}
+    for sorting, cell in sorts.items():
+        keys = spellings.add(sorting.keys, cell[0])
+        counts.setdefault(keys, SortCount(vlv_errors={})).add(sorting, cell)
+    ranked = sorted(counts.items(), key=lambda one: (-one[1].etime, -one[1].count, one[0]))
+    return {text(spellings.commonest(keys)): count for keys, count in ranked}
+
+
+class StopCount(NamedTuple):
+    """Stopped results. Times in nanoseconds."""
+
+    results: int
+    etime: int
+    wait: int
+    entries: int
+    most_entries: int
+    """In one result: at least so many match."""
+
+
+def stop_counts(stopped: Mapping[tuple[int, bytes], list[int]]) -> dict[tuple[int, str], StopCount]:
+    """Return the stopped results of a row by code and notes."""
+    return {(err, text(notes)): StopCount(*cell) for (err, notes), cell in sorted(stopped.items())}

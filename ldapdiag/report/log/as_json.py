@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.log.operations import OperationGroup
-    from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation
-    from ldapdiag.analysis.log.sorts import SortCount
+    from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, SortCount
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
     from ldapdiag.evidence.log.idle_row import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.analysis.log.sorts import SortCount, sort_counts
+from ldapdiag.analysis.log.searches import SortCount, sort_counts
 from ldapdiag.evidence.log.sorting import ALL, NO_SORT, UNLISTED, Sorting
 
 
