@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.analysis.log.workers import BusiestWorkers, busiest_workers
+from ldapdiag.analysis.log.workload import BusiestWorkers, busiest_workers
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.omissions import omissions
 from ldapdiag.analysis.log.spellings import text
-from ldapdiag.analysis.log.workers import busiest_workers
+from ldapdiag.analysis.log.workload import busiest_workers
 from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import SECOND, moment

@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.security import by_client
-from ldapdiag.analysis.log.workers import busiest_workers
+from ldapdiag.analysis.log.workload import busiest_workers
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.report.log.quantities import day_and_time, duration
 from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.operations import OperationGroup
-    from ldapdiag.analysis.log.workers import BusiestWorkers
-    from ldapdiag.analysis.log.workload import Workload
+    from ldapdiag.analysis.log.workload import BusiestWorkers, Workload
     from ldapdiag.report.log.names import AccountNames
     from ldapdiag.report.page import Page
 

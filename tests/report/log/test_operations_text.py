@@ -9,7 +9,7 @@ from rich.console import Console
 
 import facts
 from conversations import read_log
-from ldapdiag.analysis.log.workers import BusiestWorkers
+from ldapdiag.analysis.log.workload import BusiestWorkers
 from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
