@@ -12,7 +12,7 @@ from ldapdiag.analysis.indexes.worth import without_result
 from ldapdiag.analysis.log.costly_searches import LEAST_SHARE, SLOW, costly_searches, is_slow
 from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
+from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (

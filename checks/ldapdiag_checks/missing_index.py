@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.predictions import between, saved_between, time_with
 from ldapdiag.analysis.indexes.unhelped_scans import refused_accounts
-from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
+from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
     Cost,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
-from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
+from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.servers.candidates import IndexUse
 from ldapdiag.wording import counted, number, percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from ldapdiag.analysis.log.trend_sentences import observed_trend, trend_sentences
+from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.wording import counted, seconds
 

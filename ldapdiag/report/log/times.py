@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.time_axis import time_axis
-from ldapdiag.analysis.log.trend_sentences import clock, growth, period
-from ldapdiag.analysis.log.trends import parts_of
+from ldapdiag.analysis.log.trends import clock, growth, parts_of, period
 from ldapdiag.report.charts.terminal import sparkline
 from ldapdiag.report.log.quantities import day_and_time, duration
 from ldapdiag.wording import counted, number, percent

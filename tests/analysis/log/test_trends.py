@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import examples
 from ldapdiag.analysis.log.searches import SearchGroup
-from ldapdiag.analysis.log.trend_sentences import trend_sentences
-from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend
+from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, trend_sentences
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
