@@ -8,8 +8,14 @@ from typing import Annotated
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.operations import OperationGroup
 from ldapdiag.analysis.log.searches import SlowestOperation
-from ldapdiag.analysis.log.slow_causes import bind_causes
-from ldapdiag.analysis.log.slow_operations import observed_of, sentences, time_of, times_in_seconds, unlisted_time
+from ldapdiag.analysis.log.slow_operations import (
+    bind_causes,
+    observed_of,
+    sentences,
+    time_of,
+    times_in_seconds,
+    unlisted_time,
+)
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold

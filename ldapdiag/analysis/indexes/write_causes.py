@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix, is_within
-from ldapdiag.analysis.log.slow_causes import SlowCause, waits_for_workers
+from ldapdiag.analysis.log.slow_operations import SlowCause, waits_for_workers
 from ldapdiag.analysis.log.spellings import text
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.log.slow_causes import SlowCause
+from ldapdiag.analysis.log.slow_operations import SlowCause
 from ldapdiag.analysis.storage.commit_waits import SATURATED, CommitWaits, WaitCause
 from ldapdiag.analysis.storage.write_service import FEWEST
 from ldapdiag.evidence.log.stamps import SECOND, moment
