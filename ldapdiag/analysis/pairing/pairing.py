@@ -18,7 +18,7 @@ from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.pairing import not_joined
+from ldapdiag.analysis.pairing import clients as not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
