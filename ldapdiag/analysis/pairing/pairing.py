@@ -28,8 +28,7 @@ from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.missing_flows import rows_without_flow_beyond
 from ldapdiag.analysis.pairing.possible_ghosts import unanswered_ports
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
-from ldapdiag.analysis.pairing.severed import TrackingBox, find_severed, with_severed
-from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
+from ldapdiag.analysis.pairing.severed import TrackingBox, find_severed, severed_behind_nat, with_severed
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.via_translation import join_via_translation, trace_rows

@@ -2,6 +2,10 @@
 
 Neither end has noticed it. A middlebox proves it only if its table is no selection, and if no connection that was in
 use lacks an entry as well (docs/how-it-decides.md, "What a severed connection is").
+
+Severed behind a NAT: connections of clients whose address a middlebox translates, and for which it has no entry.
+
+Without the entry, which of the server's sockets is the other end is not known; the client's end is.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.midstream import passes_without_entry
+from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
 from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
@@ -21,6 +26,8 @@ from ldapdiag.wording import are, counted
 if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
+    from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
 NO_AGES = "no table shows when they were last used (ss -i), or no times of the tables are known (captured-at.txt)"
 
@@ -388,3 +395,22 @@ def _may_be_selection(
         return None
     box = tracking.box.host
     return f"the flow table of {box} has few connections of this path, and may be a selection (sysctl -a counts them)"
+
+
+def severed_behind_nat(unjoined: UnjoinedDirection, client: ClientSnapshots, boxes: Sequence[TrackingBox]) -> Severed:
+    """Return the connections of a client of which a NAT has no entry; the server shows none of this direction."""
+    near = nearest_first(client, unjoined.snapshot)[0]
+    pairs = tuple(Pair(None, row) for row in near.established(unjoined.direction).values())
+    return find_severed(MatchedEnds(unjoined, near, client.indexes, pairs), boxes)
+
+
+def count_severed(unjoined: UnjoinedDirection, box: Middlebox, clients: Sequence[ClientSnapshots]) -> int:
+    """Return how many connections to this endpoint a NAT may have severed: sockets of the server that are no ghosts."""
+    count = 0
+    for client in clients:
+        for direction in client.directions_to(*unjoined.endpoint):
+            if (direction[2], *unjoined.endpoint) in box.translated_clients:
+                own = replace(unjoined, client=direction[2], rows=[])
+                found = severed_behind_nat(own, client, [TrackingBox(box, None, carries_path=True)])
+                count += found.count + sum(found.unproven.values())
+    return count

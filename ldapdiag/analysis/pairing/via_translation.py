@@ -28,7 +28,7 @@ from ldapdiag.analysis.pairing.direction import (
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.half_open import half_open
 from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow_beyond
-from ldapdiag.analysis.pairing.severed_behind_nat import count_severed
+from ldapdiag.analysis.pairing.severed import count_severed
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
