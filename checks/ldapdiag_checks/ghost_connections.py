@@ -20,8 +20,8 @@ from ldapdiag.analysis.idle.sentences import client_names, ghost_sentences, reas
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, PathKind
+from ldapdiag.analysis.pairing.half_open import possible_sentences
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold

@@ -24,8 +24,13 @@ from ldapdiag.analysis.pairing.client_history import (
 )
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
-from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
-from ldapdiag.analysis.pairing.possible_ghosts import possible_ghost_ports
+from ldapdiag.analysis.pairing.half_open import (
+    find_ghost_rows,
+    find_stranded_rows,
+    half_open,
+    observe_churn,
+    possible_ghost_ports,
+)
 from ldapdiag.analysis.pairing.samples import sample_ghosts
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first

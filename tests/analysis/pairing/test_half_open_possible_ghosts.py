@@ -8,8 +8,8 @@ import pytest
 
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
+from ldapdiag.analysis.pairing.half_open import possible_sentences
 from ldapdiag.analysis.pairing.pairing import pair
-from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.evidence.sockets import Timer
 
 if TYPE_CHECKING:
