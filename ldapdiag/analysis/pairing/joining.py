@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
-from ldapdiag.analysis.pairing.client_age import is_one_namespace
 from ldapdiag.analysis.pairing.client_history import (
     ClientHistory,
     ClientSockets,
     count_not_opened,
     history_of,
+    is_one_namespace,
     rows_after,
     rows_before,
 )

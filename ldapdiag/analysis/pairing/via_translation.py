@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, seconds_since_received
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.classification import INEXACT_PORT
-from ldapdiag.analysis.pairing.client_age import booted_since
-from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of, rows_before
+from ldapdiag.analysis.pairing.client_history import NO_HISTORY, booted_since, history_of, rows_before
 from ldapdiag.analysis.pairing.direction import (
     IDLE_SECONDS,
     Direction,

@@ -12,8 +12,7 @@ import facts
 from facts import START, direction
 from ldapdiag.analysis.idle.bounds import PathBounds, bound_idle
 from ldapdiag.analysis.pairing.carriers import Carriers
-from ldapdiag.analysis.pairing.client_age import Since
-from ldapdiag.analysis.pairing.client_history import ClientHistory
+from ldapdiag.analysis.pairing.client_history import ClientHistory, Since
 from ldapdiag.evidence.origin import Span
 
 THROUGH_FW = Carriers(by_table=frozenset({"fw"}))

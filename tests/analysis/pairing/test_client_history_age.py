@@ -9,7 +9,7 @@ import pytest
 
 import facts
 from facts import START
-from ldapdiag.analysis.pairing.client_age import booted_since, is_one_namespace, made_since, started_since
+from ldapdiag.analysis.pairing.client_history import booted_since, is_one_namespace, made_since, started_since
 from ldapdiag.evidence.processes import BootTime, Process, ProcessTable
 
 NAMESPACE = "net:[4026532177]"
