@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
-    from ldapdiag.analysis.pairing.classification import Classified
+    from ldapdiag.analysis.pairing.classification import Classified, VirtualEndpoint
     from ldapdiag.analysis.pairing.direction import Direction
     from ldapdiag.analysis.pairing.socket_index import ClientIndex
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
-    from ldapdiag.analysis.pairing.virtual_endpoint import VirtualEndpoint
 
 CLOSING_UNSHOWN = "closing at the server, whose table does not show retransmissions (take it with ss -tano)"
 
