@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.providers import provides
 from ldapdiag.analysis.storage.device_errors import with_errors
-from ldapdiag.analysis.storage.device_stack import HostDevices
-from ldapdiag.analysis.storage.host_storage import HostStorage, best_table, mounts_of_space
-from ldapdiag.analysis.storage.mount_lookup import is_below, mount_of, upper_folder
+from ldapdiag.analysis.storage.host_storage import (
+    HostDevices,
+    HostStorage,
+    best_table,
+    is_below,
+    mount_of,
+    mounts_of_space,
+    upper_folder,
+)
 from ldapdiag.analysis.storage.options import EXT, NETWORK, options_of
 from ldapdiag.analysis.storage.volume import LASTING, Volume, memory_name
 from ldapdiag.evidence.bundle import Missing
@@ -38,7 +44,7 @@ from ldapdiag.evidence.storage.settings import Role, StorageSettings, merged_set
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ldapdiag.analysis.storage.device_stack import DeviceStack
+    from ldapdiag.analysis.storage.host_storage import DeviceStack
     from ldapdiag.evidence.storage import BlockDevice, Mount
     from ldapdiag.evidence.storage.settings import StoragePlace
     from ldapdiag.servers.storage_rules import Durability

@@ -8,7 +8,7 @@ import pytest
 
 import facts
 import storage_facts as disk
-from ldapdiag.analysis.storage.mount_lookup import mount_of
+from ldapdiag.analysis.storage.host_storage import mount_of
 from ldapdiag.evidence.storage.settings import Role
 
 
