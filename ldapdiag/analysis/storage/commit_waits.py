@@ -4,6 +4,8 @@ A log alone never proves it: constant work of the server on each write would loo
 looks at the threads, prove it or exclude it.
 
 SyncSamples: in how many looks at a server's threads one waited for the disk, and in how many one ran.
+
+Which volume a storage probe measured.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from ldapdiag.analysis.hosts.process_readings import readings_of
 from ldapdiag.analysis.log.quantiles import Quantiles, kind_times
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
-from ldapdiag.analysis.storage.probes import probe_of
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.write_service import FEWEST, WriteService, write_service
 from ldapdiag.evidence.access_log import AccessLog
@@ -31,7 +32,9 @@ from ldapdiag.evidence.threads import RUNNING, ProcessThreads
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.analysis.storage.volume import Volume
 
 ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
 """Servers that apply one write to a database at a time, so that the log shows the time of each."""
@@ -270,3 +273,20 @@ def sync_samples(readings: Sequence[ProcessThreads]) -> SyncSamples | None:
         running=sum(each.get(RUNNING, 0) for each in seen),
         origins=tuple(sorted({one.origin.path for one, _ in sampled})),
     )
+
+
+UNNUMBERED = frozenset({"btrfs"})
+"""File systems whose files have another device number than the mount table prints (a subvolume's)."""
+
+
+def probe_of(volume: Volume, probes: Iterable[StorageProbe]) -> StorageProbe | None:
+    """Return the latest probe of a volume; None if there is none of its host, device and mount point."""
+    own = [one for one in probes if one.origin.host == volume.host and _is_probed(volume, one)]
+    return max(own, key=lambda one: one.origin.order, default=None)
+
+
+def _is_probed(volume: Volume, probe: StorageProbe) -> bool:
+    """Return whether a probe is of a volume: by the device number, which a bind mount has too, where it is printed."""
+    if volume.device and probe.device and volume.fs_type not in UNNUMBERED:
+        return probe.device == volume.device
+    return probe.mount_point == volume.mount_point

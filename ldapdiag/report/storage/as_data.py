@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.storage.probes import probe_of
+from ldapdiag.analysis.storage.commit_waits import probe_of
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.probes import probe_of
+from ldapdiag.analysis.storage.commit_waits import probe_of
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.storage.probe import AccessTimeUpdates, FileOperation, StorageProbe, SyncCall, WriteKind

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import facts
 import storage_site
+from ldapdiag.analysis.storage.commit_waits import probe_of
 from ldapdiag.analysis.storage.options import Options
-from ldapdiag.analysis.storage.probes import probe_of
 from ldapdiag.analysis.storage.volume import Volume
 
 VOLUME = Volume(
