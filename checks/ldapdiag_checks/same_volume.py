@@ -1,14 +1,17 @@
-"""same-volume: database, transaction log and changelog on the same disk."""
+"""same-volume: database, transaction log and changelog on the same disk.
+
+Which parts of a server's data are on one volume, or on volumes of the same disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.analysis.storage.shared_disks import SharedDisks, shared_disks
 from ldapdiag.analysis.storage.volume import LASTING, in_words
 from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
 from ldapdiag.check import MainNumber, check
@@ -19,6 +22,10 @@ from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import separate_log
 from ldapdiag.wording import rounded
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.storage.volume import Volume
+    from ldapdiag.evidence.storage.settings import Role
 
 NO_FAULT = (
     "This is no fault. A disk of its own for the log helps only if writes wait for the disk (commit-bound-writes), and "
@@ -127,3 +134,43 @@ def _of_disks(
         remedies=(separate_log(server.host, what),),
         origins=storage.origins,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedDisks:
+    """Volumes with parts of a server's data that lie on common disks; one volume is common to all on it."""
+
+    volumes: tuple[Volume, ...]
+    roles: tuple[Role, ...]
+    """Those of the data, two or more."""
+    devices: tuple[str, ...]
+    """The common disks; empty: unknown."""
+
+
+def shared_disks(storage: ServerStorage) -> tuple[SharedDisks, ...]:
+    """Return the groups of volumes that share a disk and have two parts of the data or more."""
+    groups: list[list[Volume]] = []
+    for volume in (one for one in storage.volumes if one.lasting_paths):
+        near = [group for group in groups if any(_share(volume, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(one for group in near for one in group), volume])
+    found = (_shared(group) for group in groups)
+    return tuple(one for one in found if len(one.roles) > 1)
+
+
+def _share(one: Volume, other: Volume) -> bool:
+    """Return whether two volumes have a disk, or a file system, in common."""
+    if one.device and one.device == other.device:
+        return True
+    return not {disk.name for disk in one.devices}.isdisjoint(disk.name for disk in other.devices)
+
+
+def _shared(group: list[Volume]) -> SharedDisks:
+    disks = [{disk.name for disk in one.devices} for one in group]
+    common = (
+        set.union(*disks)
+        if len(group) == 1
+        else {name for names in disks for name in names if sum(name in others for others in disks) > 1}
+    )
+    roles = dict.fromkeys(role for one in group for role in one.roles if role in LASTING)
+    return SharedDisks(volumes=tuple(group), roles=tuple(roles), devices=tuple(sorted(common)))
