@@ -13,7 +13,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import LASTING, in_words
-from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
+from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog

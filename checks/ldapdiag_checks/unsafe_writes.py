@@ -13,7 +13,7 @@ from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.power_cut import Loss, Weakness, doubts, weaknesses
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
-from ldapdiag.analysis.storage.write_rate import WriteRate, write_rate
+from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
