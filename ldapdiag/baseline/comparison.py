@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
-from ldapdiag.baseline.log_extent import ACCESS_LOG
-from ldapdiag.baseline.reported import MORE, NEVER_MISSED
+from ldapdiag.baseline.reported import ACCESS_LOG, MORE, NEVER_MISSED
 from ldapdiag.check import MainNumber, Worse
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.baseline.log_extent import log_extents
-from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict
+from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict, log_extents
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Severity

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.baseline.changes import Changes, FindingChange
 from ldapdiag.baseline.comparison import compare
-from ldapdiag.baseline.log_extent import LogExtent, log_extents
-from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict
+from ldapdiag.baseline.reported import LogExtent, Reported, ReportedFinding, ReportedHost, ReportedVerdict, log_extents
 from ldapdiag.check import MainNumber, Worse
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.finding import Severity
