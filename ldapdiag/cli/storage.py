@@ -19,11 +19,13 @@ from ldapdiag.cli.destinations import (
     FormatOption,
     OutputOption,
     ReportFormat,
+    check_file,
     check_table,
     contains_gaps,
     deliver,
     destinations,
     text_on_terminal,
+    write_file,
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
@@ -32,7 +34,6 @@ from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.report_file import check_file, write_file
 from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import Duration

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.cli.report_file import check_file, write_file
+from ldapdiag.cli.destinations import check_file, write_file
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
