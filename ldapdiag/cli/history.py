@@ -13,9 +13,9 @@ from ldapdiag.cli import times
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations
 from ldapdiag.cli.exit_codes import FAILED
+from ldapdiag.cli.options import ColorOption
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 

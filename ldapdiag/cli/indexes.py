@@ -34,10 +34,9 @@ from ldapdiag.cli.judging import (
     run_diagnosis,
 )
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, SeverityOption, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.report_kind import ReportKind

@@ -36,9 +36,8 @@ from ldapdiag.cli.log_selection import (
     wanted,
 )
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import Sudo, Timeout, is_typed
+from ldapdiag.cli.options import ColorOption, Sudo, Timeout, is_typed
 from ldapdiag.cli.output import print_error
-from ldapdiag.cli.screen_options import ColorOption
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner

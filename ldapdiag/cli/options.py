@@ -1,6 +1,8 @@
 """Options for collection from live targets: bind, timeout and sampling. All commands that collect share them.
 
 Bind options, named as in ldapsearch(1). A password is read from a prompt or a file, never from the command line.
+
+Options about what appears on the terminal: colours, notices, and the findings that the text shows.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import stat
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -27,10 +30,12 @@ from ldapdiag.cli.output import print_error
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
 from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from ldapdiag.finding import Severity
     from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.collection_options import BindOptions, CollectionOptions
 
@@ -359,3 +364,39 @@ def _has_terminal() -> bool:
     except OSError:
         return sys.stdin is not None and sys.stdin.isatty()
     return True
+
+
+class LeastSeverity(StrEnum):
+    """Values of --severity."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def severity(self) -> Severity:
+        """Return the severity of this name."""
+        from ldapdiag.finding import Severity  # noqa: PLC0415  import late: --help must be quick
+
+        return Severity[self.name]
+
+
+ColorOption = Annotated[
+    Color,
+    typer.Option(
+        "--color",
+        metavar="WHEN",
+        help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+SeverityOption = Annotated[
+    LeastSeverity,
+    typer.Option(
+        "--severity",
+        help="Show findings of at least this severity in the text; counts, other formats and exit code include all.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]

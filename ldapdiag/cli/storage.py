@@ -31,10 +31,9 @@ from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import FailOn, FailOnOption, SinceOption, StrictOption, exit_code, print_unread, run_diagnosis
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, SeverityOption, with_collection_options
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
-from ldapdiag.cli.screen_options import ColorOption, LeastSeverity, SeverityOption
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import Duration
 from ldapdiag.errors import LdapdiagError, UsageError
