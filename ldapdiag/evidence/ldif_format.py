@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.configuration import ds389 as ds389_configuration
-from ldapdiag.evidence.configuration import opendj as opendj_configuration
+from ldapdiag.evidence.configuration import opends_settings as opendj_configuration
 from ldapdiag.evidence.configuration import openldap as openldap_configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head

@@ -1,18 +1,38 @@
-"""The settings common to OpenDS and its forks, by property name, from LDIF or dsconfig."""
+"""The settings common to OpenDS and its forks, by property name, from LDIF or dsconfig.
+
+cn=config of OpenDJ, its relatives and PingDirectory, from a search or from config.ldif, entry by entry.
+
+    dn: cn=config
+    objectClass: ds-cfg-root-config
+    ds-cfg-idle-time-limit: 0 seconds
+    ds-cfg-max-allowed-client-connections: 0
+
+    dn: cn=LDAP Connection Handler,cn=Connection Handlers,cn=config
+    objectClass: ds-cfg-ldap-connection-handler
+    ds-cfg-listen-port: 389
+    ds-cfg-use-tcp-keep-alive: true
+
+An account's own idle timeout is in its entry: ds-rlim-idle-time-limit, in seconds, 0 for none (measured with 4.10.1).
+Source: the template opendj-server-legacy/resource/config/config.ldif; Oracle 820-6170, 821-0507; Ping's reference.
+
+Durations as OpenDS and its forks write them: `0 seconds`, `300000 ms`, `5 m`, `1 h 30 m`.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.configuration.duration import seconds
+from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
     from ldapdiag.evidence.origin import Origin
 
 IDLE = "idle-time-limit"
@@ -97,3 +117,85 @@ class OpendsSettings:
     def _keep(self, name: str, value: int | None) -> None:
         if value is not None and value >= 0:
             self.values[name] = value
+
+
+BELOW = ",cn=config"
+OWN_NAMES = "ds-cfg-"
+LDAP_HANDLER = "ds-cfg-ldap-connection-handler"
+ATTRIBUTES = (*WHOLE_ENTRY, *sorted(f"{OWN_NAMES}{name}" for name in WANTED))
+"""The attributes read of the configuration, with their prefix in LDIF."""
+
+
+class OpendjConfiguration:
+    """Makes one Configuration from the entries of cn=config and of accounts."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.settings = OpendsSettings()
+        self.exemptions: dict[str, int] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Read cn=config, handlers, the work queue, and the idle timeout of any other entry."""
+        limit = entry.number(PERSONAL_LIMIT)
+        if limit is not None:
+            self._exempt(entry.dn, limit)
+        if entry.key != CONFIG and not entry.key.endswith(BELOW):
+            return
+        properties = _properties(entry)
+        if properties is None:
+            return
+        classes = {name.lower() for name in entry.values("objectClass")}
+        if entry.key == CONFIG:
+            self.settings.take_global(properties)
+            self.settings.complete = entry.closed and all(name in entry for name in WHOLE_ENTRY)
+        elif LDAP_HANDLER in classes:
+            self.settings.take_handler(properties)
+        elif VIRTUAL in properties:
+            self.settings.take_virtual_attribute(properties)
+        elif entry.key == f"cn=work queue{BELOW}":
+            self.settings.take_work_queue(properties)
+        elif period := seconds(properties.get(POLICY_IDLE, "")):
+            self.settings.take_global(dict.fromkeys([POLICY_IDLE], ""))
+            self.document.note(
+                f"A client connection policy closes connections idle for {period} s, whatever the global limit."
+            )
+
+    def facts(self) -> Iterator[Configuration]:
+        """Return the configuration, if any entry contributed to it."""
+        if self.settings.relevant or self.settings.complete or self.exemptions:
+            yield self.settings.configuration(self.document.origin(), self.exemptions)
+
+    def _exempt(self, dn: str, limit: int) -> None:
+        if len(self.exemptions) >= MOST_ACCOUNTS:
+            self.document.note(f"Only the first {MOST_ACCOUNTS:,} accounts with their own idle timeout were kept.")
+        else:
+            self.exemptions[dn] = limit if limit > 0 else -1
+
+
+def _properties(entry: Entry) -> dict[str, str] | None:
+    """Return the properties in WANTED, without their prefix in LDIF; None for the entry of another product."""
+    own = [name for name in entry.attributes if name.startswith(OWN_NAMES)]
+    bare = {name.removeprefix(OWN_NAMES): name for name in own}
+    return {name: entry.first(bare[name]) for name in WANTED & bare.keys()} if own else None
+
+
+LONGEST = 200
+PART = re.compile(
+    r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)\b",
+    re.ASCII | re.IGNORECASE,
+)
+SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def seconds(text: str) -> int | None:
+    """Return a duration in whole seconds, at least 1 unless it is 0 (which means off); None if it is not a duration."""
+    if len(text) > LONGEST:
+        return None
+    total, end = 0.0, 0
+    while found := PART.match(text, end):
+        unit = found[2].lower()
+        total += float(found[1]) * SECONDS["ms" if unit.startswith(("ms", "mil")) else unit[0]]
+        end = found.end()
+    if not end or text[end:].strip():
+        return None
+    return max(1, int(total)) if total else 0

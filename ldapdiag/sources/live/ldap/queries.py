@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ldapdiag.evidence.configuration import active_directory, ds389, opendj, openldap
+from ldapdiag.evidence.configuration import active_directory, ds389, openldap
+from ldapdiag.evidence.configuration import opends_settings as opendj
 from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.configuration.duration import seconds
+from ldapdiag.evidence.configuration.opends_settings import seconds
 
 
 @pytest.mark.parametrize(

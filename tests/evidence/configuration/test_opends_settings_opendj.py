@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence import dsconfig_format
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.configuration import opendj as reader
+from ldapdiag.evidence.configuration import opends_settings as reader
 from ldapdiag.evidence.family import Family
 from reading import facts_of
 
