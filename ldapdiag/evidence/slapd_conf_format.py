@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration.slapd_conf import SettingDirectives
+from ldapdiag.evidence.configuration.openldap import SettingDirectives
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.slapd_conf import IndexDirectives
 from ldapdiag.evidence.schema.slapd_schema import SchemaDirectives
