@@ -28,8 +28,8 @@ from ldapdiag.evidence.indexes import ds389 as ds389_indexes
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.ldif import EntryReader, entries
 from ldapdiag.evidence.monitor import Monitor
-from ldapdiag.evidence.monitor import ds389 as ds389_monitor
-from ldapdiag.evidence.monitor import dsee as dsee_monitor
+from ldapdiag.evidence.monitor import connection_table as ds389_monitor
+from ldapdiag.evidence.monitor import connection_table as dsee_monitor
 from ldapdiag.evidence.monitor import ibm as ibm_monitor
 from ldapdiag.evidence.monitor import opendj as opendj_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor

@@ -9,6 +9,18 @@ The fields are slot, opening time, operations started and completed, `r` while r
 how often an operation waited for that; from 1.3.7 on also the connection's identifier and the client's address, without
 its port. DSEE (second value) appends the protocol.
 Source: 389-ds ldap/servers/slapd/conntable.c, connection_table_as_entry(), all branches; DSEE: Oracle 821-1507.
+
+cn=monitor of 389-ds: the connection table (connection_table.py), with counters of busy workers and a work queue.
+
+cn=monitor of Sun's and Oracle's Directory Server 5.2 to 11g: the connection table (connection_table.py).
+
+    version: Sun-Directory-Server/11.1.1.7.0
+    connection: 31:20010201164808Z:45:45::cn=admin,cn=Administrators,cn=config:LDAP
+    connectionPeak: 412
+    request-que-backlog: 0
+    currentpsearches: 2
+
+It contains neither the client's address nor its port. Source: Oracle 821-1507, cn=monitor.
 """
 
 from __future__ import annotations
@@ -163,3 +175,17 @@ def _ending(rest: str, reading: str) -> tuple[str, str] | None:
     if reading == "-":
         return None
     return PROTOCOL.sub("", rest), ""
+
+
+class Ds389Monitor(ConnectionTableMonitor):
+    """Makes a Monitor from each cn=monitor entry of 389-ds."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document, Family.DS389, queue="currentworkqueue")
+
+
+class DseeMonitor(ConnectionTableMonitor):
+    """Makes a Monitor from each cn=monitor entry of DSEE."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document, Family.DSEE, queue="request-que-backlog")
