@@ -31,9 +31,9 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.monitor import connection_table as ds389_monitor
 from ldapdiag.evidence.monitor import connection_table as dsee_monitor
 from ldapdiag.evidence.monitor import ibm as ibm_monitor
-from ldapdiag.evidence.monitor import opendj as opendj_monitor
+from ldapdiag.evidence.monitor import opends_subtree as opendj_monitor
+from ldapdiag.evidence.monitor import opends_subtree as ping_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor
-from ldapdiag.evidence.monitor import ping as ping_monitor
 from ldapdiag.evidence.schema import ldif as schema_ldif
 from ldapdiag.evidence.storage import ds389_settings, opends_settings, slapd_settings
 from ldapdiag.evidence.storage.settings import StorageSettings

@@ -15,6 +15,21 @@ Quotes within a value are not escaped, so the DN, the only value that a client c
 IPv6 address has no brackets before its port. The second notation is that of ForgeRock DS 6 and later, and of PingDS.
 Source: LDAPClientConnection.getMonitorSummary() of OpenDJ; captured from OpenDJ 4.10.1. There is no public capture of
 the JSON; its names are compared case-insensitively.
+
+cn=monitor of OpenDJ, OpenDS, Oracle Unified Directory, ForgeRock DS and PingDS (opends_subtree.py).
+
+    dn: cn=Client Connections,cn=monitor
+    connection: connID="14" connectTime="20261120090253Z" source="127.0.0.31:44997" destination="127.0.0.1:13489" …
+
+ForgeRock DS from 6 on, and PingDS, have `ds-mon-connection` at cn=LDAP,cn=connection handlers,cn=monitor instead.
+
+cn=monitor of PingDirectory, formerly UnboundID Directory Server (opends_subtree.py).
+
+    dn: cn=Client Connections,cn=monitor
+    objectClass: ds-client-connection-monitor-entry
+    connection: connID="1" connectTime="20080101020202Z" source="127.0.0.1:5678" destination="127.0.0.1:389" …
+
+Source: com.unboundid.ldap.sdk.unboundidds.monitors of UnboundID's LDAP SDK, and the samples in its tests.
 """
 
 from __future__ import annotations
@@ -271,3 +286,17 @@ def _json(value: str) -> Mapping[str, str]:
     if not isinstance(fields, dict):
         return {}
     return {name.lower(): str(text) for name, text in fields.items() if isinstance(text, (str, int))}
+
+
+class OpendjMonitor(OpendsMonitor):
+    """Makes a Monitor from each snapshot of OpenDJ's cn=monitor."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document, Family.OPENDJ)
+
+
+class PingMonitor(OpendsMonitor):
+    """Makes a Monitor from each snapshot of PingDirectory's cn=monitor."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document, Family.PING)
