@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
-from ldapdiag.evidence.monitor.client_address import client_address
 from ldapdiag.evidence.monitor.ibm import is_ibm
-from ldapdiag.evidence.monitor.own_connection import without_own_connection
+from ldapdiag.evidence.monitor.own_connection import client_address, without_own_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

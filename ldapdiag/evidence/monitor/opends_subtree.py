@@ -42,8 +42,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
-from ldapdiag.evidence.monitor.client_address import java_endpoint
-from ldapdiag.evidence.monitor.own_connection import without_own_connection
+from ldapdiag.evidence.monitor.own_connection import java_endpoint, without_own_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

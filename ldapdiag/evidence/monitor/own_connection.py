@@ -5,6 +5,8 @@
 
 The collector (`live.ldap.directory`) writes this comment before the answer. 389-ds and DSEE publish no ports; there its
 connection is the newest one of the same address and account with an operation in progress: the search for this entry.
+
+The client address of a monitored connection, normalised.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.addresses import CUT, LONGEST_NAME, normalise_address, port_number
 from ldapdiag.evidence.ldif import comparable
 
 if TYPE_CHECKING:
@@ -81,3 +83,23 @@ def _ours(connections: Iterable[MonitoredConnection], own: OwnConnection) -> Mon
 def _is_waiting(connection: MonitoredConnection) -> bool:
     started, completed = connection.operations_started, connection.operations_completed
     return started is None or completed is None or started > completed
+
+
+def client_address(text: str) -> str:
+    """Return a normalised address, 'ldapi' or empty; redacted addresses are returned unchanged."""
+    if text == "local" or text.startswith("/"):
+        return "ldapi"
+    if text in {"", "unknown"}:
+        return ""
+    normalised = normalise_address(text) if len(text) <= LONGEST_NAME else text[:LONGEST_NAME]
+    return text[:LONGEST_NAME] if normalised.endswith(CUT) else normalised
+
+
+def java_endpoint(text: str) -> tuple[str, int | None]:
+    """Return address and port of a Java socket address: `127.0.0.1:5000`, `0:0:0:0:0:0:0:1:5000`.
+
+    A host name before the address, as in `name/127.0.0.1:5000`, is dropped. The port is None if it is not a number.
+    """
+    address, _, port = text.rpartition("/")[2].rpartition(":")
+    number = port_number(port)
+    return client_address(address), number if number > 0 else None
