@@ -15,16 +15,9 @@ from ldapdiag.evidence.configuration import opends_settings as opendj_configurat
 from ldapdiag.evidence.configuration import openldap as openldap_configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.indexes import (
-    IndexConfiguration,
-    entry_count,
-    explanations,
-    index_status,
-    index_tasks,
-    opends,
-    opends_entry_count,
-)
+from ldapdiag.evidence.indexes import IndexConfiguration, entry_count, explanations, index_status, index_tasks, opends
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
+from ldapdiag.evidence.indexes import entry_count as opends_entry_count
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.ldif import EntryReader, entries
 from ldapdiag.evidence.monitor import Monitor

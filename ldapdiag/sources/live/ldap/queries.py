@@ -18,11 +18,11 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
 from ldapdiag.evidence.indexes import (
     ds389_internal_searches,
+    entry_count,
     explanations,
     index_status,
     index_tasks,
     opends,
-    opends_entry_count,
 )
 from ldapdiag.evidence.indexes import opends_internal_searches as searchers
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
@@ -231,7 +231,7 @@ JAVA_INDEXES = (
 )
 """Indexes, backends, access logs, plug-ins that search, and virtual attributes, without the idle limit: the
 configuration query requests it, and a second file with it would be read as a second configuration."""
-OF_BACKENDS = (opends_entry_count.COUNT, opends_entry_count.PRIVATE, explanations.USE, index_status.NEED_REINDEX)
+OF_BACKENDS = (entry_count.COUNT, entry_count.PRIVATE, explanations.USE, index_status.NEED_REINDEX)
 """Attributes on entries and indexes in the monitor entries of backends."""
 
 OF_OPENDS = (
