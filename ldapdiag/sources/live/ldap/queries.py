@@ -24,7 +24,7 @@ from ldapdiag.evidence.indexes import (
     index_tasks,
     opends,
 )
-from ldapdiag.evidence.indexes import opends_internal_searches as searchers
+from ldapdiag.evidence.indexes import opends as searchers
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
 from ldapdiag.evidence.schema import ldif as schema
