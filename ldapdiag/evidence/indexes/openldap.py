@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
-from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
-from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
+from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.openldap import MOST_DATABASES, REFUSED
-from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
-from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
+from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:

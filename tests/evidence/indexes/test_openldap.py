@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from internal_searches import searched_by
 from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
 from ldapdiag.evidence.indexes.entry_count import EntryCount
-from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
-from ldapdiag.evidence.indexes.slapd_lines import IndexLines
+from ldapdiag.evidence.indexes.slapd_lines import IndexLines, SlapdInternalSearches
 from ldapdiag.evidence.slapd_conf_format import FORMAT
 from reading import facts_of
 
