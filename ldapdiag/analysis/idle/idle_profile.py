@@ -22,7 +22,7 @@ from ldapdiag.evidence.log.idle_times import TIMEOUTS, IdleTimes
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.idle_row import IdleRow
+    from ldapdiag.evidence.log.idle_times import IdleRow
 
 RULE_OF_THREE = 3.0
 """-ln 0.05: of events at a rate r, none is seen in the time 3/r in one of twenty logs (Hanley, Lippman-Hand 1983)."""

@@ -20,8 +20,7 @@ from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded
 from ldapdiag.analysis.log.time_axis import TimeAxis, time_axis
 from ldapdiag.evidence.log.client_row import ClientRow
 from ldapdiag.evidence.log.durations import Durations
-from ldapdiag.evidence.log.idle_row import IdleRow
-from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
 from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import when

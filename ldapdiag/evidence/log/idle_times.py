@@ -2,11 +2,14 @@
 
 Edges every second to two minutes, every 10 s to an hour, every minute to a day. A candidate timeout is always an edge,
 so replaying it against the histogram is exact: how many idle times reach it, and the sum of what is beyond it.
+
+The idle times of the connections of one client that were bound as one account.
 """
 
 from __future__ import annotations
 
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tables import OTHER, RESTART, CappedTable
 
 TIMEOUTS = (
     60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200,
@@ -111,3 +114,38 @@ def edge_above(seconds: float) -> int | None:
     if at_least_seconds(number) >= seconds:
         return at_least_seconds(number)
     return at_least_seconds(number + 1) if number < LAST else None
+
+
+class IdleRow:
+    """Idle times by what ended them. Shorter ones than a second are not counted."""
+
+    __slots__ = ("before_close", "open", "used")
+
+    def __init__(self) -> None:
+        self.used = IdleTimes()
+        """Those that a request ended."""
+        self.before_close: dict[bytes, IdleTimes] = {}
+        """Those that a close ended, by close code."""
+        self.open = IdleTimes()
+        """Those that nothing ended before the end of the log."""
+
+    def closed(self, code: bytes) -> IdleTimes:
+        """Return those that closes with this code ended."""
+        return self.before_close.setdefault(code, IdleTimes())
+
+    def merge(self, other: IdleRow, codes: CappedTable[bytes, int]) -> None:
+        """Add the idle times of another row; close codes that are not in `codes` are counted as other."""
+        self.used.merge(other.used)
+        self.open.merge(other.open)
+        for code, idle_times in other.before_close.items():
+            self.closed(code if code in codes or code == RESTART else OTHER).merge(idle_times)
+
+    @property
+    def count(self) -> int:
+        """The number of idle times."""
+        return self.used.count + self.open.count + sum(one.count for one in self.before_close.values())
+
+    @property
+    def longest(self) -> int:
+        """The longest, in nanoseconds."""
+        return max(one.longest[0] for one in (self.used, self.open, *self.before_close.values()))

@@ -37,7 +37,7 @@ from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.client_row import ClientRow
     from ldapdiag.evidence.log.connection import Connection
-    from ldapdiag.evidence.log.idle_row import IdleRow
+    from ldapdiag.evidence.log.idle_times import IdleRow
     from ldapdiag.evidence.log.operation_row import OperationRow
     from ldapdiag.evidence.log.selection import Selection
 

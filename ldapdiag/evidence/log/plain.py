@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ldapdiag.evidence.log.client_row import ClientRow
 from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClose, IdleTime, OperationResult
 from ldapdiag.evidence.log.durations import Durations
-from ldapdiag.evidence.log.idle_row import IdleRow
-from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.operation_row import COUNTED as COUNTED_IN_ROW
 from ldapdiag.evidence.log.operation_row import HISTOGRAMS, OperationRow

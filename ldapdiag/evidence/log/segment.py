@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.client_row import ClientRow
-from ldapdiag.evidence.log.idle_row import IdleRow
+from ldapdiag.evidence.log.idle_times import IdleRow
 from ldapdiag.evidence.log.operation_kinds import NAMES
 from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey, TargetKey
 from ldapdiag.evidence.log.runs import Run

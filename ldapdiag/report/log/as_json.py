@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.operations import OperationGroup
     from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, SortCount
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
-    from ldapdiag.evidence.log.idle_row import IdleRow
-    from ldapdiag.evidence.log.idle_times import IdleTimes
+    from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
 SCHEMA = "ldapdiag.log/1"
