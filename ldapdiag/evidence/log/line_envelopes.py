@@ -9,6 +9,12 @@ r"""Lines with a prefix: of a container runtime, of a tool that shows containers
     1795165200.123456 vm slapd[7]: conn=1000 ...                                        journalctl -o short-unix
 
 The last two become lines of syslog with an ISO 8601 time. Sources: Kubernetes' CRI logging format, journalctl(1).
+
+Logs that are recognised and not read, with the reason and the next step.
+
+    [07/17/2005:17:29:45 +0200] - CONNECT    - INFO  - conn=1591031 client=129.157.192.132:49216 server=0.0.0.0:9389
+
+Source: Sun Directory Server Enterprise Edition 7.0 Reference, Directory Proxy Server, "Format of an Access Log Message"
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
@@ -120,3 +126,26 @@ TOOL = Envelope(name="container-prefix", lines=TOOL_LINE, piece=_tool)
 SHORT_FULL = Envelope(name="journal-short-full", lines=FULL_LINE, piece=_full)
 SHORT_UNIX = Envelope(name="journal-short-unix", lines=UNIX_LINE, piece=_unix)
 SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))
+
+
+PROXY = pattern(
+    rb"^\[\d\d/\d\d/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] - "
+    rb"(?:CONNECT|OPERATION|SERVER_OP|DISCONNECT|PROFILE) {1,9}- [A-Z]{4,9} {1,9}- ",
+    re.MULTILINE,
+)
+
+
+def refusal(head: bytes) -> str:
+    """Return why a log with these first lines is not read, as the end of a sentence; empty for any other file."""
+    lines = head.count(b"\n") + 1
+    if 2 * count(PROXY, head) > lines:
+        return (
+            "is an access log of Directory Proxy Server, which is not supported; read the access logs of the directory "
+            "servers behind it"
+        )
+    if 2 * count(SHORT_FULL.lines, head) > lines:
+        return (
+            "is a journal with a time zone whose abbreviation stands for several offsets, or without operations; "
+            "export it with journalctl -o short-iso"
+        )
+    return ""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.date_order import day_first
 from ldapdiag.evidence.log.dialects import recognise
+from ldapdiag.evidence.log.line_envelopes import refusal
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.refused_forms import refusal
 from ldapdiag.evidence.log.syslog import TRADITIONAL
 from ldapdiag.sources.files.first_bytes import beginning_of
 from ldapdiag.sources.files.input import HEAD_BYTES, Input

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.evidence.log.refused_forms import refusal
+from ldapdiag.evidence.log.line_envelopes import refusal
 
 PROXY = b'[07/17/2005:17:29:45 +0200] - OPERATION  - INFO  - conn=159 op=0 SEARCH RESPONSE err=0 msg="" nentries=22\n'
 JOURNAL = b"Fri 2026-11-20 09:00:00 CST vm slapd[7]: conn=1000 op=1 UNBIND\n"
