@@ -2,6 +2,8 @@
 
 An operation is selected when its result is counted: only then are all of these known. A log is scanned with a selection
 chunk by chunk in order, and each chunk knows the connections that those before it left open (Connection.before).
+
+ShownOperation: a slow operation with its records, as they are in the log.
 """
 
 from __future__ import annotations
@@ -73,3 +75,31 @@ def account_of(connection: Connection, account: Account) -> bytes:
     if isinstance(account, bytes):
         return account
     return unbound if account is None else UNKNOWN
+
+
+LONGEST_SHOWN = 2048
+"""Bytes kept of a record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalLine:
+    """A record of a log."""
+
+    file: str
+    number: int
+    """Of its first line in the (decompressed) file, from 1."""
+    text: bytes
+    """At most LONGEST_SHOWN bytes, and an ellipsis where it is longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOperation:
+    """An operation with its records: of its request, as far as it is near the result, and of its result."""
+
+    etime: int
+    """Nanoseconds."""
+    time: int
+    """Of its result, nanoseconds since 1970."""
+    connection: int
+    operation: int
+    lines: tuple[OriginalLine, ...]

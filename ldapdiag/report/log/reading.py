@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.bundle import Gap
     from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.log.shown_operation import ShownOperation
+    from ldapdiag.evidence.log.selection import ShownOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

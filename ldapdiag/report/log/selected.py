@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.log.selections import Wanted
-    from ldapdiag.evidence.log.shown_operation import ShownOperation
+    from ldapdiag.evidence.log.selection import ShownOperation
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.report.page import Page
 

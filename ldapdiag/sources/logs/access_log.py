@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.selection import Selection
-    from ldapdiag.evidence.log.shown_operation import ShownOperation
+    from ldapdiag.evidence.log.selection import Selection, ShownOperation
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.log_files import NotALog

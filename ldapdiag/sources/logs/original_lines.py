@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ldapdiag.evidence.log.shown_operation import LONGEST_SHOWN, OriginalLine, ShownOperation
+from ldapdiag.evidence.log.selection import LONGEST_SHOWN, OriginalLine, ShownOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
