@@ -24,9 +24,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

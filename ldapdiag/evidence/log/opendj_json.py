@@ -28,9 +28,8 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN
 from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
-from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.scan import Scan

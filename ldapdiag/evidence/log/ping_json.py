@@ -28,10 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
-from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

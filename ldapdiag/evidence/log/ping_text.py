@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, duration, nanoseconds
-from ldapdiag.evidence.log.whole_numbers import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.whole_numbers import MOST, whole
+from ldapdiag.evidence.log.pattern import MOST, whole
 
 RECORDS = {
     "opendj-json": b'{"eventName":"DJ-LDAP","client":{"ip":"10.0.0.1"},"request":{"operation":"SEARCH","connId":1,'
