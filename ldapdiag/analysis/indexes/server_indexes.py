@@ -16,7 +16,7 @@ from ldapdiag.evidence.indexes.explanations import IndexExplanations
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.evidence.schema.merging import merged
+from ldapdiag.evidence.schema.descriptions import merged
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.server_address import ServerAddress
 

@@ -16,8 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.schema.descriptions import attribute_type
-from ldapdiag.evidence.schema.merging import MOST_TYPES, schema_of
+from ldapdiag.evidence.schema.descriptions import MOST_TYPES, attribute_type, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

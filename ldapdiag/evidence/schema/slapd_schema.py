@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.schema.descriptions import attribute_type
-from ldapdiag.evidence.schema.merging import MOST_TYPES, schema_of
+from ldapdiag.evidence.schema.descriptions import MOST_TYPES, attribute_type, schema_of
 from ldapdiag.evidence.slapd_directives import CHARACTERISTIC, DIRECTIVE, directives
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from functools import cache
 
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.evidence.schema.descriptions import attribute_type
-from ldapdiag.evidence.schema.merging import schema_of
+from ldapdiag.evidence.schema.descriptions import attribute_type, schema_of
 
 MACROS = {
     "attribute": "2.5.4",

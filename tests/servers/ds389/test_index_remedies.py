@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from facts import address_of, origin
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
-from ldapdiag.evidence.schema.descriptions import attribute_type
-from ldapdiag.evidence.schema.merging import schema_of
+from ldapdiag.evidence.schema.descriptions import attribute_type, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.candidates import Change

@@ -14,8 +14,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.origin import Origin
-from ldapdiag.evidence.schema.descriptions import attribute_type
-from ldapdiag.evidence.schema.merging import merged, schema_of
+from ldapdiag.evidence.schema.descriptions import attribute_type, merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_attribute_description
 from ldapdiag.servers.candidates import Change

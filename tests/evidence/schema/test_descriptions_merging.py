@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.evidence.schema.merging import merged, schema_of
+from ldapdiag.evidence.schema.descriptions import merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
 
 
