@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import ANY, UNKNOWN_PORT
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, Relay
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_formats.flow_rows import FlowRows
+from ldapdiag.evidence.socket_formats.rows import FlowRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
