@@ -16,7 +16,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
-from ldapdiag.report.changes_json import change_of, changes_as_data
+from ldapdiag.report.changes import change_of, changes_as_data
 from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.series import series
 

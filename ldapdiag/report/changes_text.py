@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.report.changes_json import changes_as_data
-from ldapdiag.report.changes_words import FORMER, count_parts, former_lines
+from ldapdiag.report.changes import FORMER, changes_as_data, count_parts, former_lines
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:

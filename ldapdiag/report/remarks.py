@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.report.changes_json import change_of
-from ldapdiag.report.changes_words import change_word
+from ldapdiag.report.changes import change_of, change_word
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes_words import FORMER, change_word, count_parts
+from ldapdiag.report.changes import FORMER, change_word, count_parts
 from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sources
 from ldapdiag.report.html.grouping import clear_checks

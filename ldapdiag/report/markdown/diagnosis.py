@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.candidates import candidates
-from ldapdiag.report.changes_words import change_word, count_parts, former_lines
+from ldapdiag.report.changes import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.headline import UNKNOWN
 from ldapdiag.report.log.quantities import HOUR, span
