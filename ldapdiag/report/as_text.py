@@ -14,11 +14,10 @@ from ldapdiag.report.charts.of_finding import GROWTH
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, CommonParts
 from ldapdiag.report.findings import print_finding
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.indexes.plan_block import contained, planned, print_plan
 from ldapdiag.report.page import Page, packed, page_for
-from ldapdiag.report.remarks import remarks_on
 from ldapdiag.report.series import series
 from ldapdiag.wording import counted
 

@@ -1,19 +1,23 @@
-"""The head of a report, and what repeats it at the end of one that is longer than the terminal."""
+"""The head of a report, and what repeats it at the end of one that is longer than the terminal.
+
+Remarks on a finding: what is known of it besides what its check has found.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.changes import change_of, change_word
 from ldapdiag.report.changes_text import parts_since
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed
-from ldapdiag.report.remarks import remarks_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.finding import Finding
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.page import Page
 
@@ -80,3 +84,9 @@ def print_reprise(page: Page, diagnosis: Diagnosis, first: Headline | None, step
         above = ["see above"] if step.remedy else []
         page.packed(FIRST, [*step_parts(step), *above], "bold", most=max(1, min(TITLE, left)))
     print_outcomes(page, diagnosis)
+
+
+def remarks_on(diagnosis: Diagnosis, check: str, finding: Finding) -> tuple[str, ...]:
+    """Return what became of a finding since the baseline; nothing without one."""
+    changed = change_of(diagnosis.changes, check, finding)
+    return tuple(filter(None, (change_word({"severity": str(finding.severity)} | changed),)))

@@ -26,7 +26,7 @@ from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import CommonParts
 from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_finding, print_step
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_headline import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
@@ -34,7 +34,6 @@ from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.quantities import duration, span
 from ldapdiag.report.page import Page, packed, page_for
-from ldapdiag.report.remarks import remarks_on
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, number, percent
 

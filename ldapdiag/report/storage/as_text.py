@@ -41,12 +41,11 @@ from ldapdiag.report.findings import (
     print_remedy,
     step_parts,
 )
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise
+from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.hints import hint_for
 from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.page import Page, page_for
-from ldapdiag.report.remarks import remarks_on
 from ldapdiag.report.storage.as_data import probe_values
 from ldapdiag.report.storage.unknowns import unknowns
 from ldapdiag.report.storage.words import MARK, durability_words, option_words, size, stack_words, words_of_lost_flushes
