@@ -1,17 +1,23 @@
-"""The parts that the reports of `diagnose` and `indexes` share: what was not read or not judged, and the totals."""
+"""The parts that the reports of `diagnose` and `indexes` share: what was not read or not judged, and the totals.
+
+What to collect, for the products that are there: the parts of a hint about other products are left out.
+
+A hint is parts joined by "; ". A part about some products begins with their names: `389-ds: its dse.ldif`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Crashed, Severity
 from ldapdiag.report.changes_text import print_former
 from ldapdiag.report.findings import TITLE
 from ldapdiag.report.headline import NOT_READ
-from ldapdiag.report.hints import hint_for
 from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.wording import counted
 
@@ -19,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.family import Family
     from ldapdiag.report.not_judged import Lack
     from ldapdiag.report.page import Page
 
@@ -166,3 +171,38 @@ class CommonParts:
         if findings and findings[0].severity > Severity.INFO:
             more = [] if self.verbose else ["-v shows every command"]
             self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")
+
+
+HINTED_NAMES = {
+    "389-ds": Family.DS389,
+    "OpenLDAP": Family.OPENLDAP,
+    "Active Directory": Family.AD,
+    "DSEE": Family.DSEE,
+    "OpenDJ": Family.OPENDJ,
+    "PingDirectory": Family.PING,
+    "IBM": Family.IBM,
+}
+"""The products, as hints name them."""
+
+HINTED_NAME = "|".join(map(re.escape, HINTED_NAMES))
+PART = re.compile(
+    rf"(?P<names>(?:{HINTED_NAME})(?:(?:, | and )(?:{HINTED_NAME}))*)(?:: |, (?=[^;]*: ))(?P<text>.+)", re.DOTALL
+)
+SEPARATOR = "; "
+
+
+def hint_for(how: str, families: Collection[Family]) -> str:
+    """Return a hint without the parts about products other than these; with none known, the general parts alone."""
+    kept = [_part(part, families) for part in how.split(SEPARATOR)]
+    return SEPARATOR.join(filter(None, kept))
+
+
+def _part(part: str, families: Collection[Family]) -> str:
+    """Return a part as it is printed: whole if general, without names if about the only product, else empty."""
+    found = PART.fullmatch(part)
+    if found is None:
+        return part
+    about = {HINTED_NAMES[name] for name in re.split(r", | and ", found["names"])}
+    if about.isdisjoint(families):
+        return ""
+    return found["text"] if len(families) == 1 else part

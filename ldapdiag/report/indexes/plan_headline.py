@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.report.common_parts import hint_for
 from ldapdiag.report.headline import FirstStep
-from ldapdiag.report.hints import hint_for
 from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from ldapdiag.finding import Clear, Severity
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
 from ldapdiag.report.color import Color
-from ldapdiag.report.common_parts import CommonParts
+from ldapdiag.report.common_parts import CommonParts, hint_for
 from ldapdiag.report.findings import (
     FIRST,
     STYLES,
@@ -43,7 +43,6 @@ from ldapdiag.report.findings import (
 )
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import first_step, headline
-from ldapdiag.report.hints import hint_for
 from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.report.storage.as_data import probe_values

@@ -9,7 +9,8 @@ import pytest
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.evidence.family import Family
-from ldapdiag.report.hints import NAMES, hint_for
+from ldapdiag.report.common_parts import HINTED_NAMES as NAMES
+from ldapdiag.report.common_parts import hint_for
 
 HINTS = sorted(
     {need.fact.how for check in installed_checks() for need in check.needs} | {kind.how for kind in PROVIDERS}
