@@ -54,7 +54,7 @@ def checks(
             ldapdiag checks --format json
     """
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.report.check_list import as_json, as_text  # noqa: PLC0415
+    from ldapdiag.report.manual_page import as_json, as_text  # noqa: PLC0415
 
     try:
         known = chosen(installed_checks(), [one] if one else [])
