@@ -29,7 +29,7 @@ def standard_output(*, as_utf_8: bool = False) -> Iterator[TextIO]:
 
     `as_utf_8`: whatever the locale, as a file is written; a page states this encoding.
     """
-    from ldapdiag.report.encodable import make_encodable  # noqa: PLC0415  import late
+    from ldapdiag.report.neutral import make_encodable  # noqa: PLC0415  import late
 
     if sys.stdout is None:  # closed by the parent process
         raise UsageError("cannot write the report: standard output is closed; use --output FILE")

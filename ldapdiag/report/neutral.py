@@ -1,8 +1,14 @@
-"""Text from logs and tables made harmless for a terminal. All text that a client can influence is hostile."""
+"""Text from logs and tables made harmless for a terminal. All text that a client can influence is hostile.
+
+Output on a terminal whose character set lacks some characters of the report.
+"""
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
+from io import TextIOWrapper
+from typing import TextIO
 
 DANGEROUS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of characters that move the cursor, change direction, hide text, or start a line."""
@@ -27,3 +33,31 @@ def _shown(character: str, *, lines: bool) -> str:
         code = ord(character)
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     return character
+
+
+PLAIN = {"━": "=", "╸": "-", "·": "-", "…": "~", "×": "x", "→": ">", "≥": ">=", "≤": "<="} | {  # noqa: RUF001, RUF100  look-alikes are the point
+    "╍": "#",
+    "┄": ".",
+    "╌": "-",
+    "│": "|",
+    **dict(zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True)),
+}
+"""Replacements for characters of the report that an encoding lacks; of equal width where columns depend on it."""
+
+HANDLER = "ldapdiag.plain"
+
+
+def plainly(error: UnicodeError) -> tuple[str, int]:
+    r"""Replace what an encoding lacks: characters of the report by a look-alike, any other by \\x.. or \\u...."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    spelled = (PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in missing)
+    return "".join(spelled), error.end
+
+
+def make_encodable(stream: TextIO) -> None:
+    """Make a stream accept every character of a report, whatever its encoding."""
+    codecs.register_error(HANDLER, plainly)
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors=HANDLER)

@@ -8,8 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from ldapdiag.report.color import Color, console_settings
-from ldapdiag.report.encodable import make_encodable
-from ldapdiag.report.neutral import neutral
+from ldapdiag.report.neutral import make_encodable, neutral
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.report.charts import terminal, terminal_charts
-from ldapdiag.report.encodable import PLAIN
+from ldapdiag.report.neutral import PLAIN
 
 SIGNS = {
     *terminal.LEVELS,
