@@ -54,7 +54,7 @@ def writer(
 
                 stream.write(page.render(document(), _made()))
             case ReportFormat.CSV:
-                from ldapdiag.report import as_csv  # noqa: PLC0415  import late
+                from ldapdiag.report.tables import table as as_csv  # noqa: PLC0415  import late
 
                 stream.write(as_csv.render(document(), table))
             case ReportFormat.HTML:

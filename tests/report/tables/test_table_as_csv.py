@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ldapdiag.report.as_csv import render
 from ldapdiag.report.neutral import neutral
-from ldapdiag.report.tables.table import TableColumns, rows_at
+from ldapdiag.report.tables.table import TableColumns, render, rows_at
 
 ROWS = TableColumns(rows_at("rows"), "a b.c")
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "a;=1", "a; @x", "＝1", '=cmd|"/c calc"!A1', "'=1"]
