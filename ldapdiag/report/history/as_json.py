@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.as_json import moment
-from ldapdiag.report.history.lasting import lasting
+from ldapdiag.report.history.rows import lasting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.history import SEVERITIES, RecordedFinding
 from ldapdiag.report.charts.terminal import plot
 from ldapdiag.report.color import Color
-from ldapdiag.report.history.course import course
-from ldapdiag.report.history.lasting import lasting
+from ldapdiag.report.history.rows import course, lasting
 from ldapdiag.report.page import page_for
 from ldapdiag.wording import counted, number, seconds
 

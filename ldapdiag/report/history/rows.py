@@ -1,16 +1,26 @@
-"""What a page shows of a history, from its report object: the title, the runs of a server, and its lasting findings."""
+"""What a page shows of a history, from its report object: the title, the runs of a server, and its lasting findings.
+
+The course of a number over time: a column for each interval, as wide as the page allows.
+
+Lasting findings: those of the last run, and since when every run has had them.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.history import SEVERITIES
-from ldapdiag.report.history.course import course
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ldapdiag.evidence.history import RecordedFinding
 
 MOST_POINTS = 240
 """Of a chart."""
@@ -97,3 +107,67 @@ def _count(summary: Mapping[str, Any], severity: str) -> int:
 
 def _cell(value: int | None) -> str:
     return "" if value is None else number(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Columns of equal length in time, from the first reading to the last."""
+
+    times: Sequence[datetime]
+    """In ascending order."""
+    columns: int
+
+    def highest(self, values: Sequence[float | None]) -> list[float | None]:
+        """Return the highest value of each column; None where it has none."""
+        begin = self.times[0]
+        length = (self.times[-1] - begin).total_seconds()
+        highest: list[float | None] = [None] * self.columns
+        for time, value in zip(self.times, values, strict=True):
+            if value is not None:
+                elapsed = (time - begin).total_seconds()
+                place = min(self.columns - 1, round(elapsed * (self.columns - 1) / length)) if length else 0
+                highest[place] = max(value, highest[place] or 0)
+        return highest
+
+
+def course(times: Sequence[datetime], room: int) -> Course:
+    """Return as many columns as there would be readings at the usual interval, and at most so many."""
+    gaps = [gap for gap in ((b - a).total_seconds() for a, b in pairwise(times)) if gap > 0]
+    if not gaps:
+        return Course(times, 1)
+    length = (times[-1] - times[0]).total_seconds()
+    return Course(times, max(1, min(room, round(length / median(gaps)) + 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastingFindings:
+    """Findings of one check and severity in the last run that began in the same run."""
+
+    check: str
+    severity: str
+    findings: int
+    since: datetime
+    """The first run from which on every run has them."""
+    runs: int
+    """Those runs, the last one included."""
+
+
+def lasting(runs: Sequence[tuple[datetime, Sequence[RecordedFinding]]]) -> list[LastingFindings]:
+    """Return the findings of the last of several runs, which are in order of time; the most severe first."""
+    if not runs:
+        return []
+    begins: dict[tuple[str, str], int] = {}
+    open_ones = {(one.check, one.digest) for one in runs[-1][1]}
+    for place in range(len(runs) - 1, -1, -1):
+        open_ones &= {(one.check, one.digest) for one in runs[place][1]}
+        if not open_ones:
+            break
+        begins |= dict.fromkeys(open_ones, place)
+    groups: dict[tuple[str, str, int], int] = defaultdict(int)
+    for one in runs[-1][1]:
+        groups[one.severity, one.check, begins[one.check, one.digest]] += 1
+    found = [
+        LastingFindings(check=check, severity=severity, findings=count, since=runs[place][0], runs=len(runs) - place)
+        for (severity, check, place), count in groups.items()
+    ]
+    return sorted(found, key=lambda one: (-SEVERITIES.index(one.severity), one.since, one.check))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histories import found, minutes
-from ldapdiag.report.history.lasting import LastingFindings, lasting
+from ldapdiag.report.history.rows import LastingFindings, lasting
 
 
 def test_a_finding_that_came_back_counts_from_its_return() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from histories import minutes
-from ldapdiag.report.history.course import course
+from ldapdiag.report.history.rows import course
 
 READINGS = st.dictionaries(st.integers(0, 10_000), st.none() | st.integers(0, 1000), min_size=1, max_size=60)
 
