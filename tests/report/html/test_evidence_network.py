@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import documents
-from ldapdiag.report.html.network import SHEETS, sheets
+from ldapdiag.report.html.evidence import SHEETS, sheets
 
 
 def test_a_sheet_has_the_samples_of_the_report_side_by_side() -> None:
