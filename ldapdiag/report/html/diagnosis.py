@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.report.changes import FORMER, change_word, count_parts
 from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sheets, sources
-from ldapdiag.report.html.grouping import clear_checks
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
-from ldapdiag.report.html.listing import listing
+from ldapdiag.report.html.listing import clear_checks, listing
 from ldapdiag.report.html.storage_tables import storage_tables
 from ldapdiag.report.html.tables import table
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks

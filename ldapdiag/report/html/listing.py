@@ -1,4 +1,7 @@
-"""Findings on the page: the first in full, others as rows of a table, the rest by number."""
+"""Findings on the page: the first in full, others as rows of a table, the rest by number.
+
+What is clear, by check.
+"""
 
 from __future__ import annotations
 
@@ -108,3 +111,27 @@ def _rows(findings: Iterable[Mapping[str, Any]]) -> Iterable[FindingRows]:
         shown = found[: min(ROWS_OF_CHECK, left)]
         left -= len(shown)
         yield FindingRows(check=check, findings=shown, more=len(found) - len(shown))
+
+
+@dataclass(slots=True)
+class ClearCheck:
+    """The subjects that a check found in order."""
+
+    check: str
+    subject: str
+    reason: str
+    """Of the first subject."""
+    subjects: int = 1
+
+
+def clear_checks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[ClearCheck]:
+    """Return the checks with subjects that are clear."""
+    found: dict[str, ClearCheck] = {}
+    for one in verdicts:
+        if one["outcome"] != "clear":
+            continue
+        if known := found.get(one["check"]):
+            known.subjects += 1
+        else:
+            found[one["check"]] = ClearCheck(one["check"], one["subject"] or "", one["reason"] or "")
+    return list(found.values())
