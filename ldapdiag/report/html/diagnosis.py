@@ -10,14 +10,14 @@ from ldapdiag.report.html.evidence import appendix, period, sheets, sources
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
 from ldapdiag.report.html.storage_tables import storage_tables
-from ldapdiag.report.html.tables import table
+from ldapdiag.report.html.values import table
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ldapdiag.report.html.tables import PageTable
+    from ldapdiag.report.html.values import PageTable
     from ldapdiag.report.not_judged import Lack
 
 NAMES = 4

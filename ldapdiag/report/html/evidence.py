@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.tables import PageTable, table
-from ldapdiag.report.html.values import duration, shown_time
+from ldapdiag.report.html.values import PageTable, duration, shown_time, table
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
 from ldapdiag.report.charts.over_time import length, of_timeline, over_time
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL
-from ldapdiag.report.html.tables import PageTable, table
-from ldapdiag.report.html.values import duration
+from ldapdiag.report.html.values import PageTable, duration, table
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.candidates import timeout
-from ldapdiag.report.html.tables import PageTable, table
-from ldapdiag.report.html.values import duration
+from ldapdiag.report.html.values import PageTable, duration, table
 from ldapdiag.wording import number, rounded
 
 if TYPE_CHECKING:

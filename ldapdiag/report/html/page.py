@@ -22,8 +22,7 @@ from ldapdiag.report.history.rows import LASTING, RUNS, lasting_rows, period, re
 from ldapdiag.report.html.diagnosis import diagnosis_values
 from ldapdiag.report.html.figures import MOST, area, ends, figure, segments, shown_value
 from ldapdiag.report.html.log import log_values
-from ldapdiag.report.html.tables import PageTable, table
-from ldapdiag.report.html.values import percent, points, tick
+from ldapdiag.report.html.values import PageTable, percent, points, table, tick
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.tables import PageTable, table
+from ldapdiag.report.html.values import PageTable, table
 from ldapdiag.report.storage.rows import NUMBERS, tables
 
 if TYPE_CHECKING:
