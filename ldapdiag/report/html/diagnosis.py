@@ -1,7 +1,11 @@
-"""The values of the page of a diagnosis, from its report object."""
+"""The values of the page of a diagnosis, from its report object.
+
+The tables of `ldapdiag storage` on a page.
+"""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.changes import FORMER, change_word, count_parts
@@ -9,15 +13,14 @@ from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sheets, sources
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
-from ldapdiag.report.html.storage_tables import storage_tables
-from ldapdiag.report.html.values import table
+from ldapdiag.report.html.values import PageTable, table
+from ldapdiag.report.storage.rows import NUMBERS, tables
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ldapdiag.report.html.values import PageTable
     from ldapdiag.report.not_judged import Lack
 
 NAMES = 4
@@ -105,3 +108,15 @@ def _missing(verdicts: Iterable[Mapping[str, Any]]) -> PageTable:
 def _lack_row(lack: Lack) -> list[str]:
     more = f" (and {counted(lack.alike, 'subject')} alike)" if lack.alike else ""
     return [f"{lack.reason}{more}", ", ".join(lack.checks), lack.how or ""]
+
+
+TABLES = 40
+ROWS = 60
+
+
+def storage_tables(document: Mapping[str, Any]) -> list[PageTable]:
+    """Return the tables of volumes and settings, and what the charts of a probe do not show."""
+    return [
+        table(one.title, [(name, name in NUMBERS) for name in one.columns], one.rows, most=ROWS)
+        for one in islice(tables(document, beside_charts=True), TABLES)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import storage_documents
-from ldapdiag.report.html.storage_tables import storage_tables
+from ldapdiag.report.html.diagnosis import storage_tables
 
 
 def test_each_server_has_its_volumes_and_settings() -> None:
