@@ -28,7 +28,7 @@ from ldapdiag.report.common_parts import CommonParts
 from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_finding, print_step
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import Headline, first_step, headline
-from ldapdiag.report.indexes.plan_headline import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
+from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames

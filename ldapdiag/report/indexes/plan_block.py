@@ -1,4 +1,7 @@
-"""The plans of indexes in the report of a diagnosis: a block each, in the place of the findings that they contain."""
+"""The plans of indexes in the report of a diagnosis: a block each, in the place of the findings that they contain.
+
+What an audit states first of a plan: what it saves, how good it is, and what to do first.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Severity
+from ldapdiag.report.common_parts import hint_for
 from ldapdiag.report.findings import LONG_FIRST, first_sentence, print_commands
-from ldapdiag.report.indexes.plan_headline import IN_THE_PLAN, PLAN, audit_command, saving
+from ldapdiag.report.headline import FirstStep
 from ldapdiag.report.indexes.remedies import of_plans
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Finding
-    from ldapdiag.report.headline import FirstStep
     from ldapdiag.report.page import Page
 
 MISSING, COSTLY = "missing-index", "costly-search"
@@ -56,3 +60,53 @@ def print_plan(
     many = counted(len(list(contained(diagnosis, plan))), "finding")
     page.indented(f"{many} on its searches in one place, with all commands:")
     print_commands(page, audit_command(diagnosis))
+
+
+PLAN = "PLAN"
+IN_THE_PLAN = frozenset(
+    {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
+)
+"""Checks whose findings are in the plan and the lines below it."""
+
+
+def saving(plan: IndexPlan, coverage: IndexCoverage) -> str:
+    """Return how many indexes a plan adds, and what they save."""
+    if not plan.indexes:
+        return "no index to add"
+    scanned = sum(row.etime for row in coverage.scans)
+    changes = counted(len(plan.indexes), "index change")
+    least, probable, most = (
+        percent(each / scanned if scanned else 0).removesuffix(" %").replace("<1", "0")
+        for each in (plan.before - plan.after.most, plan.saved, plan.before - plan.after.least)
+    )
+    share = f"{probable} %" if least == most else f"about {probable} % ({least} to {most} %)"
+    possible = "possible: " if coverage.indexes is None else ""
+    removes = f"remove{'s' * (len(plan.indexes) == 1)}"
+    return f"{possible}{changes} {removes} {share} of the unindexed search time ({_how_good(plan)})"
+
+
+def _how_good(plan: IndexPlan) -> str:
+    """Return how the plan compares with all sets of indexes that have the same effect."""
+    if plan.exact:
+        return "the smallest set found"
+    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the smallest set"
+
+
+def script_command(diagnosis: Diagnosis) -> str:
+    """Return the command that writes the script of the plans."""
+    return f"{audit_command(diagnosis)} --script > plan.sh"
+
+
+def audit_command(diagnosis: Diagnosis) -> str:
+    """Return the command that prints the plans of the same evidence in full."""
+    return " ".join(filter(None, ["ldapdiag indexes", diagnosis.typed]))
+
+
+def step_of_plan(plan: IndexPlan, coverage: IndexCoverage) -> FirstStep | None:
+    """Return what to do first with a plan; None if there is nothing to add."""
+    if not plan.indexes:
+        return None
+    if coverage.indexes is not None:
+        return FirstStep("add the indexes with the commands of this plan, one server at a time, off peak")
+    how = hint_for(IndexConfiguration.how, [coverage.family] if coverage.family else [])
+    return FirstStep(f"add the index configuration{f': {how}' if how else ''}")
