@@ -42,8 +42,7 @@ from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, wi
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.color import Color
-from ldapdiag.report.log.by import By
-from ldapdiag.report.log.sort import OF_TOTALS, Sort
+from ldapdiag.report.log.sort import OF_TOTALS, By, Sort
 from ldapdiag.report.tables.names import OF_SERVERS, LogTable
 from ldapdiag.sources.objects.addresses import object_address
 

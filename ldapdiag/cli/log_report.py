@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.report.color import Color
-    from ldapdiag.report.log.by import By
     from ldapdiag.report.log.reading import ReadLog, StreamRead
-    from ldapdiag.report.log.sort import Sort
+    from ldapdiag.report.log.sort import By, Sort
     from ldapdiag.sources.logs.access_log import LogReading, ReadStream
     from ldapdiag.sources.logs.streams import Stream
 

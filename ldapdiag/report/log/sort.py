@@ -1,4 +1,7 @@
-"""Sort: the order of the searches in a log's report, and of their clients and accounts."""
+"""Sort: the order of the searches in a log's report, and of their clients and accounts.
+
+By: the grouping of the main table in a log's report.
+"""
 
 from __future__ import annotations
 
@@ -40,3 +43,13 @@ def in_order(searches: Iterable[SearchGroup], sort: Sort) -> list[SearchGroup]:
 def totals_in_order(totals: Sequence[SearchTotals], sort: Sort) -> Sequence[SearchTotals]:
     """Return clients or accounts, which come by their time, in another order if there is one of them."""
     return sorted(totals, key=lambda one: one.count, reverse=True) if sort is Sort.COUNT else totals
+
+
+class By(StrEnum):
+    """The key that groups searches."""
+
+    SHAPE = "shape"
+    CLIENT = "client"
+    ACCOUNT = "account"
+    SERVER = "server"
+    """Servers side by side."""

@@ -18,9 +18,8 @@ from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log.as_text import LogScreen, print_log
-from ldapdiag.report.log.by import By
 from ldapdiag.report.log.reading import LeftOut
-from ldapdiag.report.log.sort import Sort
+from ldapdiag.report.log.sort import By, Sort
 from ldapdiag.report.page import Page
 
 WIDTHS = (40, 60, 80, 100, 120)

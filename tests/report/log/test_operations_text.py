@@ -15,8 +15,8 @@ from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log.as_text import LogScreen
-from ldapdiag.report.log.by import By
 from ldapdiag.report.log.operations_text import _busiest
+from ldapdiag.report.log.sort import By
 from ldapdiag.report.page import Page
 from traffic import Log, at
 

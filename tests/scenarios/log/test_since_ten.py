@@ -17,7 +17,7 @@ from incidents import diagnosed, judged
 from ldapdiag.cli.log_report import combined
 from ldapdiag.finding import Finding
 from ldapdiag.report.log.as_text import LogScreen
-from ldapdiag.report.log.by import By
+from ldapdiag.report.log.sort import By
 from ldapdiag.report.page import Page
 from ldapdiag.sources.logs.access_log import read
 
