@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.values import PageTable, duration, shown_time, table
+from ldapdiag.report.log.caveats import left_out, limits
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
-from ldapdiag.report.log.limits import left_out, limits
 from ldapdiag.report.log.names import senders
 from ldapdiag.wording import counted, number, percent
 

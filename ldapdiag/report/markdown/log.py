@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.log.caveats import left_out, limits
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
-from ldapdiag.report.log.limits import left_out, limits
 from ldapdiag.report.log.names import senders
 from ldapdiag.report.markdown.fitting import fitted
 from ldapdiag.report.markdown.writing import listed, part, prose, table

@@ -8,7 +8,7 @@ import pytest
 
 import documents
 from ldapdiag.report.html import page as html_page
-from ldapdiag.report.log.limits import left_out, limits
+from ldapdiag.report.log.caveats import left_out, limits
 from ldapdiag.report.markdown import page as markdown_page
 
 WILD = (documents.log()["timeline"] or {}) | {
