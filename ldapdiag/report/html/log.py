@@ -12,7 +12,7 @@ from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.values import PageTable, duration, shown_time, table
 from ldapdiag.report.log.caveats import left_out, limits
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
-from ldapdiag.report.log.names import senders
+from ldapdiag.report.log.quantities import senders
 from ldapdiag.wording import counted, number, percent
 
 if TYPE_CHECKING:

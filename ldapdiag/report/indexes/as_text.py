@@ -31,8 +31,7 @@ from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
-from ldapdiag.report.log.names import AccountNames
-from ldapdiag.report.log.quantities import duration, span
+from ldapdiag.report.log.quantities import AccountNames, duration, span
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, number, percent

@@ -17,9 +17,8 @@ from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import identify
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
-from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
-from ldapdiag.report.log.quantities import day_and_time, duration, per_second, span
+from ldapdiag.report.log.quantities import AccountNames, day_and_time, duration, per_second, span
 from ldapdiag.report.log.result_codes import named
 from ldapdiag.report.log.selected import no_match, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort, in_order, totals_in_order

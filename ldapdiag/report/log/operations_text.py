@@ -16,7 +16,7 @@ from ldapdiag.wording import counted, number, percent
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.operations import OperationGroup
     from ldapdiag.analysis.log.workload import BusiestWorkers, Workload
-    from ldapdiag.report.log.names import AccountNames
+    from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
 
 FEW = 3

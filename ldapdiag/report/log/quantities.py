@@ -1,9 +1,21 @@
-"""Quantities: nanoseconds and counts, formatted for text and JSON."""
+"""Quantities: nanoseconds and counts, formatted for text and JSON.
+
+Short names of accounts: the first RDN of a DN, where no other account has the same one.
+
+uid=quickr,ou=services,dc=example,dc=com      uid=quickr
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, when
 from ldapdiag.wording import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
@@ -60,3 +72,35 @@ def per_second(count: int, nanoseconds: int) -> str:
         if rate >= 1 or unit == HOUR:
             return f"{number(round(rate)) if rate >= 100 else _three(rate)} {name}"
     raise AssertionError
+
+
+FIRST_PART = re.compile(r"(?>(?:[^,\\]|\\.)+)", re.DOTALL)
+
+
+SENDERS = 3
+"""Named of one row."""
+
+
+def senders(askers: Sequence[Mapping[str, Any]]) -> str:
+    """Return who sent operations (`askers` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
+    names = [f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in askers]
+    more = f" and {len(names) - SENDERS:,} more" if len(names) > SENDERS else ""
+    return f"{'; '.join(names[:SENDERS])}{more}"
+
+
+class AccountNames:
+    """The short names of a log's accounts."""
+
+    def __init__(self, accounts: Iterable[str]) -> None:
+        self._seen = Counter(first_part(account) for account in accounts)
+
+    def __call__(self, account: str) -> str:
+        """Return the first RDN of an account, or the whole DN where that is ambiguous."""
+        short = first_part(account)
+        return short if self._seen[short] <= 1 else account
+
+
+def first_part(dn: str) -> str:
+    """Return the first RDN (RFC 4514) of a DN; any other text as far as it looks like one."""
+    found = FIRST_PART.match(dn)
+    return found[0] if found else dn

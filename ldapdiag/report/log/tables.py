@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.searches import Requester, SearchGroup
     from ldapdiag.analysis.log.workload import CloseCount, SearchTotals
-    from ldapdiag.report.log.names import AccountNames
+    from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
 
 MOST_CLOSES = 3
