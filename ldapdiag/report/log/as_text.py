@@ -19,8 +19,7 @@ from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
 from ldapdiag.report.log.quantities import AccountNames, day_and_time, duration, per_second, span
-from ldapdiag.report.log.result_codes import named
-from ldapdiag.report.log.selected import no_match, no_match_sentence, print_conditions, print_lines
+from ldapdiag.report.log.selected import named, no_match, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort, in_order, totals_in_order
 from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
 from ldapdiag.report.log.times import print_times
