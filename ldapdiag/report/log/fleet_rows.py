@@ -1,14 +1,22 @@
-"""The tables of servers side by side, for HTML and Markdown, from the key `fleet` of the report object."""
+"""The tables of servers side by side, for HTML and Markdown, from the key `fleet` of the report object.
+
+The fleet view as plain values, by the keys of docs/contract.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.fleet.balance import UNEVEN
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.wording import number, percent, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from ldapdiag.analysis.fleet.comparison import Comparison
+    from ldapdiag.analysis.fleet.differences import DifferingSearch
+    from ldapdiag.analysis.fleet.replicas import Replica
 
 SERVERS = [
     ("Server", False),
@@ -79,3 +87,69 @@ def search_rows(fleet: Mapping[str, Any]) -> Iterator[list[object]]:
 
 def _share(share: float | None) -> str:
     return "" if share is None else percent(share)
+
+
+def fleet_as_data(fleet: Comparison | None) -> dict[str, Any] | None:
+    """Return what `log --by server` shows; None where the servers were not compared."""
+    if fleet is None:
+        return None
+    common = fleet.fleet.common
+    return {
+        "servers": [_server(fleet, one) for one in fleet.replicas],
+        "compared_from": moment(common.begin, MILLISECOND) if common else None,
+        "compared_to": moment(common.end, MILLISECOND) if common else None,
+        "even_share": round(fleet.balance.even, 6) if fleet.balance else None,
+        "differing_searches": [_search(one) for one in fleet.searches],
+        "clients_of_one_server": [
+            {"client": one.client, "server": one.server, "connections": one.connections, "share": round(one.share, 6)}
+            for one in fleet.faithful
+        ],
+        "moved_clients": None
+        if fleet.moved is None
+        else [
+            {
+                "clients": list(one.clients),
+                "from": one.source,
+                "to": one.target,
+                "begin": moment(one.begin, MILLISECOND),
+                "end": moment(one.end, MILLISECOND),
+                "silent": one.silent,
+            }
+            for one in fleet.moved
+        ],
+        "servers_by_version": {version: list(names) for version, names in fleet.versions.items()},
+    }
+
+
+def _server(fleet: Comparison, one: Replica) -> dict[str, Any]:
+    segment = one.workload.segment
+    share = next((each for each in fleet.balance.shares if each.replica is one), None) if fleet.balance else None
+    return {
+        "name": one.name,
+        "connections": segment.opened,
+        "operations": sum(segment.operations),
+        "search_seconds": round(one.workload.search_etime / SECOND, 9),
+        "peak": segment.peak,
+        "unindexed_share": None if one.unindexed is None else round(one.unindexed, 6),
+        "error_share": None if one.errors is None else round(one.errors, 6),
+        "connection_share": round(share.connections, 6) if share else None,
+        "operation_share": round(share.operations, 6) if share else None,
+        "time_share": round(share.etime, 6) if share else None,
+        "idle": share.is_idle if share else None,
+        "silences": [[moment(each.begin, MILLISECOND), moment(each.end, MILLISECOND)] for each in one.silences],
+    }
+
+
+def _search(one: DifferingSearch) -> dict[str, Any]:
+    return {
+        "server": one.server,
+        "shape": one.group.shape,
+        "base": one.group.base,
+        "scope": one.group.scope,
+        "answered": one.group.answered,
+        "unindexed": one.group.unindexed,
+        "lacks_index": one.lacks_index,
+        "median_seconds": round(one.group.etimes.p50 / SECOND, 9),
+        "others": list(one.others),
+        "others_median_seconds": round(one.their_median / SECOND, 9),
+    }
