@@ -30,8 +30,8 @@ from ldapdiag.report.head import print_head, print_outcomes, print_reprise, rema
 from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
-from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.quantities import AccountNames, duration, span
+from ldapdiag.report.log.tables import NumberTable
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, number, percent
