@@ -11,8 +11,7 @@ from ldapdiag.report.changes import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.headline import UNKNOWN
 from ldapdiag.report.log.quantities import HOUR, span
-from ldapdiag.report.markdown.fitting import PageEntry, fitted
-from ldapdiag.report.markdown.writing import ROOM, fenced, listed, prose, size, table
+from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, prose, size, table
 from ldapdiag.report.storage.rows import tables as storage_tables
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found, reservation_of
 from ldapdiag.wording import between, counted, number, seconds

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.report.log.caveats import left_out, limits
 from ldapdiag.report.log.fleet_rows import SEARCHES, SERVERS, search_rows, server_rows
 from ldapdiag.report.log.quantities import senders
-from ldapdiag.report.markdown.fitting import fitted
-from ldapdiag.report.markdown.writing import listed, part, prose, table
+from ldapdiag.report.markdown.writing import fitted, listed, part, prose, table
 from ldapdiag.wording import counted, number, percent, seconds
 
 if TYPE_CHECKING:

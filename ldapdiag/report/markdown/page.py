@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.history.rows import LASTING, RUNS, lasting_rows, period, remarks, run_rows, title
 from ldapdiag.report.markdown import diagnosis, log
-from ldapdiag.report.markdown.fitting import fitted
-from ldapdiag.report.markdown.writing import fenced, listed, part, prose
+from ldapdiag.report.markdown.writing import fenced, fitted, listed, part, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

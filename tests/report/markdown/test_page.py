@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from command import INCIDENT, ldapdiag
-from ldapdiag.report.markdown.fitting import MOST_BYTES
 from ldapdiag.report.markdown.page import render
+from ldapdiag.report.markdown.writing import MOST_BYTES
 
 ACCESS_LOG = Path(__file__).parents[2] / "captures" / "access-logs" / "389-pools.head500.access"
 AUDIT = INCIDENT.parent / "audit"
