@@ -13,7 +13,7 @@ import storage_site
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.storage.settings import Role
-from ldapdiag.report.storage.unknowns import PLACEHOLDER, folder_of, unknowns
+from ldapdiag.report.storage.as_data import PLACEHOLDER, folder_of, unknowns
 
 
 def joined(*more: object, whole: bool) -> ServerStorage:
