@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.html.values import duration
-from ldapdiag.report.storage.words import size
+from ldapdiag.report.storage.rows import size
 from ldapdiag.report.verdicts import is_accepted, nothing_found, reservation_of
 from ldapdiag.wording import are, between, counted, number, seconds
 

@@ -17,7 +17,7 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, KernelErro
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content
 from ldapdiag.evidence.storage.settings import StorageSettings
-from ldapdiag.report.storage.words import option_words
+from ldapdiag.report.storage.rows import option_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,17 +1,27 @@
-"""The storage of a report object as rows of text, for pages: volumes, settings, what is not known, and probes."""
+"""The storage of a report object as rows of text, for pages: volumes, settings, what is not known, and probes.
+
+Words about a volume, for every format: its options in force, its disks, sizes, and what a setting risks.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.storage.power_cut import Loss, weaknesses
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.report.log.quantities import duration
-from ldapdiag.report.storage.words import MARK, size
-from ldapdiag.wording import number, rounded
+from ldapdiag.servers.storage_rules import Window
+from ldapdiag.wording import counted, number, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ldapdiag.analysis.storage.options import Options
+    from ldapdiag.analysis.storage.server_storage import ServerStorage
+    from ldapdiag.evidence.storage import BlockDevice
+    from ldapdiag.servers.storage_rules import Durability
 
 Plain = dict[str, Any]
 DATA = frozenset({"database", "transaction log"})
@@ -117,3 +127,76 @@ def _latency(row: Plain) -> list[str]:
 
 def _rate(count: int, seconds: float) -> str:
     return rounded(count / seconds) if seconds else ""
+
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+MARK = "*"
+"""Behind an option that is in force and that mount does not show."""
+
+
+def size(value: float) -> str:
+    """Return a number of bytes in a suitable unit, with three digits: 512 bytes, 1.46 MiB, 290 GiB."""
+    place = 0
+    while value >= 999.5 and place < len(UNITS) - 1:
+        value, place = value / 1024, place + 1
+    return f"{value:.0f} {UNITS[place]}" if place == 0 or value >= 99.95 else f"{value:.3g} {UNITS[place]}"
+
+
+def option_words(options: Options) -> list[str]:
+    """Return the options in force that matter to a database, in the words of mount(8)."""
+    return list(_option_words(options))
+
+
+def _option_words(options: Options) -> Iterator[str]:
+    if options.read_only:
+        yield "ro"
+    if options.barrier is not None:
+        yield "barrier" if options.barrier else "nobarrier"
+    if options.journal is not None:
+        yield "no journal" if options.journal == "none" else f"data={options.journal}"
+    if options.async_commit:
+        yield "journal_async_commit"
+    if options.atime is not None:
+        yield options.atime
+    if options.commit_seconds is not None:
+        yield f"commit={options.commit_seconds}"
+    if options.soft is not None:
+        yield "soft" if options.soft else "hard"
+    if options.compression:
+        yield f"compression {options.compression}"
+    named = {"lazytime": options.lazytime, "sync": options.sync, "volatile": options.volatile}
+    yield from (word for word, is_set in named.items() if is_set)
+    if options.cow is False:
+        yield "nodatacow"
+
+
+def stack_words(stack: Sequence[BlockDevice], disks: Sequence[BlockDevice]) -> str:
+    """Return the devices from the file system down to the disks in one line: `db (lvm) on md0 (raid1) on sda, sdb`."""
+    below = {disk.name for disk in disks}
+    upper = [_device(one) for one in stack if one.name not in below]
+    return " on ".join([*upper, *([", ".join(map(_device, disks))] if disks else [])])
+
+
+def _device(device: BlockDevice) -> str:
+    about = f"{device.type} of {device.backing_file}" if device.backing_file else device.type
+    shown = f" ({about})" if about not in {"", "disk", "part"} else ""
+    return f"{device.mapper_name or device.name}{shown}"
+
+
+def durability_words(one: Durability) -> str:
+    """Return what a setting means for acknowledged changes, as a sentence without its full stop."""
+    if not one.effective:
+        return one.why.removesuffix(".") or "it has no effect"
+    if one.loss:
+        return one.loss.removesuffix(".")
+    if one.window is Window.NONE:
+        flushes = "" if one.flushes_per_write is None else f" ({counted(one.flushes_per_write, 'flush', 'flushes')})"
+        return f"each change waits for the disk{flushes}"
+    return "what a power cut loses is not known"
+
+
+def words_of_lost_flushes(storage: ServerStorage) -> str:
+    """Return the options because of which a flush of the database does not reach the disk; empty: it does."""
+    volumes = (one for one in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*one.roles})
+    found = (weakness for volume in volumes for weakness in weaknesses(volume))
+    return " and ".join(dict.fromkeys(one.words for one in found if one.loss in {Loss.EVERYTHING, Loss.UNFLUSHED}))
