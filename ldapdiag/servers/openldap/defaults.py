@@ -1,7 +1,14 @@
-"""Defaults of OpenLDAP's slapd. Most are the same in every version."""
+"""Defaults of OpenLDAP's slapd. Most are the same in every version.
+
+Close reasons in slapd's log: servers/slapd/connection.c and result.c pass them to connection_closing().
+
+conn=1001 fd=16 closed                  after an UNBIND
+conn=1002 fd=17 closed (idletimeout)
+"""
 
 from __future__ import annotations
 
+from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
 from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
 
@@ -46,3 +53,23 @@ DEFAULTS = ProductDefaults(
     # Which release of 2.5 changed it is not known.
     listen_backlog=by_version(((2, 4), 1024), ((2, 5), None), ((2, 5, 13), 2048)),
 )
+
+
+CLOSE_REASONS = {
+    "": CloseReason("the client sent UNBIND", CloseKind.CLEAN),
+    "idletimeout": CloseReason("idle for longer than idletimeout", CloseKind.IDLE),
+    "connection lost": CloseReason(
+        "the client closed or reset it without UNBIND, or sent data that is not LDAP", CloseKind.CLIENT_GONE
+    ),
+    "connection lost on write": CloseReason("the client had closed it when a result was sent", CloseKind.CLIENT_GONE),
+    "connection lost on writewait": CloseReason("the client closed it while slapd waited to send", CloseKind.NETWORK),
+    "writetimeout": CloseReason("the client did not read for longer than writetimeout", CloseKind.NETWORK),
+    "writer blocked and pool pause pending": CloseReason(
+        "the client did not read, and slapd could not wait: its configuration changed", CloseKind.NETWORK
+    ),
+    "operations error": CloseReason("slapd could not decode a request", CloseKind.PROTOCOL),
+    "TLS negotiation failure": CloseReason("the TLS negotiation failed", CloseKind.PROTOCOL),
+    "SASL layer install failure": CloseReason("the SASL layer could not be installed", CloseKind.PROTOCOL),
+    "slapd shutdown": CloseReason("slapd was stopped", CloseKind.SERVER),
+    "dropping": CloseReason("slapd dropped all idle clients", CloseKind.SERVER),
+}
