@@ -10,7 +10,7 @@ from ldapdiag.servers.ds389 import defaults as ds389
 from ldapdiag.servers.dsee import defaults as dsee
 from ldapdiag.servers.opendj import close_codes as opendj
 from ldapdiag.servers.openldap import defaults as openldap
-from ldapdiag.servers.ping import close_codes as ping
+from ldapdiag.servers.ping import defaults as ping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

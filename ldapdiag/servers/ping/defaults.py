@@ -1,12 +1,18 @@
 """Defaults of PingDirectory, from its documentation of 8.0 to 11.1; no copy was available to measure.
 
 Where that was not available, the default is that of OpenDS, from which it derives. All apply to any version.
+
+Close reasons in PingDirectory's log: those of OpenDS, from which it derives as OpenDJ does.
+
+[01/Jan/2024:00:00:00 -0600] DISCONNECT conn=1 reason="Client Unbind" msg="The client has closed the connection"
 """
 
 from __future__ import annotations
 
+from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
 from ldapdiag.servers.idle_enforcement import IdleRules
+from ldapdiag.servers.opendj import close_codes as opendj
 
 IDLE = IdleRules(
     needs_activity=UNDOCUMENTED,
@@ -35,3 +41,8 @@ DEFAULTS = ProductDefaults(
     # maximum-concurrent-connections: 0, no limit.
     descriptor_cap=NOT_SET,
 )
+
+
+CLOSE_REASONS = opendj.CLOSE_REASONS | {
+    "Client Disconnect": CloseReason("the client closed it without UNBIND", CloseKind.CLIENT_GONE)
+}
