@@ -8,7 +8,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.ds389 import defaults as ds389
 from ldapdiag.servers.dsee import defaults as dsee
-from ldapdiag.servers.opendj import close_codes as opendj
+from ldapdiag.servers.opendj import defaults as opendj
 from ldapdiag.servers.openldap import defaults as openldap
 from ldapdiag.servers.ping import defaults as ping
 

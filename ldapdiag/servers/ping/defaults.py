@@ -12,7 +12,7 @@ from __future__ import annotations
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
 from ldapdiag.servers.idle_enforcement import IdleRules
-from ldapdiag.servers.opendj import close_codes as opendj
+from ldapdiag.servers.opendj import defaults as opendj
 
 IDLE = IdleRules(
     needs_activity=UNDOCUMENTED,
