@@ -1,17 +1,14 @@
-"""missing-vlv-index: virtual list views that sort every entry in memory for each page."""
+"""missing-vlv-index: virtual list views that sort every entry in memory for each page.
+
+Remedies for virtual list views: a VLV index where the product has one, else advice for the application.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.list_views import (
-    INAPPROPRIATE,
-    ListView,
-    ListViews,
-    RefusedView,
-    ViewState,
-    wanted_view,
-)
+from ldapdiag.analysis.indexes.list_views import INAPPROPRIATE, ListView, ListViews, RefusedView, ViewState, wanted_view
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
     Cost,
@@ -28,10 +25,16 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
-from ldapdiag.remedy import Remedy
-from ldapdiag.servers.list_view_remedies import add_vlv_index, allow_reading
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, percent, rounded
 from ldapdiag.wording import seconds as in_seconds
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.servers.product_interfaces import ListViewRemedies
+    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.wanted_view import WantedView
 
 MOST = 10
 """Clients and accounts named."""
@@ -239,3 +242,38 @@ def _refused(one: RefusedView, views: ListViews) -> Finding:
         remedies=remedies,
         origins=views.origins,
     )
+
+
+def add_vlv_index(server: ServerAddress, backend: Backend, wanted: WantedView, family: Family) -> Remedy:
+    """Add and build a VLV index, with the access that its accounts need."""
+    if (module := _module(family)) is not None:
+        return module.add_vlv_index(server, backend, wanted)
+    return Remedy(
+        title=f"Add a VLV index of {wanted.filter} below {wanted.base} sorted by {wanted.keys}",
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.ADVICE,
+        text=(
+            f"Add an entry of the class vlvSearch below the entry of {backend.name}, with vlvBase, vlvScope, vlvFilter "
+            "and an aci that lets the accounts read it; below it one of the class vlvIndex with vlvSort: "
+            f"{wanted.keys}. Then build it with dsadm reindex -l while the server is stopped. "
+            "This follows the manual and was not tested."
+        ),
+        changes="Virtual list views of this base, scope, filter and order read one page, and sort nothing.",
+        risk="Accounts that may not read the entry of the VLV search are refused (err=50) once the index is used.",
+        undo="",
+        verify="Its RESULT in the access log has no notes=U.",
+        family=family,
+        needs=Needs.REINDEX,
+    )
+
+
+def allow_reading(server: ServerAddress, wanted: WantedView, family: Family) -> tuple[Remedy, ...]:
+    """Let accounts use the indexes of a configured VLV search; nothing for a product whose commands were not tested."""
+    module = _module(family)
+    return () if module is None else (module.allow_reading(server, wanted),)
+
+
+def _module(family: Family) -> ListViewRemedies | None:
+    product = product_of(family)
+    return product.list_view_remedies if product else None
