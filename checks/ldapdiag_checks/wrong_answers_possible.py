@@ -1,8 +1,12 @@
-"""wrong-answers-possible: an index that may lack entries, so that searches silently return too few."""
+"""wrong-answers-possible: an index that may lack entries, so that searches silently return too few.
+
+The remedy that changes nothing: searches that prove whether an index answers right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
 from ldapdiag.analysis.indexes.build_states import DOUBTFUL, NO_TIME, BuildState
@@ -11,12 +15,18 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.remedy import Remedy
-from ldapdiag.servers.answer_proof import prove_answers
+from ldapdiag.remedy import Remedy, RemedyKind, Where, is_distinguished_name
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389.number_order import RULE
-from ldapdiag.servers.index_remedies import add_indexes, build_indexes
+from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.index_remedies import add_indexes, build_indexes, ldapsearch_command
+from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
+from ldapdiag.servers.shell_session import block, from_file
 from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.servers.server_address import ServerAddress
 
 TITLES = {
     BuildState.WRONG: "does not find entries that have the value",
@@ -197,3 +207,33 @@ def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory, indexing:
         missing=(BuildHistory.kind,),
         how=BuildHistory.how if of_389 else BuildHistory.probe,
     )
+
+
+def prove_answers(
+    server: ServerAddress, backend: Backend, definition: IndexDefinition, configuration: IndexConfiguration
+) -> tuple[Remedy, ...]:
+    """Return the commands that compare the answers of one index with an entry; nothing for an unknown product."""
+    tool = ldapsearch_command(server, configuration)
+    suffix = next(filter(is_distinguished_name, backend.suffixes), "")
+    if not tool:
+        return ()
+    check = check_answers(suffix, definition.attribute, sorted(definition.types), definition.rules)
+    steps = (
+        f"step='Compare the answers of the index {definition.attribute} with an entry' state='nothing is changed'",
+        check,
+        "answers_right",
+    )
+    remedy = Remedy(
+        title=f"Prove whether the index {definition.attribute} of {backend.name} answers right",
+        target=server.name,
+        where=Where.SERVER,
+        kind=RemedyKind.SHELL,
+        text=block(search_function(from_file(tool)), "\n".join(steps), FUNCTIONS),
+        changes="Nothing: an entry that has the attribute is searched by its value, by the index and by itself.",
+        risk="It reads entries without an index, until it has found 100 or for 30 s. It compares one old entry, which "
+        "an index that was built in part may find: ldapdiag indexes ldap://HOST --probe-answers compares several.",
+        undo="",
+        verify="",
+        family=configuration.identity.family,
+    )
+    return (advice_if_missing(remedy, [] if suffix else [NO_SUFFIX]),)
