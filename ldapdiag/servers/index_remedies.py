@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
-    from ldapdiag.servers.product_interfaces import IndexRemedies
+    from ldapdiag.servers.product import IndexRemedies
     from ldapdiag.servers.server_address import ServerAddress
 
 
