@@ -2,12 +2,14 @@
 
 `>=` and `<=` need eq on 389-ds, DSEE and slapd (on slapd only for attributes with an ordering rule), and ordering on
 OpenDJ and PingDirectory. Without further settings no index answers an extensible match.
+
+Lengths of the pieces of a substring assertion, as far as a filter shape keeps them.
 """
 
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import AssertionKind
+from ldapdiag.evidence.filter_tree import SHORT_PIECE, AssertionKind
 
 SHORT = {
     AssertionKind.EQUALITY: "eq",
@@ -33,3 +35,15 @@ SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substri
 def index_type(family: Family | None, kind: AssertionKind) -> str | None:
     """Return the index type that answers a kind of assertion; None where none does."""
     return (LONG if family in {Family.OPENDJ, Family.PING} else SHORT).get(kind)
+
+
+def is_long_enough(length: int | None, minimum: int) -> bool | None:
+    """Return whether a piece has at least `minimum` octets; None if its length is not known.
+
+    SHORT_PIECE, the largest length in a shape, means that length or more.
+    """
+    if length == 0:
+        return False
+    if length is None or length == SHORT_PIECE < minimum:
+        return None
+    return length >= minimum

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.index_types import is_long_enough
 from ldapdiag.servers.openldap.index_lines import line_of, own_line, tags_of, types_of
-from ldapdiag.servers.substring_pieces import is_long_enough
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition, SubstringKeys
