@@ -20,7 +20,7 @@ from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389.number_order import RULE
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
 from ldapdiag.servers.index_remedies import add_indexes, build_indexes, ldapsearch_command
-from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
+from ldapdiag.servers.remedy_texts import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.shell_session import block, from_file
 from ldapdiag.wording import counted
 

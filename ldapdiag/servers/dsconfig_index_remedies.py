@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import listed, missing_for, to_add, to_drop
-from ldapdiag.servers.missing_names import advice_if_missing
-from ldapdiag.servers.remedy_texts import INDEX_BY_HAND
+from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, advice_if_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import is_attribute_type, is_distinguished_name
-from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, missing_names
+from ldapdiag.servers.remedy_texts import NO_BACKEND, NO_SUFFIX, missing_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,19 @@
-"""Sentences that the remedies of several products share."""
+"""Sentences that the remedies of several products share.
+
+Names that the commands of a remedy need and the evidence lacks: such a remedy becomes advice without commands.
+
+A command with a placeholder would fail half-way, for example after it has set an index and before it has built it.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.remedy import Remedy, RemedyKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 POOL_MUST_RECONNECT = "An application that leaves a connection idle for longer must open a new one."
 EXEMPT_ENTRIES = (
@@ -42,3 +55,28 @@ CLIENTS_ARE_REFUSED = (
     "Every client that still binds in the clear is refused at once: change those listed here first. It still sends its "
     "password, which the server cannot prevent while the port without TLS is open. Clients must trust the certificate."
 )
+
+
+NO_SUFFIX, NO_BACKEND = "the suffix of the database", "the name of the database"
+
+
+def missing_names(*known: tuple[object, str]) -> list[str]:
+    """Return the description of each pair (name, description) without a name."""
+    return [description for name, description in known if not name]
+
+
+def advice_if_missing(remedy: Remedy, missing: Collection[str]) -> Remedy:
+    """Return a remedy unchanged, or as advice that lists the missing names."""
+    if not missing:
+        return remedy
+    if remedy.kind is RemedyKind.ADVICE:
+        return replace(remedy, undo="", verify="", brief="")
+    return replace(
+        remedy,
+        kind=RemedyKind.ADVICE,
+        text=f"{remedy.title}. No commands can be given: the evidence does not contain {' and '.join(missing)}. "
+        "Collect the server's whole configuration (see ldapdiag indexes --help).",
+        undo="",
+        verify="",
+        brief="",
+    )

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.servers.missing_names import advice_if_missing
+from ldapdiag.servers.remedy_texts import advice_if_missing
 from ldapdiag.servers.shell_text import HOST_NAME, bracketed
 
 if TYPE_CHECKING:

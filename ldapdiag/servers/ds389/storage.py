@@ -16,7 +16,7 @@ from ldapdiag.evidence.storage.settings import Role, StoragePlace
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.ldbm_storage import BATCHED, DATABASES, durable_transactions, of_batches
-from ldapdiag.servers.missing_names import advice_if_missing
+from ldapdiag.servers.remedy_texts import advice_if_missing
 from ldapdiag.servers.shell_text import ldif_replace
 from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, Window, not_known
 

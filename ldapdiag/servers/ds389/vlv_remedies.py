@@ -20,8 +20,7 @@ from ldapdiag.servers.ds389.index_build import TASKS, changing
 from ldapdiag.servers.index_answers import REACHED
 from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.ldbm_ldif import backend_name, joined
-from ldapdiag.servers.missing_names import NO_BACKEND, advice_if_missing
-from ldapdiag.servers.remedy_texts import INDEX_ON_EACH_REPLICA
+from ldapdiag.servers.remedy_texts import INDEX_ON_EACH_REPLICA, NO_BACKEND, advice_if_missing
 from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:

@@ -33,8 +33,15 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, advice_if_missing, missing_names
-from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
+from ldapdiag.servers.remedy_texts import (
+    INDEX_BY_HAND,
+    INDEX_ON_EACH_REPLICA,
+    NO_BACKEND,
+    NO_SUFFIX,
+    NOTHING_DONE,
+    advice_if_missing,
+    missing_names,
+)
 from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:

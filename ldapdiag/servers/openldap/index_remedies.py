@@ -27,7 +27,6 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_descr
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_root
-from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.openldap import build_times
 from ldapdiag.servers.openldap.index_changes import rewritten, with_types, without_types
 from ldapdiag.servers.openldap.index_commands import (
@@ -49,7 +48,7 @@ from ldapdiag.servers.openldap.index_lookup import LONGEST_LIST
 from ldapdiag.servers.openldap.offline_build import ABOVE, STOPPED, UNPROVEN, build_function
 from ldapdiag.servers.openldap.online_build import WATCH
 from ldapdiag.servers.openldap.slapd_conf import shown
-from ldapdiag.servers.remedy_texts import INDEX_BY_HAND
+from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
