@@ -19,9 +19,9 @@ from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, ldif_line
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.faster_disk import faster_disk
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
+from ldapdiag.servers.layout_remedies import faster_disk
 from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.ldbm_ldif import backend_name, container, scan_limit_value
 from ldapdiag.servers.remedy_texts import (

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
-from ldapdiag.servers.faster_disk import faster_disk
+from ldapdiag.servers.layout_remedies import faster_disk
 from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap.remedies import RESTART, modify
 from ldapdiag.servers.openldap.written_storage import Written, written
