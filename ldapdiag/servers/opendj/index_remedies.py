@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
-from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
-from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, set_by, suffixes_of, to_add, to_build
+from ldapdiag.servers.dsconfig_indexes import (
+    BACKEND_NAME,
+    DsconfigIndexRemedies,
+    IndexTool,
+    set_by,
+    suffixes_of,
+    to_add,
+    to_build,
+)
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
-from ldapdiag.servers.dsconfig_indexes import IndexTool, set_by, to_add, to_build
+from ldapdiag.servers.dsconfig_indexes import DsconfigIndexRemedies, IndexTool, set_by, to_add, to_build
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ping.remedies import dsconfig
