@@ -19,16 +19,18 @@ from ldapdiag.remedy import is_attribute_description, is_distinguished_name, ldi
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
 from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap import online_build
-from ldapdiag.servers.openldap.offline_build import (
+from ldapdiag.servers.openldap.online_build import (
     BY_FILE,
     NO_BUILD,
     STOPPED,
+    WATCH,
     build_function,
     offline,
+    online,
     printing,
     rebuilt,
+    unwatched,
 )
-from ldapdiag.servers.openldap.online_build import WATCH, online, unwatched
 from ldapdiag.servers.openldap.slapd_conf import CONVERTED, checked, edited
 from ldapdiag.servers.shell_session import block, from_file
 

@@ -45,8 +45,8 @@ from ldapdiag.servers.openldap.index_commands import (
 )
 from ldapdiag.servers.openldap.index_lines import types_of
 from ldapdiag.servers.openldap.index_lookup import LONGEST_LIST
-from ldapdiag.servers.openldap.offline_build import ABOVE, STOPPED, UNPROVEN, build_function
-from ldapdiag.servers.openldap.online_build import WATCH
+from ldapdiag.servers.openldap.online_build import ABOVE, STOPPED, WATCH, build_function
+from ldapdiag.servers.openldap.online_build import RESTARTED_UNPROVEN as UNPROVEN
 from ldapdiag.servers.openldap.slapd_conf import shown
 from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
 
