@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.evidence.log.merge import start
 from ldapdiag.sources.cluster.discovery import discovered
-from ldapdiag.sources.cluster.executor import ClusterError, TaskError
-from ldapdiag.sources.cluster.installation import SAME
+from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
 from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanResult, ScanTask, scan
 from ldapdiag.sources.cluster.worker_check import check_workers

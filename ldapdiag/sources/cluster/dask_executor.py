@@ -22,15 +22,17 @@ from ldapdiag.errors import UsageError
 from ldapdiag.extras import install_command
 from ldapdiag.sources.cluster.executor import (
     MOMENT,
+    SAME,
     CancelledTaskError,
     ClusterError,
     ExecutorLostError,
     T,
     TaskError,
     WorkersDiedError,
+    difference,
+    installation,
     labelled,
 )
-from ldapdiag.sources.cluster.installation import SAME, difference, installation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

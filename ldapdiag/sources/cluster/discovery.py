@@ -12,8 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from ldapdiag.sources.cluster.executor import ClusterError, TaskError
-from ldapdiag.sources.cluster.installation import SAME, difference, installation
+from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError, difference, installation
 from ldapdiag.sources.cluster.planning import base
 from ldapdiag.sources.cluster.scan_tasks import ONE_MTIME_NS, AnotherInstallationError
 from ldapdiag.sources.cluster.worker_check import check_installations

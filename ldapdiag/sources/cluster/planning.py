@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.cluster.installation import installation
+from ldapdiag.sources.cluster.executor import installation
 from ldapdiag.sources.cluster.scan_tasks import RemoteFile, ScanTask
 from ldapdiag.sources.files.open_files import FileRange
 from ldapdiag.sources.logs import batches, native

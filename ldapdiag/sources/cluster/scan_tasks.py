@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.tables import CAPS
-from ldapdiag.sources.cluster.executor import TaskError
-from ldapdiag.sources.cluster.installation import difference, installation
+from ldapdiag.sources.cluster.executor import TaskError, difference, installation
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native
 from ldapdiag.sources.logs.access_log import chunks_in, no_cycles

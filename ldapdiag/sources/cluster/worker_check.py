@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.cluster.executor import ClusterError
-from ldapdiag.sources.cluster.installation import SAME, difference, installation
+from ldapdiag.sources.cluster.executor import SAME, ClusterError, difference, installation
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.objects.addresses import object_address
 from ldapdiag.sources.objects.listing import objects_of

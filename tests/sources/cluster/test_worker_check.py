@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.cluster.installation import difference, installation
+from ldapdiag.sources.cluster.executor import difference, installation
 from ldapdiag.sources.cluster.worker_check import (
     MOST_ASKED,
     WorkersDifferError,
