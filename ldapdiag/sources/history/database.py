@@ -7,6 +7,8 @@ The tables of a history, by version (PRAGMA user_version).
 
 A new version adds its statements to MIGRATIONS; what is listed there is never changed, because files contain it. Times
 are microseconds since 1970, UTC.
+
+Times of a history: microseconds since 1970, UTC.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import sqlite3
 import stat
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import LdapdiagError
@@ -324,3 +327,19 @@ def _foreign(attempt: str, path: Path) -> HistoryError:
 
 def _refused(attempt: str, path: Path, reason: str, how: str) -> HistoryError:
     return HistoryError(f"cannot {attempt} {legible(path)}: {reason}; {how}")
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+def microseconds(at: datetime) -> int:
+    """Return a time as a number."""
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(number: int) -> datetime:
+    """Return the time of a number. Raises ValueError for one that no run can have."""
+    if not 0 <= number < LATEST:
+        raise ValueError(number)
+    return EPOCH + timedelta(microseconds=number)

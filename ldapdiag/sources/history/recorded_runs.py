@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ldapdiag.evidence.history import SEVERITIES, History, RecordedFinding, RecordedRun, ServerSummary, by_severity
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.files.unreadable import legible
-from ldapdiag.sources.history.database import reading
-from ldapdiag.sources.history.times import microseconds, moment
+from ldapdiag.sources.history.database import microseconds, moment, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

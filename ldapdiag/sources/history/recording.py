@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.history import SEVERITIES
 from ldapdiag.sources.files.unreadable import legible
-from ldapdiag.sources.history.database import HistoryError, writing
-from ldapdiag.sources.history.times import microseconds
+from ldapdiag.sources.history.database import HistoryError, microseconds, writing
 
 if TYPE_CHECKING:
     from pathlib import Path
