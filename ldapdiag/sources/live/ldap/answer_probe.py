@@ -20,8 +20,8 @@ from ldapdiag.evidence.ldif import SECRETS, comparable, entries
 from ldapdiag.remedy import is_attribute_type
 from ldapdiag.servers.index_answers import VALUE, assertions_of
 from ldapdiag.sources.live.ldap.entries import EntryBuffer
+from ldapdiag.sources.live.ldap.messages import LIMITS, SUCCESS
 from ldapdiag.sources.live.ldap.queries import Query, Scope
-from ldapdiag.sources.live.ldap.result_codes import LIMITS, SUCCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

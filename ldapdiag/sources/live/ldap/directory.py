@@ -30,8 +30,14 @@ from ldapdiag.sources.live.ldap.answer_probe import AnswerProbe
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTrust, connect, secure
 from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage
 from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
-from ldapdiag.sources.live.ldap.messages import NAME_THE_SERVER
-from ldapdiag.sources.live.ldap.result_codes import NOT_SHOWN, SUCCESS, list_cut, referred_elsewhere, search_refused
+from ldapdiag.sources.live.ldap.messages import (
+    NAME_THE_SERVER,
+    NOT_SHOWN,
+    SUCCESS,
+    list_cut,
+    referred_elsewhere,
+    search_refused,
+)
 from ldapdiag.sources.targets import LOCAL_SOCKET
 
 if TYPE_CHECKING:

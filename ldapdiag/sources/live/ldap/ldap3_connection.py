@@ -17,8 +17,15 @@ from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TlsTrust, receive, secure
 from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, EntryBuffer, MalformedMessage, size_of
-from ldapdiag.sources.live.ldap.messages import BIND, INTERMEDIATE, check_envelope, check_result, referred
-from ldapdiag.sources.live.ldap.result_codes import SUCCESS, bind_refused
+from ldapdiag.sources.live.ldap.messages import (
+    BIND,
+    INTERMEDIATE,
+    SUCCESS,
+    bind_refused,
+    check_envelope,
+    check_result,
+    referred,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 2.9.1 uses names that pyasn1 has renamed
