@@ -36,8 +36,7 @@ from ldapdiag.sources.captures.script_output import (
     unusable,
 )
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.child import ChildProcess
-from ldapdiag.sources.live.ssh.refusals import refusal
+from ldapdiag.sources.live.ssh.child import ChildProcess, refusal
 from ldapdiag.wording import bound
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.child import ChildProcess
-from ldapdiag.sources.live.ssh.refusals import refusal
+from ldapdiag.sources.live.ssh.child import ChildProcess, refusal
 from ldapdiag.sources.live.ssh.remote import ssh_command
 
 if TYPE_CHECKING:

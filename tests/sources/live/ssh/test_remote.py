@@ -16,7 +16,7 @@ from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.refusals import refusal
+from ldapdiag.sources.live.ssh.child import refusal
 from ldapdiag.sources.live.ssh.remote import HostClock, ScriptSession, ssh_command
 from ldapdiag.sources.recognition.reading import with_facts
 
