@@ -23,8 +23,7 @@ from ldapdiag.sources.cluster.executor import TaskError, difference, installatio
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native
 from ldapdiag.sources.logs.access_log import chunks_in, no_cycles
-from ldapdiag.sources.logs.batch_scan import BatchScan
-from ldapdiag.sources.logs.batches import Batch, Counted
+from ldapdiag.sources.logs.batches import Batch, BatchScan, Counted
 from ldapdiag.sources.logs.chunks import USUAL, ByteRange, KeptOpen
 from ldapdiag.sources.logs.merging import Remarks
 from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained, scan_whole_chunk

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import batches, native
-from ldapdiag.sources.logs.batch_scan import BatchScan
-from ldapdiag.sources.logs.batches import MOST_FILES, Batch, Counted
+from ldapdiag.sources.logs.batches import MOST_FILES, Batch, BatchScan, Counted
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, Scanned, explained
 
 if TYPE_CHECKING:
