@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.merge import merge, reset_counts
 from ldapdiag.sources.logs.period import Period, Place
-from ldapdiag.sources.logs.plausible_times import DISORDER
+from ldapdiag.sources.logs.samples import DISORDER
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

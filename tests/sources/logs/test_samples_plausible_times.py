@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import log_lines
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
-from ldapdiag.sources.logs.plausible_times import DISORDER, plausible
+from ldapdiag.sources.logs.samples import DISORDER, plausible
 
 NOW = 1_795_000_000 * 10**9
 END = datetime.fromtimestamp(NOW / 10**9 + 86_400 * 40, UTC)
