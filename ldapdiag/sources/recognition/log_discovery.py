@@ -2,6 +2,11 @@
 
 A rotated set is one log, and so are two logs of the same run (text and JSON, stderr and syslog). Which files belong
 together is known only when all have been recognised.
+
+Access logs among the inputs: recognise them by their heads, so that they are scanned while other inputs are read.
+
+A file that is only an access log needs no other grammar, and importing all grammars takes as long as scanning 100 MB.
+slapd's log is read for its messages as well.
 """
 
 from __future__ import annotations
@@ -12,10 +17,13 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.document import SAMPLE_LENGTH
+from ldapdiag.evidence.document import SAMPLE_LENGTH, encoding_of
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.dialects import NOTICES, recognise
 from ldapdiag.evidence.log.merge import combine, finish
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.log_files import LogFile, log_file
 from ldapdiag.sources.logs.streams import streams_of
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ldapdiag.evidence.cluster_work import ClusterWork
-    from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.files.input import Input
@@ -181,3 +188,28 @@ def _notes(total: Segment, logs: Iterable[ReadStream]) -> Iterator[str]:
     if total.caps_hit:
         caps = ", ".join(total.caps_hit)
         yield f"There are more {caps} than are counted separately: the remaining ones are counted as 'other'."
+
+
+UTF8_MARK = "\ufeff"
+
+
+def log_dialect(one: Input) -> Dialect | None:
+    """Return the dialect of an input that is an access log; None for any other."""
+    try:
+        return _dialect(one.head[:HEAD_BYTES])
+    except Exception:  # noqa: BLE001  the reader reports the bug
+        return None
+
+
+def _dialect(head: bytes) -> Dialect | None:
+    is_part = len(head) == HEAD_BYTES
+    encoding = encoding_of(head)
+    if encoding != "utf-8" or head.startswith(UTF8_MARK.encode()):
+        head = head.decode(encoding, errors="backslashreplace").removeprefix(UTF8_MARK).encode()
+    dialect = recognise(head[: head.rfind(b"\n") + 1] if is_part else head)
+    return None if dialect is None or dialect.name == NOTICES else dialect
+
+
+def is_more_than_a_log(dialect: Dialect) -> bool:
+    """Return whether logs of this dialect also contain messages that are other evidence."""
+    return dialect.family is Family.OPENLDAP
