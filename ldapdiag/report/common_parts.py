@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Crashed, Severity
-from ldapdiag.report.changes_text import print_former
 from ldapdiag.report.findings import TITLE
+from ldapdiag.report.head import print_former
 from ldapdiag.report.headline import NOT_READ
 from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.wording import counted

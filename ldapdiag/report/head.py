@@ -1,21 +1,24 @@
 """The head of a report, and what repeats it at the end of one that is longer than the terminal.
 
 Remarks on a finding: what is known of it besides what its check has found.
+
+The changes since a baseline on the screen: how many of each kind, and the earlier findings that are none now.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes import change_of, change_word
-from ldapdiag.report.changes_text import parts_since
+from ldapdiag.report.changes import FORMER, change_of, change_word, changes_as_data, count_parts, former_lines
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed
+from ldapdiag.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ldapdiag.baseline.changes import Changes
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Finding
     from ldapdiag.report.headline import FirstStep, Headline
@@ -90,3 +93,31 @@ def remarks_on(diagnosis: Diagnosis, check: str, finding: Finding) -> tuple[str,
     """Return what became of a finding since the baseline; nothing without one."""
     changed = change_of(diagnosis.changes, check, finding)
     return tuple(filter(None, (change_word({"severity": str(finding.severity)} | changed),)))
+
+
+CHANGED_ROWS = 8
+"""Earlier findings of each kind, and notes, that are printed without -v."""
+CHANGE_STYLES = {"gone": "green", "not seen": "bold"}
+
+
+def parts_since(changes: Changes | None) -> list[str]:
+    """Return the parts of the line on all changes; nothing without a baseline."""
+    data = changes_as_data(changes)
+    return [] if data is None else list(count_parts(data))
+
+
+def print_former(page: Page, changes: Changes | None, *, verbose: bool) -> None:
+    """Print the earlier findings that are gone or not seen, each with the reason, and what limits the comparison."""
+    data = changes_as_data(changes)
+    if data is None:
+        return
+    for became in FORMER:
+        _print_some(page, became, CHANGE_STYLES[became], former_lines(data, became), verbose=verbose)
+    _print_some(page, "baseline", "bold", data["notes"], verbose=verbose)
+
+
+def _print_some(page: Page, label: str, style: str, lines: Sequence[str], *, verbose: bool) -> None:
+    shown = lines if verbose else lines[:CHANGED_ROWS]
+    page.listed(label, shown, style)
+    if len(lines) > len(shown):
+        page.indented(f"and {number(len(lines) - len(shown))} more (-v shows them)")
