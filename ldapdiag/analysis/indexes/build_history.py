@@ -36,7 +36,7 @@ from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
-from ldapdiag.servers.ds389.number_order import sorts_as_text
+from ldapdiag.servers.ds389.collations import sorts_as_text
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
-from ldapdiag.servers.ds389.number_order import sorts_as_text
+from ldapdiag.servers.ds389.collations import sorts_as_text
 from ldapdiag.servers.wanted_view import WantedView
 
 if TYPE_CHECKING:
