@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from diagnoses import clear, finding, not_judged
+from ldapdiag.diagnosis import VerdictLimit
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Severity, Verdict
-from ldapdiag.verdict_limit import VerdictLimit
 
 
 def kept_of(*verdicts: Verdict, most: int = 2) -> list[Verdict]:
