@@ -106,8 +106,11 @@ def _collect(
     from ldapdiag.sources.captures import archive  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
-    from ldapdiag.sources.suggested_targets import suggested_targets  # noqa: PLC0415
-    from ldapdiag.sources.targets import SshTarget, split_targets  # noqa: PLC0415
+    from ldapdiag.sources.targets import (  # noqa: PLC0415
+        SshTarget,
+        split_targets,
+        suggested_targets,  # noqa: PLC0415
+    )
 
     targets, paths = split_targets(arguments)
     if paths:

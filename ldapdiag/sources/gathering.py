@@ -19,8 +19,7 @@ from ldapdiag.sources.logs.log_files import log_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs, is_more_than_a_log, log_dialect
 from ldapdiag.sources.recognition.row_limit import RunTables
-from ldapdiag.sources.suggested_targets import suggested_targets
-from ldapdiag.sources.targets import LdapTarget, split_targets
+from ldapdiag.sources.targets import LdapTarget, split_targets, suggested_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.sources.suggested_targets import suggested_targets
-from ldapdiag.sources.targets import parse_target
+from ldapdiag.sources.targets import parse_target, suggested_targets
 
 
 @pytest.mark.parametrize(
