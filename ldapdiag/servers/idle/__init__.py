@@ -1,0 +1,1 @@
+"""Idle limits: of single accounts, and when a product enforces them."""

@@ -1,0 +1,1 @@
+"""What OpenDJ and PingDirectory share: index lookup, candidates, dsconfig."""
