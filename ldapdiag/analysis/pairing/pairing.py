@@ -19,11 +19,10 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.pairing import clients as not_joined
-from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
+from ldapdiag.analysis.pairing.carriers import find_carriers, find_forwarder, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
-from ldapdiag.analysis.pairing.forwarders import find_forwarder
 from ldapdiag.analysis.pairing.half_open import unanswered_ports
 from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.missing_flows import rows_without_flow_beyond

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.hosts.snapshots import Snapshot
+from ldapdiag.analysis.pairing.carriers import FEWER_LEGS, SEVERAL_LEGS
 from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
-from ldapdiag.analysis.pairing.forwarders import FEWER_LEGS, SEVERAL_LEGS
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.analysis.pairing.snapshot_order import (
     are_apart,
