@@ -20,8 +20,7 @@ from ldapdiag.analysis.pairing.absence_reasons import (
     in_unread_namespace,
     open_at_other_host,
 )
-from ldapdiag.analysis.pairing.flow_tables import Middlebox
-from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow
+from ldapdiag.analysis.pairing.flow_tables import Middlebox, MissingFlows, rows_without_flow
 from ldapdiag.analysis.pairing.snapshot_order import bracket_seconds, is_before
 from ldapdiag.analysis.pairing.socket_index import CLOSING_STATES, ClientIndex, DirectionKey
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection

@@ -22,10 +22,9 @@ from ldapdiag.analysis.pairing import clients as not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, find_forwarder, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
-from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
+from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables, rows_without_flow_beyond
 from ldapdiag.analysis.pairing.half_open import unanswered_ports
 from ldapdiag.analysis.pairing.joining import Joined, join
-from ldapdiag.analysis.pairing.missing_flows import rows_without_flow_beyond
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
 from ldapdiag.analysis.pairing.severed import TrackingBox, find_severed, severed_behind_nat, with_severed
 from ldapdiag.analysis.pairing.socket_index import ServerIndex

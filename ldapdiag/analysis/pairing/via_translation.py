@@ -25,8 +25,8 @@ from ldapdiag.analysis.pairing.direction import (
     TableQuality,
 )
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.flow_tables import MissingFlows, rows_without_flow_beyond
 from ldapdiag.analysis.pairing.half_open import half_open
-from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow_beyond
 from ldapdiag.analysis.pairing.severed import count_severed
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
