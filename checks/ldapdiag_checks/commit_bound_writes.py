@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.commit_sentences import BY_PROBE, BY_THREADS, duration, load, proofs, share, times
-from ldapdiag.analysis.storage.commit_waits import CommitWaits, WaitCause
+from ldapdiag.analysis.storage.commit_waits import (
+    BY_PROBE,
+    BY_THREADS,
+    CommitWaits,
+    WaitCause,
+    duration,
+    load,
+    proofs,
+    share,
+    times,
+)
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import SECOND, moment

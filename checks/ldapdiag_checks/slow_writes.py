@@ -19,8 +19,7 @@ from ldapdiag.analysis.log.slow_operations import (
     unlisted_time,
 )
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.analysis.storage.commit_sentences import disk_cause
-from ldapdiag.analysis.storage.commit_waits import CommitWaits
+from ldapdiag.analysis.storage.commit_waits import CommitWaits, disk_cause
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
