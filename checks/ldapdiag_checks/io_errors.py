@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.device_errors import has_reused_name
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.analysis.storage.volume import Volume
+from ldapdiag.analysis.storage.volume import Volume, has_reused_name
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors, Mounted
 from ldapdiag.evidence.storage.settings import StorageSettings

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.providers import provides
-from ldapdiag.analysis.storage.device_errors import with_errors
 from ldapdiag.analysis.storage.host_storage import (
     HostDevices,
     HostStorage,
@@ -25,7 +24,7 @@ from ldapdiag.analysis.storage.host_storage import (
     upper_folder,
 )
 from ldapdiag.analysis.storage.options import EXT, NETWORK, options_of
-from ldapdiag.analysis.storage.volume import LASTING, Volume, memory_name
+from ldapdiag.analysis.storage.volume import LASTING, Volume, memory_name, with_errors
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.storage import (
     BlockDevices,
