@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.logs.log_places import TAIL_BYTES
-from ldapdiag.sources.logs.period import Period
+from ldapdiag.sources.logs.period import TAIL_BYTES, Period
 from ldapdiag.sources.logs.samples import sample_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.interleaving import concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
-from ldapdiag.sources.logs.log_places import TAIL_BYTES, end_of, lines_of, place_of, samples_of
+from ldapdiag.sources.logs.period import TAIL_BYTES, end_of, lines_of, place_of, samples_of
 from ldapdiag.sources.logs.records import Records
 from ldapdiag.sources.logs.samples import Sample, sample, sample_of
 

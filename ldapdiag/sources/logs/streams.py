@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.dialect import cut_at_line
 from ldapdiag.evidence.log.line_scan import NEVER
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.sources.logs.log_places import TAIL_BYTES
+from ldapdiag.sources.logs.period import TAIL_BYTES
 from ldapdiag.sources.logs.samples import DISORDER
 
 if TYPE_CHECKING:
