@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.shell_text import bracketed
+from ldapdiag.servers.commands.shell_text import bracketed
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.server_address import DEFAULT_PORTS
-from ldapdiag.servers.shell_text import here_document
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.ldap_session import LdapSession

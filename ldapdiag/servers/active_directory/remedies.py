@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
+from ldapdiag.servers.commands.shell_text import HOST_NAME, PLACEHOLDER
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
 from ldapdiag.servers.remedy_texts import (
     CLIENTS_ARE_REFUSED,
@@ -19,7 +20,6 @@ from ldapdiag.servers.remedy_texts import (
     STOPGAP,
     idle_for,
 )
-from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

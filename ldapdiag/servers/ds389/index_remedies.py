@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
+from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes
 from ldapdiag.servers.ldap_tools import as_manager, waiting
@@ -44,7 +45,6 @@ from ldapdiag.servers.remedy_texts import (
     advice_if_missing,
     missing_names,
 )
-from ldapdiag.servers.shell_text import here_document, inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

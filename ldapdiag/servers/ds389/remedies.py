@@ -18,6 +18,7 @@ from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, ldif_line
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.commands.shell_text import ldif_replace, unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
@@ -37,7 +38,6 @@ from ldapdiag.servers.remedy_texts import (
     backlog_of,
     idle_for,
 )
-from ldapdiag.servers.shell_text import ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
 """A host name or an address, with or without a port, free of characters that are special in a shell or a URL."""
 
