@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.servers.remedy_texts import CLIENTS_ARE_REFUSED, SECURE_BINDS
+from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED, SECURE_BINDS
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family

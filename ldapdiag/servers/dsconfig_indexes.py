@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, is_distinguished_name
+from ldapdiag.servers.commands.remedy_texts import (
+    INDEX_BY_HAND,
+    NO_BACKEND,
+    NO_SUFFIX,
+    advice_if_missing,
+    missing_names,
+)
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
-from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, NO_BACKEND, NO_SUFFIX, advice_if_missing, missing_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
+from ldapdiag.servers.commands.remedy_texts import POOL_MUST_RECONNECT
 
 PROBE_SECONDS, PROBE_INTERVAL, PROBES = 60, 10, 3
 FIN_SECONDS = 30

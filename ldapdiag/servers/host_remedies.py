@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.servers.commands.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.servers.commands.shell_text import host_name, sysctl_file, sysctl_undo
 from ldapdiag.servers.kernel import (
     CONNTRACK_BUCKETS,
@@ -19,7 +20,6 @@ from ldapdiag.servers.kernel import (
     KERNEL_KEEPALIVE_PROBES,
     KERNEL_KEEPALIVE_TIME,
 )
-from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
-from ldapdiag.servers.remedy_texts import NO_SUFFIX
+from ldapdiag.servers.commands.remedy_texts import NO_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import HOST_NAME, bracketed
-from ldapdiag.servers.remedy_texts import advice_if_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
-from ldapdiag.servers.commands.shell_text import HOST_NAME, PLACEHOLDER
-from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
-from ldapdiag.servers.remedy_texts import (
+from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     MANY_THREADS,
     POOL_MUST_RECONNECT,
@@ -20,6 +18,8 @@ from ldapdiag.servers.remedy_texts import (
     STOPGAP,
     idle_for,
 )
+from ldapdiag.servers.commands.shell_text import HOST_NAME, PLACEHOLDER
+from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

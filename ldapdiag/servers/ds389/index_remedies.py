@@ -22,6 +22,14 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
+from ldapdiag.servers.commands.remedy_texts import (
+    INDEX_BY_HAND,
+    INDEX_ON_EACH_REPLICA,
+    NO_BACKEND,
+    NOTHING_DONE,
+    advice_if_missing,
+    missing_names,
+)
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes
@@ -37,14 +45,6 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.remedy_texts import (
-    INDEX_BY_HAND,
-    INDEX_ON_EACH_REPLICA,
-    NO_BACKEND,
-    NOTHING_DONE,
-    advice_if_missing,
-    missing_names,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,6 +19,15 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
+from ldapdiag.servers.commands.remedy_texts import (
+    INDEX_BY_HAND,
+    INDEX_ON_EACH_REPLICA,
+    NO_BACKEND,
+    NO_SUFFIX,
+    NOTHING_DONE,
+    advice_if_missing,
+    missing_names,
+)
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
 from ldapdiag.servers.ldap_tools import as_manager, host, manager_of, modify, port, quoted
@@ -33,15 +42,6 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.remedy_texts import (
-    INDEX_BY_HAND,
-    INDEX_ON_EACH_REPLICA,
-    NO_BACKEND,
-    NO_SUFFIX,
-    NOTHING_DONE,
-    advice_if_missing,
-    missing_names,
-)
 from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:

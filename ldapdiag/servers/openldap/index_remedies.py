@@ -25,6 +25,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_description
 from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.commands.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.index_answers import FUNCTIONS
 from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap import build_times
@@ -48,7 +49,6 @@ from ldapdiag.servers.openldap.index_lookup import LONGEST_LIST
 from ldapdiag.servers.openldap.online_build import ABOVE, STOPPED, WATCH, build_function
 from ldapdiag.servers.openldap.online_build import RESTARTED_UNPROVEN as UNPROVEN
 from ldapdiag.servers.openldap.slapd_conf import shown
-from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

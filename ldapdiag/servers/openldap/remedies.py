@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.commands.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
-from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.ldap_tools import as_root
-from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.remedy_texts import (
+from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     LONG_QUEUE,
     MANY_THREADS,
@@ -20,6 +16,10 @@ from ldapdiag.servers.remedy_texts import (
     STOPGAP,
     idle_for,
 )
+from ldapdiag.servers.commands.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
+from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.ldap_tools import as_root
+from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -15,6 +15,7 @@ from ldapdiag.remedy import Remedy, RemedyKind
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+
 POOL_MUST_RECONNECT = "An application that leaves a connection idle for longer must open a new one."
 EXEMPT_ENTRIES = (
     "The accounts of replication and persistent searches need nsIdleTimeout: -1 on their entries. Connections of "
