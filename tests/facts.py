@@ -27,7 +27,7 @@ from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, TcpCou
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.evidence.sockets import SocketTable, TcpState
-from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.servers.commands.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

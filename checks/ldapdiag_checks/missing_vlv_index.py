@@ -32,8 +32,8 @@ from ldapdiag.wording import seconds as in_seconds
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.product import ListViewRemedies
-    from ldapdiag.servers.server_address import ServerAddress
     from ldapdiag.servers.wanted_view import WantedView
 
 MOST = 10

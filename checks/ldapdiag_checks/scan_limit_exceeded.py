@@ -42,7 +42,7 @@ from ldapdiag.wording import counted, number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))

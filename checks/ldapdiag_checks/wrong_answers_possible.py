@@ -26,7 +26,7 @@ from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 TITLES = {
     BuildState.WRONG: "does not find entries that have the value",

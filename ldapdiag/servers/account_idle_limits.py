@@ -11,7 +11,7 @@ from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

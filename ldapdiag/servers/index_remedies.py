@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.product import IndexRemedies
-    from ldapdiag.servers.server_address import ServerAddress
 
 
 def add_indexes(

@@ -13,7 +13,7 @@ from ldapdiag.servers.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 MADE_OF_OTHERS = ("dm-", "loop", "md", "zram")
 """Devices that are no disks begin so: they have no state of their own."""

@@ -12,12 +12,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.commands.server_address import DEFAULT_PORTS
 from ldapdiag.servers.commands.shell_text import here_document
-from ldapdiag.servers.server_address import DEFAULT_PORTS
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.ldap_session import LdapSession
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 MANAGER = "cn=Directory Manager"
 CONFIG_MANAGER = "cn=config"

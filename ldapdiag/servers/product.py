@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage.settings import StorageSettings
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Change, Database
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.idle_enforcement import IdleRules
-    from ldapdiag.servers.server_address import ServerAddress
     from ldapdiag.servers.storage_rules import StorageRules
     from ldapdiag.servers.wanted_view import WantedView
 

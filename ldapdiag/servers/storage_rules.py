@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 WRITE_BACK_SECONDS = 30
 """The age of a changed page from which Linux writes it to the disk (vm.dirty_expire_centisecs); it looks every 5 s."""

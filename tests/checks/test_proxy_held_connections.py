@@ -11,7 +11,7 @@ from ldapdiag.analysis.load.responsiveness import Condition, Responsiveness
 from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
-from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag_checks.proxy_held_connections import judge
 
 HELD = ProxyLegs(

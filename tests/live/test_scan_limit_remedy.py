@@ -10,8 +10,8 @@ from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.index_remedies import raise_scan_limit
-from ldapdiag.servers.server_address import ServerAddress
 from reading import facts_of
 
 ENTRIES = 2000

@@ -16,12 +16,12 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import RemedyKind, is_attribute_description, is_attribute_type
 from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldapsearch_command
 from ldapdiag.servers.index_types import index_type
 from ldapdiag.servers.products import FOLDERS, product_of
 from ldapdiag.servers.search_advice import rewrite_filter
-from ldapdiag.servers.server_address import ServerAddress
 
 INDEXED = [one for one in map(product_of, FOLDERS) if one and one.index_remedies]
 EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])

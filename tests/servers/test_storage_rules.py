@@ -12,8 +12,8 @@ from facts import address_of, origin
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSetting, StorageSettings
 from ldapdiag.remedy import Needs, RemedyKind
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.products import FOLDERS, product_of
-from ldapdiag.servers.server_address import ServerAddress
 from ldapdiag.servers.storage_rules import Durability, StorageRules, Window
 from reading import facts_of
 

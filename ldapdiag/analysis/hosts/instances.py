@@ -22,10 +22,10 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.idle_enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.servers.products import product_of
-from ldapdiag.servers.server_address import ServerAddress
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.schema.descriptions import merged
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.servers.commands.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
-from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.wording import counted
 
 AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"

@@ -23,7 +23,7 @@ from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 FOREST_WIDE = (
     "This changes the default query policy, which replicates to every domain controller of the forest; it does not "

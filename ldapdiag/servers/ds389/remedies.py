@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.evidence.storage.settings import StorageSettings
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"

@@ -23,7 +23,7 @@ from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, Window, not
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StorageSettings
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 OWN_ENTRY = {"bdb": "cn=bdb", "mdb": "cn=mdb"}
 """The entry of an implementation, below cn=config of the databases; since 1.4."""

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS,)

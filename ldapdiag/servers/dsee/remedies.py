@@ -27,7 +27,7 @@ from ldapdiag.servers.ldap_tools import host, modify, port, shown
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 FIRST_WITH_DSCONF = (6, 0)
 ATTRIBUTES = {

@@ -23,7 +23,7 @@ from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, not_known
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 ENTRY = f"cn=config,{DATABASES}"
 PROPERTIES = {DURABLE_IN_DSEE: dsconf.DURABLE, BATCH: dsconf.BATCH}

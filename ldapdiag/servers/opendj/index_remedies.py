@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS,)

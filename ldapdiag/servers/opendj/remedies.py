@@ -25,7 +25,7 @@ from ldapdiag.servers.opendj.defaults import IDLE
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.storage_rules import Durability
 
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.openldap.index_changes import LineChanges
-    from ldapdiag.servers.server_address import ServerAddress
 
 SLAPD_CONF = "slapd.conf"
 DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
+    from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.openldap.index_changes import LineChanges
-    from ldapdiag.servers.server_address import ServerAddress
 
 EXPECTED_IN_LOG = (
     "It must be answered within milliseconds: slapd does not log unindexed searches, but from 2.5 on its SEARCH RESULT "

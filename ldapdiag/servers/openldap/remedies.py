@@ -23,7 +23,7 @@ from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 UNIT = "slapd.service"
 RESTART = "systemctl restart slapd"

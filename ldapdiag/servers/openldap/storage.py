@@ -41,7 +41,7 @@ from ldapdiag.servers.storage_rules import (
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 DISORDER = "LMDB's pages reach the disk in any order, so the database may be damaged, not only older."
 LAST = "A power cut or a crash of the system may lose the last confirmed change of the database."

@@ -25,7 +25,7 @@ from ldapdiag.servers.ping.defaults import IDLE
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
-    from ldapdiag.servers.server_address import ServerAddress
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 SECURE_PORT = 636
 RESTART = "stop-server --restart"

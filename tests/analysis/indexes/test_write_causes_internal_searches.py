@@ -11,7 +11,7 @@ from ldapdiag.analysis.indexes.write_causes import unindexed_internal_searches
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.servers.commands.server_address import ServerAddress
 from reading import facts_of
 
 SLAPD = """\

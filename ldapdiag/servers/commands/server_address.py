@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldap_session import LdapSession
     from ldapdiag.remedy import Remedy
 
+
 TLS_PORTS = frozenset({636, 3269})
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
 ANY_SERVICE = re.compile(

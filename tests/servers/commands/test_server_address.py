@@ -6,8 +6,8 @@ import pytest
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
+from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.products import product_of
-from ldapdiag.servers.server_address import ServerAddress
 
 ONLY = ServerAddress(name="ldap", host="ldap", ports=(389,), pid=7)
 SECOND = ServerAddress(
