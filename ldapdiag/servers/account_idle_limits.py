@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
-from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind, alternative
-from ldapdiag.servers.ldap_tools import preceded
+from ldapdiag.servers.commands.ldap_tools import preceded
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
+from ldapdiag.servers.commands.ldap_tools import as_manager, waiting
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,
     INDEX_ON_EACH_REPLICA,
@@ -33,7 +34,6 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes
-from ldapdiag.servers.ldap_tools import as_manager, waiting
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,

@@ -18,6 +18,7 @@ from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, ldif_line
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     EXEMPT_ENTRIES,
@@ -36,7 +37,6 @@ from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.layout_remedies import faster_disk
-from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.ldbm_ldif import backend_name, container, scan_limit_value
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE, IMPLEMENTATION, LONGEST_WAIT
 from ldapdiag.evidence.storage.settings import Role, StoragePlace
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import ldif_replace
-from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.ldbm_storage import BATCHED, DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, Window, not_known
 

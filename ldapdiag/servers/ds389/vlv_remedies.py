@@ -16,11 +16,11 @@ from ldapdiag.evidence.indexes.ds389 import DATABASES
 from ldapdiag.evidence.indexes.vlv import SCOPES
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.commands.ldap_tools import as_manager, modify
 from ldapdiag.servers.commands.remedy_texts import INDEX_ON_EACH_REPLICA, NO_BACKEND, advice_if_missing
 from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.ds389.index_build import TASKS, changing
 from ldapdiag.servers.index_answers import REACHED
-from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.ldbm_ldif import backend_name, joined
 
 if TYPE_CHECKING:

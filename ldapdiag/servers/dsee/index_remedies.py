@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
+from ldapdiag.servers.commands.ldap_tools import as_manager, host, manager_of, modify, port, quoted
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,
     INDEX_ON_EACH_REPLICA,
@@ -30,7 +31,6 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
-from ldapdiag.servers.ldap_tools import as_manager, host, manager_of, modify, port, quoted
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,

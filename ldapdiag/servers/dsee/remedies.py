@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.commands.remedy_texts import (
     EXEMPT_ENTRIES,
     LONG_QUEUE,
@@ -23,7 +24,6 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import ldif_replace
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.host_remedies import kernel_keepalive
-from ldapdiag.servers.ldap_tools import host, modify, port, shown
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
+from ldapdiag.servers.commands.ldap_tools import as_manager
 from ldapdiag.servers.dsconfig_indexes import (
     BACKEND_NAME,
     DsconfigIndexRemedies,
@@ -20,7 +21,6 @@ from ldapdiag.servers.dsconfig_indexes import (
     to_build,
 )
 from ldapdiag.servers.index_answers import FUNCTIONS
-from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
 
 if TYPE_CHECKING:

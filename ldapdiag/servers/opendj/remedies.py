@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.commands.ldap_tools import MANAGER, host
 from ldapdiag.servers.commands.remedy_texts import (
     EXEMPT_ACCOUNTS,
     KEEPALIVE_OF_HANDLERS,
@@ -20,7 +21,6 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.ldap_tools import MANAGER, host
 from ldapdiag.servers.opendj.defaults import IDLE
 
 if TYPE_CHECKING:

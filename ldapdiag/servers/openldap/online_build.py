@@ -20,8 +20,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.commands.ldap_tools import waiting
 from ldapdiag.servers.commands.shell_text import here_document
-from ldapdiag.servers.ldap_tools import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

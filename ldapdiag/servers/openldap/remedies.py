@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     LONG_QUEUE,
@@ -18,7 +19,6 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.ldap_tools import as_root
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 
 if TYPE_CHECKING:

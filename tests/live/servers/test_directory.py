@@ -16,7 +16,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.ldap_tools import modify
+from ldapdiag.servers.commands.ldap_tools import modify
 from ldapdiag.sources.collection_options import BindOptions, Mechanism, StartTls
 from ldapdiag.sources.live.ldap.directory import query_directory
 from ldapdiag.sources.live.ldap.queries import SCHEMA

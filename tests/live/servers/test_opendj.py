@@ -15,7 +15,7 @@ import pytest
 
 from facts import address_of
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers.ldap_tools import as_manager, modify
+from ldapdiag.servers.commands.ldap_tools import as_manager, modify
 from ldapdiag.servers.products import product_of
 
 OPENDJ = product_of(Family.OPENDJ)

@@ -8,7 +8,7 @@ import pytest
 
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 from ldapdiag.report.indexes.remedies import addresses_of
-from ldapdiag.servers.ldap_tools import HOST, URI, variable
+from ldapdiag.servers.commands.ldap_tools import HOST, URI, variable
 
 
 def remedy(target: str, *names: str) -> Remedy:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldap_session import LdapSession
     from ldapdiag.servers.commands.server_address import ServerAddress
 
+
 MANAGER = "cn=Directory Manager"
 CONFIG_MANAGER = "cn=config"
 """Of slapd."""

@@ -10,8 +10,8 @@ import pytest
 
 from facts import address_of
 from ldapdiag.evidence.ldap_session import LdapSession
+from ldapdiag.servers.commands.ldap_tools import as_manager, as_root, host, modify, port, preceded
 from ldapdiag.servers.commands.server_address import ServerAddress
-from ldapdiag.servers.ldap_tools import as_manager, as_root, host, modify, port, preceded
 
 UNKNOWN = ServerAddress(name="slapd-ds1", host="slapd-ds1")
 BOUND = LdapSession(url="ldap://ds1:3890", dn="uid=o'neil,dc=x", password_file="/root/my pw")  # noqa: S106  a path
