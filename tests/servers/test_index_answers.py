@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
+from ldapdiag.servers.commands.shell_session import SESSION
 from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
-from ldapdiag.servers.shell_session import SESSION
 
 SUFFIX = "dc=example,dc=com"
 DN = f"uid=a,{SUFFIX}"

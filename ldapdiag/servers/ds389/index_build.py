@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, search_function
-from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

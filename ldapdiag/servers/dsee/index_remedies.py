@@ -29,6 +29,7 @@ from ldapdiag.servers.commands.remedy_texts import (
     advice_if_missing,
     missing_names,
 )
+from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
 from ldapdiag.servers.ldbm_index_changes import (
@@ -42,7 +43,6 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.shell_session import block, from_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,10 +14,10 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.commands.shell_session import is_block
 from ldapdiag.servers.openldap.index_changes import with_types, without_types
 from ldapdiag.servers.openldap.index_commands import Procedure, changing, procedure_of
 from ldapdiag.servers.openldap.index_remedies import add_indexes_ldif
-from ldapdiag.servers.shell_session import is_block
 
 SCHEMA = standard()
 PLACE = Backend(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+
 SESSION = r"""set -eu
 step= state='nothing is changed' password_copy= terminal=
 say() { printf '%s\n' "$*"; }

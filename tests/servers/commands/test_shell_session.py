@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ldapdiag.servers.shell_session import SESSION, block, from_file, is_block, without_libraries
+from ldapdiag.servers.commands.shell_session import SESSION, block, from_file, is_block, without_libraries
 
 TOOL = from_file('ldapsearch -x -H ldap://ds1 -D "cn=Directory Manager" -W')
 SHELLS = [one for one in ("dash", "bash", "busybox") if shutil.which(one)]
