@@ -22,7 +22,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.client_advice import pool_connections
 from ldapdiag.servers.commands.shell_text import sysctl_file, sysctl_undo
-from ldapdiag.servers.kernel import PORT_RANGE, REUSE_TIME_WAIT, TIMESTAMPS
+from ldapdiag.servers.hosts.kernel import PORT_RANGE, REUSE_TIME_WAIT, TIMESTAMPS
 from ldapdiag.wording import counted, percent
 
 FEWEST = 3977

@@ -21,7 +21,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.kernel import KEEPALIVE_TIME
+from ldapdiag.servers.hosts.kernel import KEEPALIVE_TIME
 from ldapdiag.wording import bound, counted
 
 if TYPE_CHECKING:

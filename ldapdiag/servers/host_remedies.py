@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.servers.commands.shell_text import host_name, sysctl_file, sysctl_undo
-from ldapdiag.servers.kernel import (
+from ldapdiag.servers.hosts.kernel import (
     CONNTRACK_BUCKETS,
     CONNTRACK_COUNT,
     CONNTRACK_ESTABLISHED,

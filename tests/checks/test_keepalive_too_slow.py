@@ -11,7 +11,7 @@ from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
-from ldapdiag.servers.kernel import KEEPALIVE_TIME
+from ldapdiag.servers.hosts.kernel import KEEPALIVE_TIME
 from ldapdiag_checks.keepalive_too_slow import judge
 
 

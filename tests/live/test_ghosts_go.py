@@ -11,7 +11,7 @@ from facts import address_of
 from lab import boxes
 from lab.terminal import paste
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_PROBES
+from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.addresses import IPV4
-from ldapdiag.servers.kernel import IP_FORWARD
+from ldapdiag.servers.hosts.kernel import IP_FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.pairing.direction import PathKind
 from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.servers.kernel import CONNTRACK_ESTABLISHED, IP_FORWARD
+from ldapdiag.servers.hosts.kernel import CONNTRACK_ESTABLISHED, IP_FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

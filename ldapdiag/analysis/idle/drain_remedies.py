@@ -42,7 +42,7 @@ from ldapdiag.servers.host_remedies import (
     raise_box_timeout,
     set_client_keepalive,
 )
-from ldapdiag.servers.kernel import CONNTRACK_ESTABLISHED, KEEPALIVE_TIME
+from ldapdiag.servers.hosts.kernel import CONNTRACK_ESTABLISHED, KEEPALIVE_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

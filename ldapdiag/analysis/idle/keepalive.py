@@ -12,7 +12,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import Timer
-from ldapdiag.servers.kernel import (
+from ldapdiag.servers.hosts.kernel import (
     KEEPALIVE_INTERVAL,
     KEEPALIVE_PROBES,
     KEEPALIVE_TIME,

@@ -17,7 +17,7 @@ from ldapdiag.analysis.hosts.ldap_sockets import End, endpoints_of, rows_by_peer
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.servers.kernel import (
+from ldapdiag.servers.hosts.kernel import (
     KERNEL_PORT_RANGE,
     KERNEL_REUSE_TIME_WAIT,
     NAT_PORT_RANGE,

@@ -18,7 +18,7 @@ from ldapdiag.analysis.pairing.socket_index import ClientIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.servers.kernel import IP_FORWARD
+from ldapdiag.servers.hosts.kernel import IP_FORWARD
 from ldapdiag.wording import counted
 
 ONE_FAMILY = "only one of /proc/net/tcp and /proc/net/tcp6 was read"

@@ -20,7 +20,7 @@ from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.midstream import passes_without_entry
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
-from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
+from ldapdiag.servers.hosts.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
 
 if TYPE_CHECKING:

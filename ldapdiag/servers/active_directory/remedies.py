@@ -19,7 +19,7 @@ from ldapdiag.servers.commands.remedy_texts import (
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import HOST_NAME, PLACEHOLDER
-from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
+from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_TIME
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
