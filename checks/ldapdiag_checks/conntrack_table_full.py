@@ -15,7 +15,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.host_remedies import raise_conntrack
+from ldapdiag.servers.hosts.host_remedies import raise_conntrack
 from ldapdiag.servers.hosts.kernel import CONNTRACK_COUNT, CONNTRACK_MAX
 from ldapdiag.wording import counted, percent
 

@@ -13,7 +13,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.host_remedies import replace_connections
+from ldapdiag.servers.hosts.host_remedies import replace_connections
 from ldapdiag.wording import are, counted
 
 

@@ -18,7 +18,7 @@ from ldapdiag.check_setting import Exempt, Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.host_remedies import release_unused
+from ldapdiag.servers.hosts.host_remedies import release_unused
 from ldapdiag.wording import counted
 
 

@@ -9,7 +9,7 @@ from lab.client_trial import FIREWALL, KINDS, SHORT, make_site, outcomes, start_
 from lab.real_clients import start_client
 from lab.terminal import paste
 from ldapdiag.servers.client_settings.choosing import client_settings
-from ldapdiag.servers.host_remedies import set_client_keepalive
+from ldapdiag.servers.hosts.host_remedies import set_client_keepalive
 
 if TYPE_CHECKING:
     from lab.topology import Topology

@@ -23,7 +23,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import ldif_replace
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.host_remedies import kernel_keepalive
+from ldapdiag.servers.hosts.host_remedies import kernel_keepalive
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -20,7 +20,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
-from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.opendj.defaults import IDLE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ldapdiag.servers.commands.remedy_texts import (
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
-from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 
 if TYPE_CHECKING:

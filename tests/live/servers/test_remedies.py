@@ -11,7 +11,7 @@ from facts import address_of
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.servers.closing_remedies import close_ghosts
 from ldapdiag.servers.commands.ldap_tools import as_manager, modify
-from ldapdiag.servers.host_remedies import raise_box_timeout, set_client_keepalive
+from ldapdiag.servers.hosts.host_remedies import raise_box_timeout, set_client_keepalive
 from ldapdiag.servers.products import product_of
 
 DS389 = product_of(Family.DS389)

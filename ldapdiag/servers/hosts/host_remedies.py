@@ -25,6 +25,7 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
 
+
 # Measured on Linux 6.18 (tests/live/servers/test_remedies.py): a timer that is already armed runs out first.
 ARMED_TIMERS = (
     "This applies to every program on the whole host. On an open connection the timer that is already running expires "
