@@ -16,7 +16,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.threads import ProcessThreads
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.hang_remedies import continue_process, save_state
+from ldapdiag.servers.hosts.hang_remedies import continue_process, save_state
 from ldapdiag.wording import are, counted, number
 
 if TYPE_CHECKING:
