@@ -23,7 +23,7 @@ from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import alternative
-from ldapdiag.servers.closing_remedies import close_at_client, close_ghosts, prove_dead
+from ldapdiag.servers.hosts.closing_remedies import close_at_client, close_ghosts, prove_dead
 from ldapdiag.servers.hosts.host_remedies import find_drop, find_lost_state, replace_connections, set_client_keepalive
 from ldapdiag.wording import are, counted
 

@@ -14,9 +14,9 @@ from facts import address_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, RemedyKind, Where, read_whole
 from ldapdiag.report.findings import first_sentence
-from ldapdiag.servers.closing_remedies import MOST_PORTS, close_ghosts, prove_dead, restart_server
 from ldapdiag.servers.commands.ldap_tools import host
 from ldapdiag.servers.commands.shell_text import host_name
+from ldapdiag.servers.hosts.closing_remedies import MOST_PORTS, close_ghosts, prove_dead, restart_server
 from ldapdiag.servers.hosts.host_remedies import raise_box_timeout, raise_conntrack, set_client_keepalive
 from ldapdiag.servers.products import product_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from facts import address_of
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers.closing_remedies import close_ghosts
 from ldapdiag.servers.commands.ldap_tools import as_manager, modify
+from ldapdiag.servers.hosts.closing_remedies import close_ghosts
 from ldapdiag.servers.hosts.host_remedies import raise_box_timeout, set_client_keepalive
 from ldapdiag.servers.products import product_of
 

@@ -13,6 +13,7 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
 MOST_PORTS = 400
 """Sockets that one command closes: what is pasted has to be read before."""
