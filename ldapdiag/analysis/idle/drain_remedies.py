@@ -34,8 +34,8 @@ from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.remedy import Remedy, Where, alternative
 from ldapdiag.servers.client_settings.choosing import client_settings, software_of
-from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 from ldapdiag.servers.hosts.closing_remedies import close_ghosts, prove_dead, restart_server, wait_for_close
+from ldapdiag.servers.hosts.haproxy import limit_idle_time, probe_clients
 from ldapdiag.servers.hosts.host_remedies import (
     advise_idle_timeout,
     kernel_keepalive,

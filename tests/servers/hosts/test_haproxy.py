@@ -9,7 +9,7 @@ import pytest
 
 from lab.laboratory import need
 from ldapdiag.remedy import RemedyKind, Where
-from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
+from ldapdiag.servers.hosts.haproxy import limit_idle_time, probe_clients
 
 LISTEN = "defaults\n  mode tcp\n  timeout connect 3s\nlisten ldap\n  bind 127.0.0.1:13389\n  server a 127.0.0.1:389\n"
 
