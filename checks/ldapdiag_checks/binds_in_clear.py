@@ -13,7 +13,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.client_advice import bind_over_tls
+from ldapdiag.servers.client_settings.client_advice import bind_over_tls
 from ldapdiag.wording import counted
 
 TLS_REQUIRED = frozenset({8, 13})

@@ -16,7 +16,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.client_settings.client_advice import close_at_end_of_file
 from ldapdiag.servers.hosts.hang_remedies import save_state
 from ldapdiag.wording import are, counted, number
 

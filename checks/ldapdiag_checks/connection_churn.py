@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.client_advice import pool_connections
+from ldapdiag.servers.client_settings.client_advice import pool_connections
 from ldapdiag.wording import counted, rounded
 
 FEW = 7

@@ -20,7 +20,7 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy, RemedyKind, Where, alternative
-from ldapdiag.servers.client_advice import pool_connections
+from ldapdiag.servers.client_settings.client_advice import pool_connections
 from ldapdiag.servers.commands.shell_text import sysctl_file, sysctl_undo
 from ldapdiag.servers.hosts.kernel import PORT_RANGE, REUSE_TIME_WAIT, TIMESTAMPS
 from ldapdiag.wording import counted, percent

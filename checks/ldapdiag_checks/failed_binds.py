@@ -15,7 +15,7 @@ from ldapdiag.check_setting import Exempt, Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.client_advice import renew_password
+from ldapdiag.servers.client_settings.client_advice import renew_password
 from ldapdiag.wording import counted
 
 REFUSED = {

@@ -13,7 +13,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.client_advice import retire_before_server
+from ldapdiag.servers.client_settings.client_advice import retire_before_server
 from ldapdiag.wording import counted, percent
 
 MANY, SOME, FEW = 100, 10, 5

@@ -25,7 +25,7 @@ from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
-from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.client_settings.client_advice import close_at_end_of_file
 from ldapdiag.servers.hosts.closing_remedies import close_ghosts
 from ldapdiag.servers.hosts.haproxy import limit_half_closed, limit_idle_time, probe_clients
 from ldapdiag.wording import counted

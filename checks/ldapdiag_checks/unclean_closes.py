@@ -14,7 +14,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.client_advice import unbind_first
+from ldapdiag.servers.client_settings.client_advice import unbind_first
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseKind
 from ldapdiag.wording import counted
