@@ -26,7 +26,7 @@ from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 DATABASE, LOGS = "/var/lib/dirsrv/slapd-ds/db", "/var/log/dirsrv/slapd-ds"
 ROOT = Mount(

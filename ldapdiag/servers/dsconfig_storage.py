@@ -14,7 +14,14 @@ from ldapdiag.evidence.storage.settings import StoragePlace
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
-from ldapdiag.servers.storage_rules import LOSS, UNTIL_WRITTEN, WRITE_BACK_SECONDS, Durability, Window, not_known
+from ldapdiag.servers.volumes.storage_rules import (
+    LOSS,
+    UNTIL_WRITTEN,
+    WRITE_BACK_SECONDS,
+    Durability,
+    Window,
+    not_known,
+)
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family

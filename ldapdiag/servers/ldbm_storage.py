@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.servers.storage_rules import LOSS, UNTIL_WRITTEN, WRITE_BACK_SECONDS, Durability, Window
+from ldapdiag.servers.volumes.storage_rules import LOSS, UNTIL_WRITTEN, WRITE_BACK_SECONDS, Durability, Window
 
 DATABASES = "cn=ldbm database,cn=plugins,cn=config"
 BATCHED = "The manual describes batches for a server that needs no full durability."

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.idle_enforcement import IdleRules
-    from ldapdiag.servers.storage_rules import StorageRules
+    from ldapdiag.servers.volumes.storage_rules import StorageRules
     from ldapdiag.servers.wanted_view import WantedView
 
 

@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.storage.probe import Latency, StorageProbe, SyncCall, SyncLatency, WriteKind
 from ldapdiag.evidence.threads import ProcessThreads, Samples
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.storage_rules import Durability, Window
+from ldapdiag.servers.volumes.storage_rules import Durability, Window
 from ldapdiag_checks.commit_bound_writes import judge
 from traffic import Log, verdicts_on
 

@@ -15,7 +15,7 @@ from ldapdiag.evidence.storage import BlockDevice
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.storage_rules import Durability, Window
+from ldapdiag.servers.volumes.storage_rules import Durability, Window
 from ldapdiag_checks.unsafe_writes import judge
 
 VOLUME = "/var/lib/dirsrv of ldap"

@@ -11,7 +11,7 @@ import pytest
 
 from lab.power_cut import CASES, cut, place_of
 from lab.storage_read_back import read_back
-from ldapdiag.servers.storage_rules import Window
+from ldapdiag.servers.volumes.storage_rules import Window
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lab.laboratory import Laboratory
     from lab.power_cut import Outcome
     from ldapdiag.analysis.storage.server_storage import ServerStorage
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 FLUSHES = {"389-ds": 1, "389-ds mdb, not durable": 2, "slapd": 2}
 """Cases that lose nothing, and how often the server waits for the disk per change."""

@@ -19,7 +19,7 @@ from lab.terminal import paste
 from lab.topology import Topology
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.servers.ds389 import storage
-from ldapdiag.servers.storage_rules import Window
+from ldapdiag.servers.volumes.storage_rules import Window
 from reading import facts_of
 
 if TYPE_CHECKING:

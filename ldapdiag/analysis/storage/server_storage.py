@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.storage.host_storage import DeviceStack
     from ldapdiag.evidence.storage import BlockDevice, Mount
     from ldapdiag.evidence.storage.settings import StoragePlace
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

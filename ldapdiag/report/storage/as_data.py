@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.storage.volume import Volume
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.storage import BlockDevice, FileExtents
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 MOST_FILES = 50
 """Files of a volume with their extents: those with the most."""

@@ -47,7 +47,7 @@ from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.report.storage.as_data import probe_values, unknowns
 from ldapdiag.report.storage.rows import MARK, durability_words, option_words, size, stack_words, words_of_lost_flushes
-from ldapdiag.servers.storage_rules import Window
+from ldapdiag.servers.volumes.storage_rules import Window
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage import FileExtents, Space
     from ldapdiag.evidence.storage.probe import AccessTimes
     from ldapdiag.report.headline import FirstStep, Headline
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 UNKNOWNS, CLEAR, SETTINGS = 4, 8, 4
 """Texts of one kind without -v."""

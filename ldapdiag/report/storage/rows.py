@@ -12,7 +12,7 @@ from ldapdiag.analysis.storage.power_cut import Loss, weaknesses
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.report.log.quantities import duration
-from ldapdiag.servers.storage_rules import Window
+from ldapdiag.servers.volumes.storage_rules import Window
 from ldapdiag.wording import counted, number, rounded
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.storage.options import Options
     from ldapdiag.analysis.storage.server_storage import ServerStorage
     from ldapdiag.evidence.storage import BlockDevice
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 Plain = dict[str, Any]
 DATA = frozenset({"database", "transaction log"})

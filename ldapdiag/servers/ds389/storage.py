@@ -18,7 +18,7 @@ from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import ldif_replace
 from ldapdiag.servers.ldbm_storage import BATCHED, DATABASES, durable_transactions, of_batches
-from ldapdiag.servers.storage_rules import WITH_FLUSHES, Durability, Window, not_known
+from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, Window, not_known
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

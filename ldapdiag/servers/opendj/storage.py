@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.storage_rules import Durability
+    from ldapdiag.servers.volumes.storage_rules import Durability
 
 
 def durability(settings: StorageSettings, version: Version) -> tuple[Durability, ...]:

@@ -28,7 +28,7 @@ from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.layout_remedies import faster_disk
 from ldapdiag.servers.openldap.remedies import RESTART, modify
 from ldapdiag.servers.openldap.written_storage import Written, written
-from ldapdiag.servers.storage_rules import (
+from ldapdiag.servers.volumes.storage_rules import (
     LOSS,
     UNTIL_WRITTEN,
     WITH_FLUSHES,

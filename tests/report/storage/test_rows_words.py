@@ -9,7 +9,7 @@ import pytest
 from ldapdiag.analysis.storage.options import Options
 from ldapdiag.evidence.storage import BlockDevice
 from ldapdiag.report.storage.rows import durability_words, option_words, size, stack_words
-from ldapdiag.servers.storage_rules import Durability, Window
+from ldapdiag.servers.volumes.storage_rules import Durability, Window
 
 SAFE = Durability(
     backend="{1}mdb",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
 
+
 WRITE_BACK_SECONDS = 30
 """The age of a changed page from which Linux writes it to the disk (vm.dirty_expire_centisecs); it looks every 5 s."""
 WITH_FLUSHES = "changes are made one after the other: measure the disk first (ldapdiag storage --probe)."

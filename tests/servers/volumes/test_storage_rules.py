@@ -14,7 +14,7 @@ from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettin
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.products import FOLDERS, product_of
-from ldapdiag.servers.storage_rules import Durability, StorageRules, Window
+from ldapdiag.servers.volumes.storage_rules import Durability, StorageRules, Window
 from reading import facts_of
 
 if TYPE_CHECKING:
