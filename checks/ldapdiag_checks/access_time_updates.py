@@ -14,7 +14,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import MountTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.layout_remedies import use_relatime
-from ldapdiag.servers.volume_remedies import on_its_host
+from ldapdiag.servers.volumes.volume_remedies import on_its_host
 
 NOTHING = {
     "noatime": "noatime: no read writes an access time, nothing to gain",

@@ -18,7 +18,8 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.volume_remedies import (
+from ldapdiag.servers.volumes.storage_rules import WRITE_BACK_SECONDS, Durability, Window
+from ldapdiag.servers.volumes.volume_remedies import (
     add_journal,
     move_data,
     on_its_host,
@@ -28,7 +29,6 @@ from ldapdiag.servers.volume_remedies import (
     use_btrfs_barriers,
     use_ordered_journal,
 )
-from ldapdiag.servers.volumes.storage_rules import WRITE_BACK_SECONDS, Durability, Window
 
 SEVERITIES = {
     Loss.EVERYTHING: Severity.CRITICAL,

@@ -14,7 +14,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import DirectorySize
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.volume_remedies import add_directory_index, move_data
+from ldapdiag.servers.volumes.volume_remedies import add_directory_index, move_data
 
 SUITED = frozenset({"ext2", "ext3", "ext4", "ext2/ext3", "xfs", "btrfs", "zfs", "ufs", "jfs", "jfs2", "f2fs"})
 

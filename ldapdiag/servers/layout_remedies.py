@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT
+from ldapdiag.servers.volumes.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.volume_remedies import add_directory_index, add_journal, use_ordered_journal
+from ldapdiag.servers.volumes.volume_remedies import add_directory_index, add_journal, use_ordered_journal
 
 OFFLINE = {
     "has_journal": add_journal,
