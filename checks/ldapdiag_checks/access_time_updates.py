@@ -13,7 +13,7 @@ from ldapdiag.check import check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import MountTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.layout_remedies import use_relatime
+from ldapdiag.servers.volumes.layout_remedies import use_relatime
 from ldapdiag.servers.volumes.volume_remedies import on_its_host
 
 NOTHING = {

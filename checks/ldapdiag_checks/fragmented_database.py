@@ -17,7 +17,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.layout_remedies import write_anew
+from ldapdiag.servers.volumes.layout_remedies import write_anew
 from ldapdiag.wording import counted, number, rounded
 
 if TYPE_CHECKING:

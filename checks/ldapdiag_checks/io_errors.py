@@ -11,7 +11,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.storage import BlockDevices, DeviceError, KernelErrors, Mounted
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.layout_remedies import examine_disk
+from ldapdiag.servers.volumes.layout_remedies import examine_disk
 from ldapdiag.wording import counted
 
 SHOWN = 5

@@ -20,7 +20,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.layout_remedies import separate_log
+from ldapdiag.servers.volumes.layout_remedies import separate_log
 from ldapdiag.wording import rounded
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.commands.ldap_tools import as_root
-from ldapdiag.servers.layout_remedies import faster_disk
 from ldapdiag.servers.openldap.remedies import RESTART, modify
 from ldapdiag.servers.openldap.written_storage import Written, written
+from ldapdiag.servers.volumes.layout_remedies import faster_disk
 from ldapdiag.servers.volumes.storage_rules import (
     LOSS,
     UNTIL_WRITTEN,

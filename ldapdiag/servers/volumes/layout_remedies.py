@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.servers.commands.server_address import ServerAddress
 
+
 MADE_OF_OTHERS = ("dm-", "loop", "md", "zram")
 """Devices that are no disks begin so: they have no state of their own."""
 
