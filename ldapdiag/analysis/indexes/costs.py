@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
 from ldapdiag.evidence.log.tables import OTHER
-from ldapdiag.servers.index_types import SUBSTRING_KINDS
+from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment

@@ -30,7 +30,7 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, N
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.candidates import Cause, Change, IndexUse
-from ldapdiag.servers.index_types import SUBSTRING_KINDS
+from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, number
 

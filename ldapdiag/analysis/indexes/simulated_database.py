@@ -17,7 +17,7 @@ from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Cause, Change, Forecast, IndexUse, Leaf
-from ldapdiag.servers.index_types import index_type
+from ldapdiag.servers.indexes.index_types import index_type
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
-from ldapdiag.servers.index_types import is_long_enough
+from ldapdiag.servers.indexes.index_types import is_long_enough
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
