@@ -25,8 +25,8 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_remedies import drop_indexes
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.search_advice import replace_range
 from ldapdiag.wording import counted

@@ -23,8 +23,8 @@ from ldapdiag.cost_thresholds import (
 )
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
-from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.wording import counted, percent
 from ldapdiag.wording import seconds as in_seconds
 

@@ -33,9 +33,9 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative, is_distinguished_name, ldif_line
-from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.index_remedies import raise_scan_limit
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.search_advice import narrow_search
 from ldapdiag.wording import counted, number
 

@@ -20,7 +20,7 @@ from ldapdiag.cost_thresholds import (
 )
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
-from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.search_advice import ask_for_more_characters
 
 

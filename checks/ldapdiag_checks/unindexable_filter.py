@@ -19,7 +19,7 @@ from ldapdiag.cost_thresholds import (
     severity_of_cost,
 )
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
-from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.search_advice import rewrite_filter
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.dsconfig import Dsconfig
+    from ldapdiag.servers.indexes.candidates import Change
 
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEVER_DROPPED = SYSTEM

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.candidates import Change
     from ldapdiag.servers.product import IndexRemedies
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change
 
 TYPES = ("pres", "eq", "sub", "approx")
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}

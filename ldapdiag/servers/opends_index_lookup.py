@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition

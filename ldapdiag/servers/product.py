@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.evidence.storage.settings import StorageSettings
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.candidates import Candidates, Change, Database
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.idle_enforcement import IdleRules
+    from ldapdiag.servers.indexes.candidates import Candidates, Change, Database
     from ldapdiag.servers.volumes.storage_rules import StorageRules
     from ldapdiag.servers.wanted_view import WantedView
 

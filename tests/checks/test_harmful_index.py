@@ -14,7 +14,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.opendj.index_remedies import drop_indexes
 from ldapdiag_checks import harmful_index
 from ldapdiag_checks.harmful_index import judge

@@ -21,9 +21,9 @@ from lab.two_databases import PARTNERS
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.index_remedies import drop_indexes
+from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
 if TYPE_CHECKING:

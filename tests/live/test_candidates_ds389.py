@@ -27,8 +27,8 @@ from lab.odd_directory import (
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Cause, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.ds389.candidates import MANY, forecast
+from ldapdiag.servers.indexes.candidates import Amount, Cause, Database, IndexUse, UnknownFrequencies
 from reading import facts_of
 
 LOADS = {"fewer": (1500, 220), "many": (4400, 80)}

@@ -19,7 +19,7 @@ from lab.odd_slapd import FEW, GAPS, LONG_KEYS, NO_OBJECT_CLASS, PEOPLE, SCHEMA,
 from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
-from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 from ldapdiag.servers.openldap.index_remedies import (
     add_indexes,

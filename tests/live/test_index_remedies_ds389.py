@@ -14,8 +14,8 @@ from lab.odd_directory import SCAN_LIMIT, Asked, ask, limit_scans, load
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as remedies
+from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
 SCHEMA = standard()

@@ -15,7 +15,7 @@ from lab.searching_client import LOST, Lane, searching
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.index_remedies import add_indexes, build_indexes, drop_indexes
 from reading import facts_of
 

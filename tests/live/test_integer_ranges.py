@@ -20,8 +20,8 @@ from lab.two_databases import EXAMPLE, FIRST_UID_NUMBER
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389.index_remedies import add_indexes
+from ldapdiag.servers.indexes.candidates import Change
 
 LAST = FIRST_UID_NUMBER + EXAMPLE.people - 1
 """Everybody has a number of their own, from FIRST_UID_NUMBER to this."""

@@ -17,13 +17,13 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.report.as_json import document
 from ldapdiag.report.indexes.as_data import plans
-from ldapdiag.servers.candidates import IndexUse
+from ldapdiag.servers.indexes.candidates import IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.servers.candidates import Change, Forecast
+    from ldapdiag.servers.indexes.candidates import Change, Forecast
 
 Indexes = dict[str, frozenset[str]]
 """Types of indexes, by attribute."""

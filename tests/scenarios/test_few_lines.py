@@ -13,9 +13,9 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import read_whole
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.index_remedies import add_indexes
+from ldapdiag.servers.indexes.candidates import Change
 
 SUFFIX = "dc=example,dc=com"
 CHANGES = (Change("displayName", "eq"), Change("displayName", "sub"))

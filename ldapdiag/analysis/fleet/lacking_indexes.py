@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.indexes import Backend
-    from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,14 +37,14 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.servers.candidates import Cause, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.servers.candidates import Forecast, Leaf
+    from ldapdiag.servers.indexes.candidates import Forecast, Leaf
 
 SLOW_AVERAGE = 5 * MILLISECOND
 """The average time of searches that are slow if they return little."""

@@ -23,8 +23,8 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Cause, Change
 from ldapdiag.servers.index_remedies import indexes_set
+from ldapdiag.servers.indexes.candidates import Cause, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

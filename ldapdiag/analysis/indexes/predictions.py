@@ -17,7 +17,7 @@ from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.servers.candidates import Amount, Cause, IndexUse
+from ldapdiag.servers.indexes.candidates import Amount, Cause, IndexUse
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import duration
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.servers.candidates import Leaf
+    from ldapdiag.servers.indexes.candidates import Leaf
 
 UNBOUNDED = float(1 << 62)
 OBJECT_CLASS = "objectclass"

@@ -29,7 +29,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.servers.candidates import Cause, Change, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, number
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
-    from ldapdiag.servers.candidates import Forecast, Leaf
+    from ldapdiag.servers.indexes.candidates import Forecast, Leaf
 
 MOST_MATCH = "most entries may match, and an index keeps no list of so many"
 UNKNOWN_TO_SCHEMA = "no known schema defines it, and no search for it has returned an entry"

@@ -26,7 +26,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
-from ldapdiag.servers.candidates import IndexUse
+from ldapdiag.servers.indexes.candidates import IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,14 +15,14 @@ from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.servers.candidates import Cause, Change, Forecast, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
     from ldapdiag.analysis.log.searches import StopCount
-    from ldapdiag.servers.candidates import Leaf
+    from ldapdiag.servers.indexes.candidates import Leaf
 
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""

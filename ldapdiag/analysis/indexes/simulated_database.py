@@ -16,13 +16,13 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Cause, Change, Forecast, IndexUse, Leaf
+from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import index_type
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Candidates, Database
+    from ldapdiag.servers.indexes.candidates import Candidates, Database
 
 WHOLE_TREE = "sub"
 NONE = frozenset[str]()

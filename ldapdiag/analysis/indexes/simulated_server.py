@@ -25,7 +25,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Database
+from ldapdiag.servers.indexes.candidates import Amount, Database
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:

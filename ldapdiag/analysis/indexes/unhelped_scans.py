@@ -13,7 +13,7 @@ from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.servers.candidates import IndexUse
+from ldapdiag.servers.indexes.candidates import IndexUse
 from ldapdiag.wording import counted, number, percent
 from ldapdiag.wording import seconds as in_seconds
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.coverage import IndexCoverage
     from ldapdiag.analysis.indexes.search_coverage import Obstacle, SearchCoverage
-    from ldapdiag.servers.candidates import Cause
+    from ldapdiag.servers.indexes.candidates import Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.search_costs import RANGES, RETURN_OVER_TEST
 from ldapdiag.analysis.indexes.worth import LEAST_MEAN
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.servers.candidates import Cause, IndexUse
+from ldapdiag.servers.indexes.candidates import Cause, IndexUse
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, rounded
 

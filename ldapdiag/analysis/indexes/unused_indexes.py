@@ -13,7 +13,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS, index_type
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted

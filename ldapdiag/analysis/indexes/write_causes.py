@@ -18,7 +18,7 @@ from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.durations import Durations, quantile
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
-from ldapdiag.servers.candidates import Cause, Change, Database, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import Cause, Change, Database, UnknownFrequencies
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, seconds
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.operations import OperationGroup
     from ldapdiag.analysis.log.traffic import Traffic
     from ldapdiag.evidence.indexes.internal_search import InternalSearch
-    from ldapdiag.servers.candidates import Candidates
+    from ldapdiag.servers.indexes.candidates import Candidates
 
 ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
 """Servers that apply one write to a database at a time: 389-ds (ldbm_back_modify.c: the lock of the backend), slapd

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change
 
 NOTHING = "nothing to change"
 WRONG_ANSWERS, LIST_VIEWS = "wrong-answers-possible", "missing-vlv-index"

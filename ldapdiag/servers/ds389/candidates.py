@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Cause, Database, Forecast, IndexUse, Leaf
 from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, as_written, rearranged
 from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
+from ldapdiag.servers.indexes.candidates import Amount, Cause, Database, Forecast, IndexUse, Leaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

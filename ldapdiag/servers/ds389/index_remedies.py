@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.candidates import Change
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS, BUILDING)

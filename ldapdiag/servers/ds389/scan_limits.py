@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import IndexDefinition, ScanLimit
-    from ldapdiag.servers.candidates import Amount, Database
+    from ldapdiag.servers.indexes.candidates import Amount, Database
 
 UNLIMITED = -1
 PRACTICALLY_UNLIMITED = 1 << 30

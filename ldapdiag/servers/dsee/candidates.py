@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import AssertionKind
-from ldapdiag.servers.candidates import Cause, Forecast, IndexUse
 from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
 from ldapdiag.servers.ds389.collations import collation
 from ldapdiag.servers.ds389.index_lookup import OTHER_RULE
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
 from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
+from ldapdiag.servers.indexes.candidates import Cause, Forecast, IndexUse
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Assertion, Node
     from ldapdiag.evidence.indexes import IndexDefinition
-    from ldapdiag.servers.candidates import Database, Leaf
     from ldapdiag.servers.ds389.scan_limits import Limits
+    from ldapdiag.servers.indexes.candidates import Database, Leaf
 
 SUBSTRING_KEY_LENGTH = KEY_LENGTH
 DEFAULT_THRESHOLD = 4000

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ldapdiag.evidence.indexes import Backend
-    from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change
 
 STOP_AND_START = (1, 10)
 """Seconds: slapd waits for the operations that are running."""

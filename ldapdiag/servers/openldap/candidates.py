@@ -21,7 +21,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
-from ldapdiag.servers.candidates import Cause, Database, Forecast, IndexUse, Leaf
+from ldapdiag.servers.indexes.candidates import Cause, Database, Forecast, IndexUse, Leaf
 from ldapdiag.servers.openldap.index_lookup import ANY_LEN, LONGEST_LIST, look_up
 
 if TYPE_CHECKING:

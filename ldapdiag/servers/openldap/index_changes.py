@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.remedy import is_attribute_description
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, line_of, own_line
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.candidates import Change
     from ldapdiag.servers.openldap.index_changes import LineChanges
 
 SLAPD_CONF = "slapd.conf"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
-from ldapdiag.servers.candidates import Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.indexes.candidates import Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import is_long_enough
 from ldapdiag.servers.openldap.index_lines import line_of, own_line, tags_of, types_of
 

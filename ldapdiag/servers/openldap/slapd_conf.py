@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change
     from ldapdiag.servers.openldap.index_changes import LineChanges
 
 # slaptest does not find a path with a space; then nothing is done.

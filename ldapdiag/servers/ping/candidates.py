@@ -14,7 +14,7 @@ from ldapdiag.servers.opends_index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
-    from ldapdiag.servers.candidates import Database, Forecast
+    from ldapdiag.servers.indexes.candidates import Database, Forecast
 
 SUBSTRING_KEY_LENGTH = SUBSTRING_LENGTH
 

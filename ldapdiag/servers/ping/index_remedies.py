@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
-    from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.candidates import Change
 
 EXPECTED_IN_LOG = (
     "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."

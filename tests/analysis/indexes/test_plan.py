@@ -9,7 +9,7 @@ import pytest
 from incidents import diagnosed, finding
 from indexes_389 import BACKEND, LIST, index, limits
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from log_lines import header, stamp
 
 if TYPE_CHECKING:

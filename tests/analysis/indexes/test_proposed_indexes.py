@@ -6,7 +6,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.catalogue import index_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.sources.gathering import gather
 
 if TYPE_CHECKING:

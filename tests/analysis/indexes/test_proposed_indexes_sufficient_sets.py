@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.analysis.indexes.proposed_indexes import NOTHING, sufficient_sets
 from ldapdiag.evidence.filter_tree import And, Assertion, Not, Or, assertions, parse
-from ldapdiag.servers.candidates import Cause, Change, IndexUse, Leaf
+from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse, Leaf
 
 INDEXED = frozenset({"cn", "uid"})
 """Attributes that have every index; others have none."""

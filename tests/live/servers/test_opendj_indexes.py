@@ -23,7 +23,7 @@ from ldapdiag.evidence.indexes.explanations import Explanation, IndexExplanation
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.ldif import comparable, entries
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Change, Database, IndexUse, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import Amount, Change, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates, index_remedies
 from reading import facts_of
 

@@ -10,9 +10,9 @@ from facts import address_of, origin
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.ds389.index_remedies import add_indexes, add_indexes_ldif
+from ldapdiag.servers.indexes.candidates import Change
 
 INTEGER = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.27"
 BACKEND = Backend(name="userRoot", suffixes=("dc=example,dc=com",), definitions=())

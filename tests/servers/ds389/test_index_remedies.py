@@ -16,9 +16,9 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.schema.descriptions import attribute_type, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.dsee import index_remedies as dsee
+from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
 SCHEMA = standard()

@@ -14,7 +14,16 @@ from ldapdiag.evidence.indexes.explanations import IndexExplanations, Outcome
 from ldapdiag.evidence.indexes.index_status import IndexState, IndexStatus
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import (
+    Amount,
+    Cause,
+    Change,
+    Database,
+    Forecast,
+    IndexUse,
+    Leaf,
+    UnknownFrequencies,
+)
 from ldapdiag.servers.opendj import candidates as opendj
 from ldapdiag.servers.ping import candidates as ping
 from reading import facts_of

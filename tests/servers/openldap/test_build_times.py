@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.build_times import online, stopped, stopped_seconds
 
 EQ, SUB = Change("mail", "eq"), Change("cn", "sub")

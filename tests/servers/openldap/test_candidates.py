@@ -12,7 +12,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 
 BASE = "dc=example,dc=com"

@@ -13,8 +13,8 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.commands.shell_session import is_block
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.index_changes import with_types, without_types
 from ldapdiag.servers.openldap.index_commands import Procedure, changing, procedure_of
 from ldapdiag.servers.openldap.index_remedies import add_indexes_ldif

@@ -17,7 +17,7 @@ from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.descriptions import attribute_type, merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_attribute_description
-from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.index_changes import TYPES, rewritten, with_types, without_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
 
