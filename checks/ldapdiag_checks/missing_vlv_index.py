@@ -33,8 +33,8 @@ from ldapdiag.wording import seconds as in_seconds
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.wanted_view import WantedView
     from ldapdiag.servers.product import ListViewRemedies
-    from ldapdiag.servers.wanted_view import WantedView
 
 MOST = 10
 """Clients and accounts named."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.idle_enforcement import IdleRules
     from ldapdiag.servers.indexes.candidates import Candidates, Change, Database
+    from ldapdiag.servers.indexes.wanted_view import WantedView
     from ldapdiag.servers.volumes.storage_rules import StorageRules
-    from ldapdiag.servers.wanted_view import WantedView
 
 
 def no_limit(database: Database) -> None:

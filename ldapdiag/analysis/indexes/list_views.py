@@ -25,7 +25,7 @@ from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.servers.ds389.collations import sorts_as_text
-from ldapdiag.servers.wanted_view import WantedView
+from ldapdiag.servers.indexes.wanted_view import WantedView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.wanted_view import WantedView
+    from ldapdiag.servers.indexes.wanted_view import WantedView
 
 BY_HAND = "Add it by hand: a name in it cannot be put into a command."
 VIEWING = r"""page() {

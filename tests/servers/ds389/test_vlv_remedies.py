@@ -13,7 +13,7 @@ from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.ds389.vlv_remedies import add_vlv_index, allow_reading
-from ldapdiag.servers.wanted_view import WantedView
+from ldapdiag.servers.indexes.wanted_view import WantedView
 from ldapdiag_checks.missing_vlv_index import add_vlv_index as add_of_any_product
 
 ENTRY = "cn=userRoot,cn=ldbm database,cn=plugins,cn=config"

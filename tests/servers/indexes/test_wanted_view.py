@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
-from ldapdiag.servers.wanted_view import OF_ALL, OF_ANYONE, WantedView
+from ldapdiag.servers.indexes.wanted_view import OF_ALL, OF_ANYONE, WantedView
 
 ENTRY = "cn=people,cn=userRoot,cn=ldbm database,cn=plugins,cn=config"
 
