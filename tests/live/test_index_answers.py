@@ -7,7 +7,7 @@ import pytest
 from lab.directory_servers import SUFFIX
 from lab.host import Host
 from ldapdiag.servers.commands.shell_session import SESSION
-from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
 
 PEOPLE = 300
 HOSTILE = ("*)(uid=*", r"\5c$(id)", "ä and ö", "{}", "-x", "two\\, parts")

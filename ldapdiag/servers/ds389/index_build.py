@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.commands.shell_text import here_document
-from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, search_function
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, search_function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

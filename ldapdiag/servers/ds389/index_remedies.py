@@ -33,7 +33,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
-from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,

@@ -20,7 +20,7 @@ from ldapdiag.servers.commands.ldap_tools import as_manager, modify
 from ldapdiag.servers.commands.remedy_texts import INDEX_ON_EACH_REPLICA, NO_BACKEND, advice_if_missing
 from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.ds389.index_build import TASKS, changing
-from ldapdiag.servers.index_answers import REACHED
+from ldapdiag.servers.indexes.index_answers import REACHED
 from ldapdiag.servers.ldbm_ldif import backend_name, joined
 
 if TYPE_CHECKING:

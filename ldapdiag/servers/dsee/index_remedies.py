@@ -31,7 +31,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
-from ldapdiag.servers.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
 from ldapdiag.servers.ldbm_index_changes import (
     EntryChange,
     EntryChanges,

@@ -20,7 +20,7 @@ from ldapdiag.servers.dsconfig_indexes import (
     to_add,
     to_build,
 )
-from ldapdiag.servers.index_answers import FUNCTIONS
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
 
 if TYPE_CHECKING:

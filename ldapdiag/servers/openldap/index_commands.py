@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import is_attribute_description, is_distinguished_name, ldif_line
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.commands.shell_session import block, from_file
-from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
 from ldapdiag.servers.openldap import online_build
 from ldapdiag.servers.openldap.online_build import (
     BY_FILE,

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from ldapdiag.servers.commands.shell_session import SESSION
-from ldapdiag.servers.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
 
 SUFFIX = "dc=example,dc=com"
 DN = f"uid=a,{SUFFIX}"

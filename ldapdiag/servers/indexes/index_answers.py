@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.indexes import Backend
 
+
 VALUE = "@"
 """Stands for the value in the filters of `check_answers`; no attribute type and no rule contains it."""
 SUBSTRINGS = ("=@*", "=*@*", "=*@")
