@@ -25,8 +25,8 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
+from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.wording import counted, duration, percent
 from ldapdiag.wording import seconds as in_seconds
 

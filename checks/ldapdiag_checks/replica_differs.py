@@ -34,8 +34,8 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
+from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.wording import counted, number, rounded
 
 TIMES = ("median_seconds", "others_median_seconds", "lost_seconds")

@@ -23,8 +23,8 @@ from ldapdiag.report.findings import first_sentence
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.commands.ldap_tools import HOST, URI, variable
 from ldapdiag.servers.commands.shell_session import SESSION, is_block, without_libraries
-from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, between_ldif, ldapsearch_command, libraries_of, without_ldif
+from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 
 if TYPE_CHECKING:
