@@ -28,7 +28,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
-from ldapdiag.servers.search_advice import replace_range
+from ldapdiag.servers.indexes.search_advice import replace_range
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 

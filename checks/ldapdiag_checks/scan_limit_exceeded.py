@@ -36,7 +36,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative, is_di
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.index_remedies import raise_scan_limit
 from ldapdiag.servers.indexes.candidates import Cause
-from ldapdiag.servers.search_advice import narrow_search
+from ldapdiag.servers.indexes.search_advice import narrow_search
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
-from ldapdiag.servers.search_advice import ask_for_more_characters
+from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))

@@ -20,8 +20,8 @@ from ldapdiag.cost_thresholds import (
 )
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
+from ldapdiag.servers.indexes.search_advice import rewrite_filter
 from ldapdiag.servers.products import product_of
-from ldapdiag.servers.search_advice import rewrite_filter
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))

@@ -12,7 +12,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
-from ldapdiag.servers.search_advice import correct_attribute
+from ldapdiag.servers.indexes.search_advice import correct_attribute
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 

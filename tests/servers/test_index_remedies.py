@@ -20,8 +20,8 @@ from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldaps
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.servers.indexes.index_types import index_type
+from ldapdiag.servers.indexes.search_advice import rewrite_filter
 from ldapdiag.servers.products import FOLDERS, product_of
-from ldapdiag.servers.search_advice import rewrite_filter
 
 INDEXED = [one for one in map(product_of, FOLDERS) if one and one.index_remedies]
 EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])
