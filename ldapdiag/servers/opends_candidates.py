@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.indexes.candidates import Amount, Forecast, IndexUse, Leaf
-from ldapdiag.servers.opends_index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, not_looked_up
+from ldapdiag.servers.opends.index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, not_looked_up
 
 if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Database

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.servers import opends_candidates
-from ldapdiag.servers.opends_index_lookup import SUBSTRING_LENGTH
+from ldapdiag.servers.opends.index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.servers import opends_candidates
-from ldapdiag.servers.opends_index_lookup import SUBSTRING_LENGTH
+from ldapdiag.servers.opends.index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node

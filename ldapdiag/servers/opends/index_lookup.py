@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes.index_status import IndexState
     from ldapdiag.evidence.schema import Schema
 
+
 ENTRY_LIMIT = 4000
 """Default of index-entry-limit."""
 MOST_IN_RANGE = 100_000
