@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
-from ldapdiag.servers import opends_candidates
+from ldapdiag.servers.opends import candidates
 from ldapdiag.servers.opends.index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PREDECESSORS = frozenset({"OpenDS", "Oracle Unified Directory"})
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
     """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""
-    return opends_candidates.forecast(filter_, base, scope, database, shared=shares_keys(database))
+    return candidates.forecast(filter_, base, scope, database, shared=shares_keys(database))
 
 
 def shares_keys(database: Database) -> bool:

@@ -6,7 +6,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opendj import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.opendj.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.opends_candidates import longest_list
+from ldapdiag.servers.opends.candidates import longest_list
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.servers import opends_candidates
+from ldapdiag.servers.opends import candidates
 from ldapdiag.servers.opends.index_lookup import SUBSTRING_LENGTH
 
 if TYPE_CHECKING:
@@ -21,4 +21,4 @@ SUBSTRING_KEY_LENGTH = SUBSTRING_LENGTH
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
     """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""
-    return opends_candidates.forecast(filter_, base, scope, database, shared=False)
+    return candidates.forecast(filter_, base, scope, database, shared=False)

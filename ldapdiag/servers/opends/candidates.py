@@ -27,6 +27,7 @@ from ldapdiag.servers.opends.index_lookup import MOST_IN_RANGE, RANGES, limit_of
 if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Database
 
+
 ENOUGH = 10
 """Candidates: with at most this many an AND looks up nothing more (FILTER_CANDIDATE_THRESHOLD)."""
 FAST = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE, AssertionKind.APPROXIMATE})
