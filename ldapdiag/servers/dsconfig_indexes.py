@@ -22,7 +22,7 @@ from ldapdiag.servers.commands.remedy_texts import (
     advice_if_missing,
     missing_names,
 )
-from ldapdiag.servers.dsconfig import PASSWORD_HINT
+from ldapdiag.servers.opends.dsconfig import PASSWORD_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.dsconfig import Dsconfig
     from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.opends.dsconfig import Dsconfig
 
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEVER_DROPPED = SYSTEM

@@ -19,9 +19,9 @@ from ldapdiag.servers.commands.remedy_texts import (
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import unit_drop_in, unit_drop_in_undo
-from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.opendj.defaults import IDLE
+from ldapdiag.servers.opends.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -19,8 +19,8 @@ from ldapdiag.servers.commands.remedy_texts import (
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import here_document
-from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.opends.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 from ldapdiag.servers.ping.defaults import IDLE
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED, SECURE_B
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
 
+
 PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  a path
 PASSWORD_HINT = (
     f"The manager's password is read from {PASSWORD_FILE}: without menus (-n) dsconfig does not prompt for it."
