@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.storage.opends_settings import DURABILITY, JAVA_CLASS, NO_SYNC, PREFIX, WRITE_NO_SYNC
 from ldapdiag.evidence.storage.settings import StoragePlace
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.opends.dsconfig import PASSWORD_HINT
+from ldapdiag.servers.opends.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.volumes.storage_rules import (
     LOSS,
     UNTIL_WRITTEN,

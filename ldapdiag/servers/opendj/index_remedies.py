@@ -11,7 +11,9 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
 from ldapdiag.servers.commands.ldap_tools import as_manager
-from ldapdiag.servers.dsconfig_indexes import (
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS
+from ldapdiag.servers.opendj.remedies import dsconfig, manager
+from ldapdiag.servers.opends.dsconfig_indexes import (
     BACKEND_NAME,
     DsconfigIndexRemedies,
     IndexTool,
@@ -20,8 +22,6 @@ from ldapdiag.servers.dsconfig_indexes import (
     to_add,
     to_build,
 )
-from ldapdiag.servers.indexes.index_answers import FUNCTIONS
-from ldapdiag.servers.opendj.remedies import dsconfig, manager
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opendj import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.opendj.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.opends.candidates import longest_list
+from ldapdiag.servers.opends.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.commands.ldap_tools import as_manager
-from ldapdiag.servers.dsconfig_indexes import DsconfigIndexRemedies, IndexTool, set_by, to_add, to_build
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
+from ldapdiag.servers.opends.dsconfig_indexes import DsconfigIndexRemedies, IndexTool, set_by, to_add, to_build
 from ldapdiag.servers.ping.remedies import dsconfig
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.opends.candidates import longest_list
+from ldapdiag.servers.opends.dsconfig_indexes import NEVER_DROPPED
 from ldapdiag.servers.ping import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.ping.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.product import Product

@@ -17,9 +17,9 @@ from ldapdiag.evidence.ldif import entries
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_distinguished_name
-from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.opendj import index_remedies as opendj
+from ldapdiag.servers.opends.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.ping import index_remedies as ping
 
 if TYPE_CHECKING:

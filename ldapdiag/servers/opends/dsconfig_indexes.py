@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Change
     from ldapdiag.servers.opends.dsconfig import Dsconfig
 
+
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEVER_DROPPED = SYSTEM
 """Lower case: attributes that the server itself needs; no type is added to their indexes either."""
