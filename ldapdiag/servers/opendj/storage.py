@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers import dsconfig_storage
 from ldapdiag.servers.opendj.remedies import RESTART, dsconfig
+from ldapdiag.servers.opends import dsconfig_storage
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers import dsconfig_storage
+from ldapdiag.servers.opends import dsconfig_storage
 from ldapdiag.servers.ping.remedies import RESTART, dsconfig
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage.settings import StorageSettings
     from ldapdiag.servers.opends.dsconfig import Dsconfig
 
+
 BUFFERED = "They wait in the memory of the process, so its end alone (kill -9) loses them as well."
 UNTIL_SYNCED = f"{LOSS} {UNTIL_WRITTEN}"
 
