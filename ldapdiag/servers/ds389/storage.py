@@ -17,7 +17,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import ldif_replace
-from ldapdiag.servers.ldbm_storage import BATCHED, DATABASES, durable_transactions, of_batches
+from ldapdiag.servers.ldbm.storage import BATCHED, DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, Window, not_known
 
 if TYPE_CHECKING:

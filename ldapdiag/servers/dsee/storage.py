@@ -16,7 +16,7 @@ from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE_
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, RESTART, WHERE_IT_IS
-from ldapdiag.servers.ldbm_storage import DATABASES, durable_transactions, of_batches
+from ldapdiag.servers.ldbm.storage import DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
 from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, not_known
 
