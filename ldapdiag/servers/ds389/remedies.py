@@ -36,7 +36,7 @@ from ldapdiag.servers.commands.shell_text import ldif_replace, unit_drop_in, uni
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
-from ldapdiag.servers.ldbm_ldif import backend_name, container, scan_limit_value
+from ldapdiag.servers.ldbm.ldif import backend_name, container, scan_limit_value
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ldapdiag.servers.commands.remedy_texts import INDEX_ON_EACH_REPLICA, NO_BAC
 from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.ds389.index_build import TASKS, changing
 from ldapdiag.servers.indexes.index_answers import REACHED
-from ldapdiag.servers.ldbm_ldif import backend_name, joined
+from ldapdiag.servers.ldbm.ldif import backend_name, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

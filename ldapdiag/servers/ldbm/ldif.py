@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, ScanLimit
     from ldapdiag.servers.ldbm_index_changes import EntryChange
 
+
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NO_INDEX = "none"
 
