@@ -34,8 +34,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
-from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.ldbm_index_changes import (
+from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
     EntryChanges,
     in_order,
@@ -45,6 +44,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_build,
     to_drop,
 )
+from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.remedies import raise_scan_limit, shorten_commits
 from ldapdiag.servers.ds389.scan_limits import longest_list
-from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
+from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(

@@ -32,8 +32,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_session import block, from_file
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
-from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
-from ldapdiag.servers.ldbm_index_changes import (
+from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
     EntryChanges,
     in_order,
@@ -43,6 +42,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_build,
     to_drop,
 )
+from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.dsee import candidates, index_remedies, remedies, storage
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.dsee.storage import shorten_commits
-from ldapdiag.servers.ldbm_index_changes import NEVER_DROPPED
+from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(

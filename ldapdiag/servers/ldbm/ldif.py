@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.indexes.ds389 import DATABASES
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.remedy import is_distinguished_name, ldif_line
-from ldapdiag.servers.ldbm_index_changes import in_order, removes_all
+from ldapdiag.servers.ldbm.index_changes import in_order, removes_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.indexes import Backend, ScanLimit
-    from ldapdiag.servers.ldbm_index_changes import EntryChange
+    from ldapdiag.servers.ldbm.index_changes import EntryChange
 
 
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.indexes.candidates import Change
 
+
 TYPES = ("pres", "eq", "sub", "approx")
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
 """Lower case: attributes that the server itself needs, or that replicas search for at times that a log may miss."""
