@@ -17,7 +17,6 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, ldif_line
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
@@ -36,6 +35,7 @@ from ldapdiag.servers.commands.shell_text import ldif_replace, unit_drop_in, uni
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
+from ldapdiag.servers.idle.account_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.ldbm.ldif import backend_name, container, scan_limit_value
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.commands.remedy_texts import (
     EXEMPT_ENTRIES,
@@ -24,6 +23,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import ldif_replace
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive
+from ldapdiag.servers.idle.account_limits import AccountIdleLimit, set_account_limit
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

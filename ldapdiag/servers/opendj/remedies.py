@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.commands.ldap_tools import MANAGER, host
 from ldapdiag.servers.commands.remedy_texts import (
     EXEMPT_ACCOUNTS,
@@ -20,6 +19,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.idle.account_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.opendj.defaults import IDLE
 from ldapdiag.servers.opends.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
 
