@@ -26,7 +26,7 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.idle_enforcement import IdleEnforcement
+from ldapdiag.servers.idle.enforcement import IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.wording import are, bound, counted
 

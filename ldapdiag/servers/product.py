@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.defaults import ProductDefaults
-    from ldapdiag.servers.idle_enforcement import IdleRules
+    from ldapdiag.servers.idle.enforcement import IdleRules
     from ldapdiag.servers.indexes.candidates import Candidates, Change, Database
     from ldapdiag.servers.indexes.wanted_view import WantedView
     from ldapdiag.servers.volumes.storage_rules import StorageRules

@@ -23,7 +23,7 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.servers.commands.server_address import ServerAddress
-from ldapdiag.servers.idle_enforcement import UNKNOWN_PRODUCT, IdleEnforcement
+from ldapdiag.servers.idle.enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product
 from ldapdiag.servers.products import product_of
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.workload import ClientActivity
     from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
     from ldapdiag.evidence.sockets import SocketTable
-    from ldapdiag.servers.idle_enforcement import IdleEnforcement
+    from ldapdiag.servers.idle.enforcement import IdleEnforcement
 
 WHOLE_SECONDS = 2
 """Two stamps of whole seconds may differ by so much less than what they stand for."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.idle.idle_profile import IdleProfile
-    from ldapdiag.servers.idle_enforcement import IdleEnforcement
+    from ldapdiag.servers.idle.enforcement import IdleEnforcement
 
 CAUTIOUS = 300
 """Seconds; without evidence that a shorter timeout cuts no live connection, none is recommended."""

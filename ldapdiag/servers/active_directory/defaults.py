@@ -7,7 +7,7 @@ learn.microsoft.com, "View and set LDAP policy in Active Directory by using Ntds
 from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
-from ldapdiag.servers.idle_enforcement import IdleRules
+from ldapdiag.servers.idle.enforcement import IdleRules
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. KB 315071: "If a connection comes in after the domain controller reaches this limit, the domain

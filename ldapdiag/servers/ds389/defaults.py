@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import ProductDefaults, by_version
-from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
+from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
 
 IDLE = IdleRules(
     # Issue #6004: handle_pr_read_ready() compared times only after poll() returned an event. From 1.3.4 to 1.4

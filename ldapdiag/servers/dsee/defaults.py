@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
-from ldapdiag.servers.idle_enforcement import IdleRules
+from ldapdiag.servers.idle.enforcement import IdleRules
 
 IDLE = IdleRules(
     # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
-from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
+from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
 
 IDLE = IdleRules(
     # OpenDJ issue 697 (July 2026): the setting is never passed on. Measured with 4.10.1: no connection is closed under

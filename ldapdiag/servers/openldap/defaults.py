@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
-from ldapdiag.servers.idle_enforcement import IdleRules, Lateness
+from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
 
 IDLE = IdleRules(
     # slapd_daemon_task() limits its wait to the idle timeout. Measured with 2.5.13: closed in time, no other client.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
-from ldapdiag.servers.idle_enforcement import IdleRules
+from ldapdiag.servers.idle.enforcement import IdleRules
 from ldapdiag.servers.opendj import defaults as opendj
 
 IDLE = IdleRules(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import facts
 from ldapdiag.analysis.idle.drain_choice import DrainChoice, choose_drain
 from ldapdiag.analysis.idle.idle_profile import DAY, IdleProfile, idle_profile
-from ldapdiag.servers.idle_enforcement import IdleEnforcement, Lateness
+from ldapdiag.servers.idle.enforcement import IdleEnforcement, Lateness
 from traffic import FOO, Log, at
 
 MANAGER = b"cn=directory manager"
