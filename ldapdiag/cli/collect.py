@@ -109,7 +109,7 @@ def _collect(
     from ldapdiag.sources.targets import (  # noqa: PLC0415
         SshTarget,
         split_targets,
-        suggested_targets,  # noqa: PLC0415
+        suggested_targets,
     )
 
     targets, paths = split_targets(arguments)
