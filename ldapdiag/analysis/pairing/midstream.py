@@ -72,15 +72,32 @@ def passes_without_entry(
     state = {True: NEW, False: INVALID, None: ""}[loose]
     packet = Packet(source=client, source_port=None, destination=address, destination_port=port, state=state)
     chains = [chain for ruleset in rulesets for chain in ruleset.chains if chain.family in {"inet", packet.version}]
-    states = {UNTRACKED: _untracked(chains, packet)}
-    tracked = [_passes(chains, replace(one, state=ESTABLISHED)) for one in (packet, packet.reversed)]
-    if False in tracked and not states[UNTRACKED]:
+    ends = (packet, packet.reversed)
+    exempt = [_untracked(chains, one) for one in ends]
+    tracked = (state,) if state else (NEW, INVALID)
+    if exempt[0] is not exempt[1]:
+        return _passes_half_tracked(rulesets, chains, dict(zip(ends, exempt, strict=True)), tracked)
+    if not exempt[0] and False in [_passes(chains, replace(one, state=ESTABLISHED)) for one in ends]:
         return None
-    states |= dict.fromkeys((state,) if state else (NEW, INVALID), _not(states[UNTRACKED]))
+    states = {UNTRACKED: exempt[0]} | dict.fromkeys(tracked, _not(exempt[0]))
     answers = {_goes_on(chains, packet, one) for one, may_be in states.items() if may_be is not False}
     if answers == {True} and any(ruleset.whole for ruleset in rulesets):
         return None if _may_drop_at_a_device(rulesets, packet, states) else True
     return False if answers == {False} else None
+
+
+def _passes_half_tracked(
+    rulesets: Sequence[Ruleset], chains: Sequence[Chain], exempt: Mapping[Packet, bool | None], tracked: Sequence[str]
+) -> bool | None:
+    """Return whether both directions pass where the rules exempt one alone from tracking; None where one may not.
+
+    No entry was ever complete, so packets that are dropped now were dropped at first, too: that decides nothing.
+    """
+    states = {True: (UNTRACKED,), False: tuple(tracked), None: (UNTRACKED, *tracked)}
+    passes = all(_passes(chains, replace(one, state=state)) for one, is_it in exempt.items() for state in states[is_it])
+    if not passes or not any(ruleset.whole for ruleset in rulesets):
+        return None
+    return None if _may_drop_at_a_device(rulesets, next(iter(exempt)), (UNTRACKED, *tracked)) else True
 
 
 def _may_drop_at_a_device(rulesets: Sequence[Ruleset], packet: Packet, states: Iterable[str]) -> bool:
@@ -102,13 +119,12 @@ def _goes_on(chains: Sequence[Chain], packet: Packet, state: str) -> bool | None
 
 
 def _untracked(chains: Sequence[Chain], packet: Packet) -> bool | None:
-    """Return whether a rule exempts the packets of either end from connection tracking."""
+    """Return whether a rule exempts the packets of this direction from connection tracking."""
     found = []
-    for one in (packet, packet.reversed):
-        for chain in chains:
-            if chain.hook == "prerouting" and not chain.translates:
-                verdicts = _Walk(chains, one, notrack=True).through(chain)
-                found.append(Verdict.NOTRACK in verdicts and (len(verdicts) == 1 or None))
+    for chain in chains:
+        if chain.hook == "prerouting" and not chain.translates:
+            verdicts = _Walk(chains, packet, notrack=True).through(chain)
+            found.append(Verdict.NOTRACK in verdicts and (len(verdicts) == 1 or None))
     return _any(found)
 
 

@@ -174,6 +174,16 @@ class TestStateless:
         assert passes(raw, rules, loose=False) is True
         assert passes(rules, loose=False) is False
 
+    @pytest.mark.parametrize("exempt", ["tcp dport 389", "tcp sport 389"])
+    def test_what_is_exempt_one_way_goes_on_only_if_the_other_passes_by_its_state(self, exempt: str) -> None:
+        """The replies are invalid, or new; dropped packets prove no loss: the connection never had a whole entry."""
+        raw = chain(f"{exempt} notrack", hook="prerouting", name="raw")
+        strict = chain("ct state established,untracked accept", policy="drop")
+        assert {passes(raw, strict, loose=loose) for loose in (True, False, None)} == {None}
+        lenient = chain("ct state established,untracked,invalid accept", policy="drop")
+        assert passes(raw, lenient, loose=False) is True
+        assert passes(raw, lenient, loose=True) is None
+
 
 class TestUnknown:
     @pytest.mark.parametrize("match", ['iifname "lan"', "meta mark 1", "ip saddr @known", "limit rate 3/second"])
