@@ -17,6 +17,7 @@ from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem, in_word
 from ldapdiag.analysis.load.growth import DAY_HOURS, KNOWN_DAYS
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
+from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.log.stamps import EPOCH
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -60,7 +61,8 @@ def judge(
     The open descriptors of the server's process, and the lowest limit in force: that of the process, the server's
     own setting, the published one, or a built-in one. Without a descriptor count, connections are counted instead
     (likely, and a lower bound); each may need two descriptors. 389-ds keeps twice its reserved descriptors for
-    itself, so its connections are also compared with the remaining places.
+    itself, so its connections are also compared with the remaining places; where only its program is known, and they
+    may be used up, nothing is judged.
 
     When they run out is forecast from the connections that were open at five times or more: in snapshots of its
     sockets over a minute or more, at the end of each interval of its access log, or in the recorded runs of a history
@@ -125,6 +127,12 @@ def judge(
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"
         )
         yield NotJudged(subject=server.name, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
+    elif (served := descriptors.served_by_program) and 100 * (descriptors.connections or 0) >= medium_percent * served:
+        reason = (
+            f"{used:,} of {limit:,} descriptors are open, and the product is not known: with the default reserve of its "
+            f"program it serves {counted(served, 'connection')}, and {descriptors.connections:,} are open"
+        )
+        yield NotJudged(subject=server.name, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
     else:
         yield Clear(subject=server.name, reason=_numbers(descriptors) + forecast_clause(descriptors.forecast))
 

@@ -261,15 +261,15 @@ def live_counts(direction: Direction, server: str) -> str:
         where = f"held at both ends{_live(direction)}"
     unproven = sum(direction.severed.unproven.values())
     unanswered = direction.severed.count + unproven
-    others = f", {unanswered:,} more severed or not judged (see severed-connections)" if unanswered else ""
-    return f"{direction.server_count:,} at {server}, {direction.held - unproven:,} of them {where}{others}{closing}"
+    others = f", {unanswered:,} of these severed or not judged (see severed-connections)" if unanswered else ""
+    return f"{direction.server_count:,} at {server}, {direction.matched:,} of them {where}{others}{closing}"
 
 
 def _live(direction: Direction) -> str:
     """Return how many of the connections held at both ends are known to be live."""
     if not direction.live:
         return ""
-    return " and live" if direction.live >= direction.held else f" ({direction.live:,} live)"
+    return " and live" if direction.live >= direction.matched else f" ({direction.live:,} live)"
 
 
 def ghost_title(direction: Direction) -> str:

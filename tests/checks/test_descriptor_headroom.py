@@ -49,6 +49,17 @@ def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> N
         assert (verdict.observed["used"], verdict.observed["limit"]) == (94, 200)
 
 
+@pytest.mark.parametrize(("connections", "outcome"), [(43, Clear), (44, NotJudged), (72, NotJudged)])
+def test_what_its_program_reserves_by_default_leaves_a_server_of_unknown_product_not_judged(
+    connections, outcome
+) -> None:
+    verdict = judged(94, 200, connections=connections, served_by_program=72)
+    assert type(verdict) is outcome
+    if outcome is NotJudged:
+        assert verdict.missing == ("configuration",)
+        assert f"serves 72 connections, and {connections} are open" in verdict.reason
+
+
 def test_names_its_numbers_and_their_source() -> None:
     forecast = facts.forecast(4.0, remarks=("without the snapshots of its sockets (2 readings)",))
     assert judged(960, forecast=forecast, reached=REACHED).observed == {

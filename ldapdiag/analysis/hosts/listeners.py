@@ -85,7 +85,7 @@ def relays_at(
     accepting = proxied_ports(flows, timeouts)
     relays = {}
     for port in ports:
-        programs = set[str]().union(*(_programs_at(port, table) for table in tables)) or _listed_at(port, processes)
+        programs = set[str]().union(*(programs_at(port, table) for table in tables)) or _listed_at(port, processes)
         if programs and all(map(is_relay, programs)):
             relays[port] = min(programs)
         elif not programs and accepting is not None and (port in accepting or not accepting):
@@ -93,7 +93,7 @@ def relays_at(
     return relays
 
 
-def _programs_at(port: int, table: SocketTable) -> set[str]:
+def programs_at(port: int, table: SocketTable) -> set[str]:
     """Return the programs that own the listening sockets of a port, or its other sockets where none is listed."""
     if table.owner is None:
         return set()

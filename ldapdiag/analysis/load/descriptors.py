@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
+from ldapdiag.analysis.hosts.hints import PROGRAM_FAMILY
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.listeners import programs_at
 from ldapdiag.analysis.load.accept_queue import not_accepted
 from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
 from ldapdiag.analysis.load.readings import (
@@ -38,6 +40,7 @@ from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, SECOND, when
 from ldapdiag.servers.defaults import ProductDefaults
+from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -74,6 +77,8 @@ class Descriptors:
     """Connections that wait in the accept queue."""
     served: int | None = None
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
+    served_by_program: int | None = None
+    """The same by the name of its program, which reserves some by default, where the product is not known."""
     forecast: DescriptorForecast
     """When they run out."""
     readings: tuple[Reading, ...] = ()
@@ -162,6 +167,7 @@ def count_descriptors(
         connections=accepted,
         waiting=waiting,
         served=served,
+        served_by_program=_served_by_program(server, host, limit),
         forecast=replace(growth, remarks=(*growth.remarks, *other_servers(histories, server.name))),
         readings=readings,
         reached=limit_reached(server.logs, traffic, served, limit),
@@ -232,6 +238,19 @@ def _served(server: Instance, limit: int | None) -> int | None:
     if limit is None or not defaults or not defaults.times_reserved:
         return None
     return max(1, limit - defaults.times_reserved * _reserved(server, defaults))
+
+
+def _served_by_program(server: Instance, host: Host, limit: int | None) -> int | None:
+    """Return the same for the product that the name of its program stands for, where no evidence names the product."""
+    if server.product is not None or limit is None:
+        return None
+    tables = [one.sockets for one in server.own_sockets(host).snapshots]
+    programs = set[str]().union(*(programs_at(port, table) for port in server.ports for table in tables))
+    families = {PROGRAM_FAMILY[program] for program in programs if program in PROGRAM_FAMILY}
+    product = product_of(min(families)) if len(families) == 1 else None
+    if product is None or not product.defaults.times_reserved:
+        return None
+    return max(1, limit - product.defaults.times_reserved * product.defaults.reserved_descriptors)
 
 
 def _reserved(server: Instance, defaults: ProductDefaults) -> int:

@@ -252,7 +252,7 @@ def why_unread(
     if clients.owner_count(client) > 1:
         reason = f"{client} is an address of several hosts, so it does not identify one{carried}"
     else:
-        reason = f"no socket table of {client}{carried}"
+        reason = f"no socket table of {client}, which has {counted(len(unjoined.rows), 'connection')}{carried}"
     return Missing(
         reason=reason,
         lacks=(SocketTable.kind,),

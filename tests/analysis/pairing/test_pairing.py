@@ -28,7 +28,7 @@ def missing(direction: Direction) -> Missing:
 
 def test_a_client_that_was_not_read_is_missing_with_the_way_to_get_it() -> None:
     why = missing(directions(table(at_server(3)))[APP1])
-    assert why.reason == f"no socket table of {APP1}"
+    assert why.reason == f"no socket table of {APP1}, which has 3 connections"
     assert why.lacks == ("socket-table",)
     assert (why.how or "").startswith(f"on {APP1}: ss -tan")
 
