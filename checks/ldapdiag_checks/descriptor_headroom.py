@@ -129,8 +129,8 @@ def judge(
         yield NotJudged(subject=server.name, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
     elif (served := descriptors.served_by_program) and 100 * (descriptors.connections or 0) >= medium_percent * served:
         reason = (
-            f"{used:,} of {limit:,} descriptors are open, and the product is not known: with the default reserve of its "
-            f"program it serves {counted(served, 'connection')}, and {descriptors.connections:,} are open"
+            f"{used:,} of {limit:,} descriptors are open, and the product is not known: with the default reserve of "
+            f"its program it serves {counted(served, 'connection')}, and {descriptors.connections:,} are open"
         )
         yield NotJudged(subject=server.name, reason=reason, missing=(Configuration.kind,), how=Configuration.how)
     else:
