@@ -8,7 +8,7 @@ import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error, standard_output
-from ldapdiag.cli.times import Duration
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 
 EXAMPLE = "ldapdiag client-settings --firewall 1h"
@@ -29,7 +29,7 @@ def client_settings(
         typer.Option(
             "--idle-timeout",
             metavar="SECONDS",
-            parser=Duration(least=2, whole=True),
+            parser=DurationOption(least=2, whole=True),
             help="The idle timeout of the server.",
             rich_help_panel=Panel.EVIDENCE,
         ),
@@ -39,7 +39,7 @@ def client_settings(
         typer.Option(
             "--firewall",
             metavar="SECONDS",
-            parser=Duration(least=4, whole=True),
+            parser=DurationOption(least=4, whole=True),
             help="The idle timeout of the firewall on the path.",
             rich_help_panel=Panel.EVIDENCE,
         ),

@@ -33,7 +33,7 @@ from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, Sev
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.cli.times import Duration
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import DiagnosisTable
@@ -63,7 +63,7 @@ DaysOption = Annotated[
     typer.Option(
         "--record-days",
         metavar="DAYS",
-        parser=Duration(least=1, most=36_500, unit="d", whole=True),
+        parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
         help="Remove runs older than DAYS from the history.",
         rich_help_panel=Panel.HISTORY,
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.times import Duration
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ LeastEtimeOption = Annotated[
     typer.Option(
         "--min-etime",
         metavar="SECONDS",
-        parser=Duration(),
+        parser=DurationOption(),
         help="Count only operations that took this long.",
         rich_help_panel=Panel.SELECTION,
     ),

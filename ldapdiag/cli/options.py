@@ -28,7 +28,7 @@ from ldapdiag.cli.judging import FailOn
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
-from ldapdiag.cli.times import Duration
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.color import Color
 
@@ -108,7 +108,7 @@ Timeout = Annotated[
     int,
     typer.Option(
         "--timeout",
-        parser=Duration(least=1, most=3600, whole=True),
+        parser=DurationOption(least=1, most=3600, whole=True),
         metavar="SECONDS",
         help="Stop waiting for a target after SECONDS.",
         rich_help_panel=Panel.COLLECTING,
@@ -118,7 +118,7 @@ SampleInterval = Annotated[
     float,
     typer.Option(
         "--apart",
-        parser=Duration(most=86_400),
+        parser=DurationOption(most=86_400),
         metavar="SECONDS",
         help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
         rich_help_panel=Panel.COLLECTING,

@@ -35,7 +35,7 @@ from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, Sev
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.cli.times import Duration
+from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.color import Color
@@ -66,7 +66,7 @@ ProbeSecondsOption = Annotated[
     int,
     typer.Option(
         "--probe-seconds",
-        parser=Duration(least=2, most=600, whole=True),
+        parser=DurationOption(least=2, most=600, whole=True),
         metavar="SECONDS",
         help="End the probe after SECONDS.",
         rich_help_panel=Panel.PROBE,

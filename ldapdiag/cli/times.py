@@ -1,4 +1,4 @@
-"""Times and durations on the command line.
+"""Times on the command line; durations are those of ldapdiag.duration.
 
 2026-11-20  today  yesterday           a whole day, from its beginning to its end; the logs end today
 09:55  09:55:30                        the last such time of day in the logs; after --since: the next one
@@ -10,20 +10,18 @@ Nov 20 09:55:00                        syslog: the last such time in the logs
 1795164320.5                           seconds since 1970
 
 A time without a zone is in the zone of --zone, else UTC. --until includes the second that it names.
-
-300  0.5  5m  1h30m  250ms             a duration: a number in the unit of its option, or with units
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 import typer
 
+from ldapdiag.duration import UNITS, Duration
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.stamps import EPOCH, NETSCAPE, SECOND, nanoseconds, when
 
@@ -33,13 +31,6 @@ if TYPE_CHECKING:
 OFFSET = re.compile(r"[+-]\d\d:?\d\d")
 BEFORE_END = re.compile(r"-(?:\d{1,9}[smhdw])+", re.ASCII)
 AMOUNT = re.compile(r"(\d+)([smhdw])", re.ASCII)
-NAMES, PLAIN, WITH_UNIT = {"s": "seconds", "d": "days"}, {"s": "300", "d": "30"}, {"s": "5m", "d": "4w"}
-"""Of the units in which durations are counted: the plural, and values that every option takes."""
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-MILLISECOND = 0.001
-NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
-DURATION = re.compile(rf"(?:{NUMBER.pattern}(?:ms|[smhdw]))+", re.ASCII)
-PART = re.compile(rf"({NUMBER.pattern})(ms|[smhdw])", re.ASCII)
 TIME_OF_DAY = re.compile(r"\d\d?:\d\d(?::\d\d)?", re.ASCII)
 FRACTION = re.compile(r"(.*\d\d:\d\d:\d\d)[.,](\d{1,9})(.*)", re.ASCII)
 NETSCAPE_FORM = re.compile(r"(\d\d/[A-Za-z]{3,12}/\d{4}:\d\d:\d\d:\d\d)( ?(?:[+-]\d{4}|Z))?", re.ASCII)
@@ -62,46 +53,15 @@ class NoDurationError(typer.BadParameter):
         return f"{max(self.param.opts, key=len)} {self.message}" if self.param else self.message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duration:
-    """The parser of an option that takes a duration: 300, 5m, 1h30m. Without a unit it is in `unit`."""
+class DurationOption(Duration):
+    """The parser of an option that takes a duration."""
 
-    least: float = 0
-    most: float | None = None
-    unit: str = "s"
-    whole: bool = False
-    """Only whole units: 1500ms is none."""
-
-    def __call__(self, text: object) -> float:
+    def __call__(self, typed: object) -> float:
         """Return the duration in `unit`; raise NoDurationError for anything else."""
-        typed = str(text)
-        if NUMBER.fullmatch(typed):
-            value = float(typed)
-        elif DURATION.fullmatch(typed):
-            parts = ((float(number), unit) for number, unit in PART.findall(typed))
-            value = sum(number * UNITS.get(unit, MILLISECOND) for number, unit in parts) / UNITS[self.unit]
-        else:
-            raise NoDurationError(
-                f"takes {NAMES[self.unit]} or {WITH_UNIT[self.unit]}, as in {PLAIN[self.unit]}; {typed!r} is neither"
-            )
-        if value < self.least or (self.most is not None and value > self.most):
-            raise NoDurationError(f"takes {self.range}; {typed} is out of this range")
-        if value.is_integer():
-            return int(value)
-        if self.whole:
-            raise NoDurationError(f"takes whole {NAMES[self.unit]}; {typed} has a fraction")
-        return value
-
-    @property
-    def range(self) -> str:
-        """Return the range in words."""
-        noun = NAMES[self.unit]
-        return f"{self.least:,} {noun} or more" if self.most is None else f"{self.least:,} to {self.most:,} {noun}"
-
-    @property
-    def forms(self) -> str:
-        """Return the range, and how it may be written otherwise."""
-        return f"{self.range}, or as in {WITH_UNIT[self.unit]}"
+        try:
+            return self.value_of(str(typed))
+        except UsageError as error:
+            raise NoDurationError(str(error)) from None
 
 
 def asked_period(since: str | None, until: str | None = None, zone: tzinfo | None = None) -> AskedPeriod | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
+from ldapdiag.duration import Duration
+from ldapdiag.errors import UsageError
 from ldapdiag.finding import Severity
 
 SCHEMA = "ldapdiag.config/1"
@@ -20,8 +22,7 @@ class ValueKind(StrEnum):
 
     TEXT = "a string"
     TEXTS = "a list of strings"
-    WHOLE = "a whole number"
-    NUMBER = "a number"
+    SECONDS = "seconds"
     PORTS = "a list of whole numbers"
     TRUTH = "true or false"
     DAY = "a date without quotes, as in 2026-12-31"
@@ -41,6 +42,8 @@ class Key:
     least: int = 0
     most: int = 0
     """Limits of a number, or of each number in a list."""
+    whole: bool = False
+    """Of a duration: only whole seconds."""
     required: bool = False
 
     @property
@@ -48,7 +51,18 @@ class Key:
         """Return which values it takes."""
         if self.choices:
             return " or ".join(f'"{one}"' for one in self.choices)
+        if self.kind is ValueKind.SECONDS:
+            return self.duration.forms
         return f"{self.kind} from {self.least} to {self.most}" if self.most else str(self.kind)
+
+    @property
+    def duration(self) -> Duration:
+        """Return the durations that it takes."""
+        return Duration(least=self.least, most=self.most, whole=self.whole)
+
+    def read(self, value: object) -> object:
+        """Return a value that it takes, a duration in seconds."""
+        return self.duration.value_of(str(value)) if self.kind is ValueKind.SECONDS else value
 
     def takes(self, value: object) -> bool:
         """Return whether this is a value of it."""
@@ -59,15 +73,19 @@ class Key:
                 return isinstance(value, list) and bool(value) and all(map(is_text, value))
             case ValueKind.PORTS:
                 return isinstance(value, list) and all(map(self._is_whole, value))
-            case ValueKind.WHOLE:
-                return self._is_whole(value)
-            case ValueKind.NUMBER:
-                is_number = isinstance(value, int | float) and not isinstance(value, bool)
-                return is_number and self.least <= value <= self.most  # type: ignore[operator]  # a number
+            case ValueKind.SECONDS:
+                return isinstance(value, int | float | str) and not isinstance(value, bool) and self._is_duration(value)
             case ValueKind.TRUTH:
                 return isinstance(value, bool)
             case ValueKind.DAY:
                 return isinstance(value, date) and not isinstance(value, datetime)
+
+    def _is_duration(self, value: object) -> bool:
+        try:
+            self.duration.value_of(str(value))
+        except UsageError:
+            return False
+        return True
 
     def _is_whole(self, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
@@ -113,15 +131,16 @@ TARGET = (
     Key(name="sudo", kind=ValueKind.TRUTH, option="--sudo", meaning="use sudo -n on the hosts"),
     Key(
         name="timeout",
-        kind=ValueKind.WHOLE,
+        kind=ValueKind.SECONDS,
         least=1,
         most=3600,
+        whole=True,
         option="--timeout",
         meaning="seconds after which a target is given up",
     ),
     Key(
         name="apart",
-        kind=ValueKind.NUMBER,
+        kind=ValueKind.SECONDS,
         least=0,
         most=86_400,
         option="--apart",

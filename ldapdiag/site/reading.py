@@ -84,7 +84,7 @@ class _Reading:
         for key in keys:
             if key.required and key.name not in section:
                 self._fail(where, f"the key {key.name} is missing ({key.expected}): {key.meaning}")
-        return dict(section)
+        return {name: known[name].read(value) if name in known else value for name, value in section.items()}
 
     def _fail_unknown(self, name: str, at: str, known: tuple[str, ...]) -> NoReturn:
         if SECRET.search(name) and name.casefold() != "password_file":

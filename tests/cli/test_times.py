@@ -169,21 +169,21 @@ class TestDuration:
         ],
     )
     def test_is_a_number_of_seconds_or_has_units(self, text, expected):
-        assert times.Duration()(text) == expected
+        assert times.DurationOption()(text) == expected
 
     @pytest.mark.parametrize(("text", "expected"), [("30", 30), ("4w", 28), ("48h", 2)])
     def test_of_an_option_in_days_is_in_days(self, text, expected):
-        assert times.Duration(unit="d", whole=True)(text) == expected
+        assert times.DurationOption(unit="d", whole=True)(text) == expected
 
     @pytest.mark.parametrize("text", ["", "m", "5x", "-5", "5 m", "nan", "inf", "1e3", "5m3", "٥", "0x10", "9" * 20])
     def test_anything_else_is_refused(self, text):
         with pytest.raises(times.NoDurationError, match=r"takes seconds or 5m, as in 300; .* is neither"):
-            times.Duration()(text)
+            times.DurationOption()(text)
 
     @pytest.mark.parametrize("text", ["0", "61m", "1.5", "1ms"])
     def test_one_out_of_range_or_with_a_fraction_is_refused(self, text):
         with pytest.raises(times.NoDurationError, match=r"3,600 seconds|fraction"):
-            times.Duration(least=1, most=3600, whole=True)(text)
+            times.DurationOption(least=1, most=3600, whole=True)(text)
 
 
 def test_every_option_in_seconds_or_days_takes_the_same_forms():

@@ -24,7 +24,7 @@ evidence = ["ldaps://ds1.example.com", "ssh://ds1"]
 bind_dn = "cn=monitor,dc=example,dc=com"
 password_file = "/etc/ldapdiag/prod.pw"
 timeout = 20
-apart = 0.5
+apart = "1m30s"
 ldap_ports = [1389]
 [checks.descriptor-headroom]
 hours_left = 12
@@ -54,7 +54,7 @@ def test_every_section_is_read() -> None:
         "bind_dn": "cn=monitor,dc=example,dc=com",
         "password_file": "/etc/ldapdiag/prod.pw",
         "timeout": 20,
-        "apart": 0.5,
+        "apart": 90,
         "ldap_ports": [1389],
     }
     assert read(WHOLE) == SiteConfiguration(
@@ -111,17 +111,16 @@ ERRORS = {
     " evidence",
     SCHEMA + '[targets."a b"]\nevidence = ["local:"]': "targets.a b: the name of a target has letters, digits, and"
     " - _ . after the first character",
-    SCHEMA
-    + '[targets.p]\nevidence = ["local:"]\ntimeout = 0': "targets.p.timeout: expected a whole number from 1 to 3600,"
-    " found 0",
-    SCHEMA
-    + '[targets.p]\nevidence = ["local:"]\ntimeout = true': "targets.p.timeout: expected a whole number from 1 to 3600,"
-    " found true or false",
+    SCHEMA + '[targets.p]\nevidence = ["local:"]\ntimeout = 0': "targets.p.timeout: expected 1 to 3,600 seconds, or"
+    " as in 5m, found 0",
+    SCHEMA + '[targets.p]\nevidence = ["local:"]\ntimeout = true': "targets.p.timeout: expected 1 to 3,600 seconds, or"
+    " as in 5m, found true or false",
     SCHEMA
     + '[targets.p]\nevidence = ["local:"]\nldap_ports = [0]': "targets.p.ldap_ports: expected a list of whole numbers"
     " from 1 to 65535, found this list",
-    SCHEMA + '[targets.p]\nevidence = ["local:"]\napart = nan': "targets.p.apart: expected a number from 0 to 86400,"
-    " found so large a number",
+    SCHEMA
+    + '[targets.p]\nevidence = ["local:"]\napart = nan': "targets.p.apart: expected 0 to 86,400 seconds, or as in"
+    " 5m, found so large a number",
     SCHEMA + "[checks.unusd-index]\nenabled = true": "checks.unusd-index: there is no check 'unusd-index';"
     " 'ldapdiag checks' lists them. Did you mean 'unused-index'?",
     SCHEMA + "[checks.unused-index]\nenabled = false": "checks.unused-index: a disabled check needs a reason, which"
