@@ -143,11 +143,14 @@ def _without_finding(server: Responsiveness) -> Verdict:
         reason = f"no table of {server.server} shows unread data (Recv-Q), and no LDAP query was answered"
         missing = (SocketTable.kind, ProcessThreads.kind)
         return NotJudged(subject=server.server, reason=reason, missing=missing, how=AGAIN)
-    if unread is None:
+    if unread is None or (unread.served and not unread.open):
         return Clear(subject=server.server, reason="it answered an LDAP query")
-    stand = f"requests stand unread on {counted(unread.standing, 'connection')}"
-    waits = stand if unread.standing else "no request stands unread"
-    return Clear(subject=server.server, reason=f"{waits}; data of {counted(unread.served, 'connection')} was read")
+    if not unread.open:
+        reason = f"no connection to {server.server} is open, and no LDAP query was answered"
+        return NotJudged(subject=server.server, reason=reason, missing=(SocketTable.kind,), how=AGAIN)
+    waits = f"requests stand unread on {unread.standing:,} of" if unread.standing else "no request stands unread on"
+    read = f"; data of {counted(unread.served, 'connection')} was read" if unread.served else ""
+    return Clear(subject=server.server, reason=f"{waits} {counted(unread.open, 'open connection')}{read}")
 
 
 def _unreached(probe: LdapProbe, condition: Condition) -> Finding:

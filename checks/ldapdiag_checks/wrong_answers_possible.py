@@ -112,6 +112,8 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
 def _why_clear(builds: BuildHistory) -> str:
     """Return why no index is doubtful, and which ones the next start of the server would make so."""
+    if not builds.indexes:
+        return "no index is configured"
     unused = [one.definition.attribute for one in builds.indexes if one.state is BuildState.UNUSED]
     why = "built since they were last changed, as old as their database, or shown to answer right"
     waiting = f"; not built and not used yet, to be built before the next start: {', '.join(unused[:MOST_NAMED])}"

@@ -120,7 +120,7 @@ def as_text(checks: Sequence[AnyCheck], columns: int) -> str:
         if of_group := [check for check in checks if check.group == group]:
             lines = (f"  {check.id:{width - 2}}{_wrapped(check.title, room, width)}\n" for check in of_group)
             parts.append(f"{group}\n{''.join(lines)}")
-    return "\n".join(parts)
+    return "\n".join([*parts, "What one looks at, decides and advises: ldapdiag checks NAME\n"])
 
 
 def _wrapped(title: str, room: int, indent: int) -> str:

@@ -46,8 +46,10 @@ OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 class UnreadRequests:
     """The requests at one server that its process has not read, in the latest snapshot."""
 
+    open: int
+    """Open connections on its ports."""
     connections: int
-    """Connections with unread data, whatever its age."""
+    """Of these, those with unread data, whatever its age."""
     bytes: int
     standing: int
     """Of these, those on which nothing was read for STANDS seconds (STANDS_ALONE in a single snapshot)."""
@@ -118,6 +120,7 @@ def unread_requests(host: Host, ports: Collection[int]) -> UnreadRequests | None
     waits = {key: _waits(row, before, key) for key, row in latest.items() if row.unread and not row.blocked}
     standing = {key: (seconds, exact) for key, (seconds, exact) in waits.items() if _stands(seconds, before)}
     return UnreadRequests(
+        open=len(latest),
         connections=len(waits),
         bytes=sum(latest[key].unread for key in waits),
         standing=len(standing),
