@@ -203,12 +203,15 @@ def first_step(diagnosis: Diagnosis, first: Headline | None) -> FirstStep | None
 def _collect(diagnosis: Diagnosis) -> str:
     """Return what to collect, that of the most checks first."""
     most: dict[str, int] = {}
-    for lack in lacks_of(diagnosis.judged):
+    lacks = lacks_of(diagnosis.judged)
+    for lack in lacks:
         for kind in lack.missing[:1]:
             if kind in UNKNOWNS:
                 most.setdefault(UNKNOWNS[kind].name, len(lack.checks))
     each = [f"{name} ({counted(number, 'check')})" for name, number in list(most.items())[:FEW]]
-    return f"add {', then '.join(each)}" if each else "see what is lacking below"
+    if each:
+        return f"add {', then '.join(each)}"
+    return next((lack.how for lack in lacks if lack.how), "read why each check could not judge: add -v")
 
 
 class Unknown(NamedTuple):
