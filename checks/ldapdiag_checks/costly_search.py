@@ -29,9 +29,9 @@ from ldapdiag.cost_thresholds import (
     severity_of_cost,
 )
 from ldapdiag.evidence.access_log import AccessLog
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import are, counted, percent
 
 HOPELESS = 30 * SECOND
@@ -300,7 +300,7 @@ def _is_among(group: SearchGroup, search: SearchGroup) -> bool:
 
 
 def _only_expensive(traffic: Traffic) -> bool:
-    return traffic.workload.family is Family.AD
+    return traits_of(traffic.workload.family).logs_expensive_only
 
 
 def _asked(asker: Requester) -> str:

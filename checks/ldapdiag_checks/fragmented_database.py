@@ -14,17 +14,15 @@ from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.servers.volumes.layout_remedies import write_anew
 from ldapdiag.wording import counted, number, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-APPEND_ONLY = frozenset({Family.OPENDJ, Family.PING})
-"""Their database is a log that is only appended to, and a cleaner writes old parts anew."""
 SHOWN = 5
 
 
@@ -65,7 +63,7 @@ def judge(
     On SSDs nearly always; where the database fits into memory; and for the append-only logs of OpenDJ and
     PingDirectory.
     """
-    if server.family in APPEND_ONLY:
+    if traits_of(server.family).appends_only:
         reason = "its database is an append-only log, which the server writes anew by itself: nothing to gain"
         yield Clear(subject=server.name, reason=reason)
         return

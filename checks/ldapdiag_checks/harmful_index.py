@@ -21,7 +21,6 @@ from ldapdiag.cost_thresholds import (
     MediumSeconds,
     severity_of_cost,
 )
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -29,11 +28,10 @@ from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.indexes.search_advice import replace_range
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 
-NETSCAPE = frozenset({Family.DS389, Family.DSEE})
-"""Plug-ins that compute roles and classes of service."""
 GROUPING = "MemberOf"
 """The plug-in whose settings name the group attributes."""
 GROUPS = frozenset({"memberof", "ismemberof"})
@@ -131,7 +129,7 @@ def judge(  # noqa: PLR0913  one parameter per setting
 def harm_of(definition: IndexDefinition, backend: Backend, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with the indexes of an attribute, if anything is."""
     name = indexing.schema.primary(definition.attribute.partition(";")[0]).lower()
-    if indexing.configuration.identity.family in NETSCAPE:
+    if traits_of(indexing.configuration.identity.family).compares_all_values:
         if name == OBSOLETE and backend.definition({SUCCESSOR}) is not None:
             return _obsolete(definition)
         if definition.system or name == UNLISTED:
@@ -192,7 +190,7 @@ def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes)
     if name in GROUPS:
         reason = "each group of an entry has as many keys as its name has characters"
         return Harm(types, Severity.LOW, Confidence.LIKELY, "which contains the groups of members", reason)
-    compares = indexing.configuration.identity.family in NETSCAPE
+    compares = traits_of(indexing.configuration.identity.family).compares_all_values
     slow = "every change of a group compares those of all its members" if compares else "a group has many members"
     return Harm(
         types,

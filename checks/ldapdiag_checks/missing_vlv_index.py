@@ -27,6 +27,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, percent, rounded
 from ldapdiag.wording import seconds as in_seconds
 
@@ -107,7 +108,7 @@ def judge(
     A list that an administrator opens once a day.
     """
     limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
-    if views.family not in {Family.DS389, Family.DSEE}:
+    if not traits_of(views.family).logs_list_views:
         yield from _of_other_products(views)
         return
     found = [view for view in views.views if view.count and views.is_worth_an_index(view)]
@@ -134,7 +135,8 @@ def _of_other_products(views: ListViews) -> Iterator[Verdict]:
         )
     if not views.unordered:
         product = views.family.product if views.family else "the product"
-        sorts = "; its overlay sssvlv sorts in memory, without an index" if views.family is Family.OPENLDAP else ""
+        sorts_in_memory = traits_of(views.family).sorts_in_memory
+        sorts = "; its overlay sssvlv sorts in memory, without an index" if sorts_in_memory else ""
         reason = f"the access log of {product} has no virtual list views{sorts}"
         yield clear_unless(views.unlisted, subject=views.server, reason=reason)
 

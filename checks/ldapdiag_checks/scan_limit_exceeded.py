@@ -37,6 +37,7 @@ from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.index_remedies import raise_scan_limit
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import narrow_search
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -173,13 +174,6 @@ def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
     )
 
 
-ATTRIBUTES = {
-    Family.DS389: "nsLookThroughLimit",
-    Family.DSEE: "nsLookThroughLimit",
-    Family.OPENDJ: "ds-rlim-lookthrough-limit",
-    Family.PING: "ds-rlim-lookthrough-limit",
-}
-"""Of the entry that an account binds as; another number applies to all accounts without one."""
 HEADROOM = 2
 """The proposed limit is so many times the largest complete result."""
 RISK = "One search of such an account may examine that many entries, and take as long. The change is replicated."
@@ -189,9 +183,9 @@ def raise_look_through_limit(
     server: ServerAddress | None, family: Family | None, accounts: Sequence[str], entries: int
 ) -> Remedy:
     """Raise the limit of accounts above `entries`, the largest complete result (0: unknown); else advice."""
-    attribute = ATTRIBUTES.get(family) if family else None
+    attribute = traits_of(family).account_scan_limit
     dns = [dn for dn in dict.fromkeys(accounts) if is_distinguished_name(dn)]
-    if server is None or attribute is None or not dns or entries <= 0:
+    if server is None or not attribute or not dns or entries <= 0:
         return _advice(server, family, attribute, entries)
     value = entries * HEADROOM
     lines = [_modification(dn, f"replace: {attribute}\n{attribute}: {value}") for dn in dns]
@@ -216,13 +210,10 @@ def _modification(dn: str, change: str) -> str:
     return f"{ldif_line('dn', dn)}\nchangetype: modify\n{change}"
 
 
-def _advice(server: ServerAddress | None, family: Family | None, attribute: str | None, entries: int) -> Remedy:
+def _advice(server: ServerAddress | None, family: Family | None, attribute: str, entries: int) -> Remedy:
     """Advise which limit to raise."""
-    of_all = "nsslapd-lookthroughlimit of cn=config,cn=ldbm database,cn=plugins,cn=config"
-    where = {
-        Family.DS389: f"nsLookThroughLimit of the entry it binds as, or {of_all} for all accounts",
-        Family.OPENLDAP: 'olcLimits of the database, as in: {0}dn.exact="DN" size.unchecked=NUMBER',
-    }.get(family or Family.DS389, f"{attribute or 'the look-through limit'} of the entry it binds as")
+    own = traits_of(family).account_scan_limit_place
+    where = own or f"{attribute or 'the look-through limit'} of the entry it binds as"
     enough = f" (at least {number(entries)})" if entries > 0 else "; how many, a search without limits shows"
     return Remedy(
         title="Raise the limit of the account, or narrow the search",

@@ -12,7 +12,6 @@ from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
 from ldapdiag.analysis.indexes.build_states import DOUBTFUL, NO_TIME, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy, RemedyKind, Where, is_distinguished_name
@@ -22,6 +21,7 @@ from ldapdiag.servers.ds389.collations import RULE
 from ldapdiag.servers.index_remedies import add_indexes, build_indexes, ldapsearch_command
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -202,12 +202,12 @@ def _not_judged(unknown: Sequence[IndexHistory], builds: BuildHistory, indexing:
             if alike
             else f"all {len(names)} indexes: {unknown[0].why}"
         )
-    of_389 = indexing.configuration.identity.family is Family.DS389
+    is_logged = traits_of(indexing.configuration.identity.family).logs_index_builds
     return NotJudged(
         subject=builds.server,
         reason=reason,
         missing=(BuildHistory.kind,),
-        how=BuildHistory.how if of_389 else BuildHistory.probe,
+        how=BuildHistory.how if is_logged else BuildHistory.probe,
     )
 
 

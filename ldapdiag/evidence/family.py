@@ -38,6 +38,11 @@ class Family(StrEnum):
             "ibm": "IBM Directory Server",
         }[self.value]
 
+    @property
+    def short(self) -> str:
+        """Return its name in hints about what to collect."""
+        return {"389ds": "389-ds", "dsee": "DSEE", "ibm": "IBM"}.get(self.value, self.product)
+
 
 BRANDS: tuple[tuple[str, Family, str], ...] = (
     ("389-directory/", Family.DS389, ""),

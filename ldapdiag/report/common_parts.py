@@ -173,15 +173,7 @@ class CommonParts:
             self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")
 
 
-HINTED_NAMES = {
-    "389-ds": Family.DS389,
-    "OpenLDAP": Family.OPENLDAP,
-    "Active Directory": Family.AD,
-    "DSEE": Family.DSEE,
-    "OpenDJ": Family.OPENDJ,
-    "PingDirectory": Family.PING,
-    "IBM": Family.IBM,
-}
+HINTED_NAMES = {family.short: family for family in Family}
 """The products, as hints name them."""
 
 HINTED_NAME = "|".join(map(re.escape, HINTED_NAMES))

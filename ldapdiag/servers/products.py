@@ -6,20 +6,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.family import Family
+from ldapdiag.servers.traits import FOLDERS
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
     from ldapdiag.servers.product import Product
-
-FOLDERS = {
-    Family.DS389: "ds389",
-    Family.OPENLDAP: "openldap",
-    Family.AD: "active_directory",
-    Family.DSEE: "dsee",
-    Family.OPENDJ: "opendj",
-    Family.PING: "ping",
-}
-"""The package of each product, whose module `product` has its PRODUCT."""
 
 
 def product_of(family: Family) -> Product | None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.hints import INSTANCE, PROGRAM_FAMILY, REPORTS, hints_of
+from ldapdiag.analysis.hosts.hints import INSTANCE, REPORTS, hints_of
 from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS, served_ports
 from ldapdiag.evidence.addresses import ANY, LDAP_PORTS
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.servers.traits import families_of_programs, traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -70,8 +71,8 @@ class Candidate:
 
     @property
     def named(self) -> set[str]:
-        """Return the instances of 389-ds that it may be; a folder of another product may have such a name, too."""
-        return self.instances if self.families <= {Family.DS389} else set()
+        """Return the named instances that it may be; a folder of another product may have such a name, too."""
+        return self.instances if all(traits_of(one).names_instances for one in self.families) else set()
 
     @property
     def known(self) -> int:
@@ -110,6 +111,7 @@ class Candidate:
 
 def of_process(one: Listening) -> Candidate:
     """Return the candidate of a listening process."""
+    families = families_of_programs()
     return Candidate(
         is_process=True,
         served=set(one.endpoints),
@@ -117,7 +119,7 @@ def of_process(one: Listening) -> Candidate:
         exact=bool(one.pids and one.endpoints),
         pids=set(one.pids),
         instances={name for path in one.configurations for name in INSTANCE.findall(path)},
-        families={PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY},
+        families={families[program] for program in one.programs if program in families},
         paths=set(one.configurations),
     )
 

@@ -28,6 +28,7 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.storage import DirectorySize, FileExtents, FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.servers.traits import kin_of, traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,17 +48,6 @@ SERVER_FACTS = (*REPORTS, IndexStatus, EntryCount, IndexExplanations, Schema, Pr
 """Facts about one server process. All others are about its host, but for those of PROCESS_FACTS that name a process."""
 PROCESS_FACTS = (ProcessLimits, DescriptorCount, MountTable, FileSystemSpace, DirectorySize, FileExtents)
 """Facts about one process: its limits, and its files as it sees them, which a table of the host may show otherwise."""
-
-KINDRED = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
-"""Families that one program name stands for, as the same text may."""
-PROGRAM_FAMILY = {
-    "ns-slapd": Family.DS389,
-    "slapd": Family.OPENLDAP,
-    "lt-slapd": Family.OPENLDAP,
-    "dsamain.exe": Family.AD,
-    "java": Family.OPENDJ,
-}
-"""The product of a server's program, as tables print its name."""
 
 PROCESS = re.compile(r"(?:/proc/|\bprocess )(\d{1,9})\b", re.ASCII)
 TARGET = re.compile(r"\bldap(s?)://(\[[^\]\s]{1,80}\]|[^\s:/\[\]]{1,255})(?::(\d{1,5}))?(?=[\s/]|$)", re.ASCII)
@@ -114,7 +104,7 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
         exact=any(map(_lists_all, facts)),
         targets=frozenset(endpoint for secure, endpoint in targets if not secure),
         lives=tuple((one.started_at, one.taken_at) for one in facts if isinstance(one, Monitor) and one.started_at),
-        instances=frozenset(INSTANCE.findall(named) if families <= {Family.DS389} else ()),
+        instances=frozenset(INSTANCE.findall(named) if all(traits_of(one).names_instances for one in families) else ()),
         families=families,
         paths=frozenset(PATH.findall(asked)),
         process=_process_in_name(facts),
@@ -151,7 +141,7 @@ def _endpoint(host: str, port: str, secure: str) -> Endpoint:
 
 def _family(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds
     identity = getattr(fact, "identity", None)
-    return KINDRED.get(identity.family, identity.family) if identity else None
+    return kin_of(identity.family) if identity else None
 
 
 def _headers(log: AccessLog) -> list[tuple[int, str]]:

@@ -37,6 +37,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.servers.ds389.collations import sorts_as_text
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ BUILDING = (
     "the server builds indexes of this database now: a restart would leave them incomplete, and a write to cn=config "
     "would stop all searches until the end"
 )
-USED_WHEN_BUILT = frozenset({Family.OPENDJ, Family.PING})
 RANGE_FILTERS = (">=@)", "<=@)")
 BY_LDAP = "LDAP searches for "
 """How the answers of a live server are named."""
@@ -141,9 +141,9 @@ def _history(
     starts: Starts,
     probed: Mapping[tuple[str, str], tuple[ProbedIndex, Span | None]],
 ) -> IndexHistory:
-    if family is Family.DS389:
+    if traits_of(family).logs_index_builds:
         state, why = by_times(backend, definition, logs, starts)
-    elif family in USED_WHEN_BUILT:
+    elif traits_of(family).waits_for_builds:
         state, why = BuildState.BUILT, f"{family.product} uses an index only when it is built"
     else:
         state, why = BuildState.UNKNOWN, f"{family.product} records nowhere whether an index was built"
@@ -173,7 +173,7 @@ def _absent(indexes: ServerIndexes) -> Iterator[IndexHistory]:
     cn=config. A live server that does not list it has not added it yet.
     """
     configuration = indexes.configuration
-    if configuration.identity.family is not Family.DS389 or not configuration.whole:
+    if not traits_of(configuration.identity.family).logs_index_builds or not configuration.whole:
         return
     why = "it is in cn=default indexes and has no entry of its own, so each start of the server adds it again"
     state = BuildState.UNUSED if configuration.origin.asked.startswith(BY_LDAP) else BuildState.ABSENT
@@ -232,8 +232,8 @@ OBJECT_CLASS = "objectclass"
 
 def misses_numbers(definition: IndexDefinition, indexes: ServerIndexes) -> bool:
     """Return whether ranges of an attribute are read from an index sorted as text."""
-    is_ds389 = indexes.configuration.identity.family is Family.DS389
-    return is_ds389 and "eq" in definition.types and sorts_as_text(definition.attribute, definition, indexes.schema)
+    is_sorted = traits_of(indexes.configuration.identity.family).logs_index_builds
+    return is_sorted and "eq" in definition.types and sorts_as_text(definition.attribute, definition, indexes.schema)
 
 
 def count_ranges(backend: Backend, definition: IndexDefinition, indexes: ServerIndexes, traffic: Traffic | None) -> int:

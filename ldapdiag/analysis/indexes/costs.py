@@ -28,6 +28,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
@@ -124,7 +125,7 @@ def _factor(family: Family | None, attribute: str, type_: str, schema: Schema) -
 
 def _compares_all(family: Family | None) -> bool:
     """Return whether removing a value compares the keys of all values; assumed if the family is unknown."""
-    return family in {None, Family.DS389, Family.DSEE}
+    return traits_of(family).compares_all_values
 
 
 def _is_opaque(attribute: str, schema: Schema) -> bool:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.limit_classes import divide
-from ldapdiag.analysis.indexes.list_views import VIEWING_FAMILIES, without_views
+from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
-from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
+from ldapdiag.analysis.indexes.simulated_server import SimulatedServer, notes_unindexed
 from ldapdiag.analysis.indexes.united_ranges import scan_instead
 from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
@@ -38,6 +38,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -147,7 +148,7 @@ def _audited(groups: Iterable[SearchGroup], family: Family | None) -> Iterator[S
     for group in groups:
         if group.unidentified or group.scope == "base":
             continue
-        searches = without_views(group) if family in VIEWING_FAMILIES else group
+        searches = without_views(group) if traits_of(family).logs_list_views else group
         if searches is not None:
             yield searches
 
@@ -178,7 +179,7 @@ def _covered(
     completed = divide(group).completed or group
     slow = _is_slow(completed, completed.answered, completed.etime)
     # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.
-    simulate = family not in NOTING_FAMILIES or bool(group.notes) or slow
+    simulate = not notes_unindexed(family) or bool(group.notes) or slow
     for part, stopped in parts_by_limit(group, databases[0] if simulate else None):
         yield from _judged(part, stopped, family, databases, simulate=simulate)
 
@@ -196,7 +197,7 @@ def _judged(
     They differ if the server notes them and the others need no index: they ask for other values.
     """
     found = _coverage(completed, family, databases, simulate=simulate) if completed else None
-    if stopped is None or (found and not found.is_scan and stopped.noted and family in NOTING_FAMILIES):
+    if stopped is None or (found and not found.is_scan and stopped.noted and notes_unindexed(family)):
         yield from (found,) if found else ()
         found = None
     if stopped is None:
@@ -250,7 +251,7 @@ def _decided(
 
     Where the log notes unindexed searches, the note is about all databases; else the first that is scanned decides.
     """
-    asked = databases[:1] if family in NOTING_FAMILIES else databases
+    asked = databases[:1] if notes_unindexed(family) else databases
     found = [(one.forecast(tree, group.base, group.scope), one) for one in asked]
     return next((one for one in found if one[0].index_use is IndexUse.UNINDEXED), found[0])
 
@@ -260,7 +261,7 @@ def _scanned(
 ) -> Sequence[SimulatedDatabase]:
     """Return the databases in which the search is a scan, if any; all, where the log's notes are about all of them."""
     tree = search.filter
-    if tree is None or family in NOTING_FAMILIES or len(databases) == 1:
+    if tree is None or notes_unindexed(family) or len(databases) == 1:
         return databases
     found = [(one.forecast(tree, search.group.base, search.group.scope), one) for one in databases]
     return [one for forecast, one in found if forecast.index_use is IndexUse.UNINDEXED] or databases
@@ -269,7 +270,7 @@ def _scanned(
 def _refused(part: GroupPart, family: Family | None) -> int:
     """Return how many searches failed because there is no index; servers that note unindexed searches note these."""
     failed = sum(part.group.errors.get(error, 0) for error in REFUSED)
-    return min(failed, part.noted if family in NOTING_FAMILIES else part.results)
+    return min(failed, part.noted if notes_unindexed(family) else part.results)
 
 
 def _is_slow(group: SearchGroup, count: int, etime: int) -> bool:
@@ -324,13 +325,6 @@ def _has_list(node: Node, leaves: Mapping[Assertion, Leaf]) -> bool:
             return selective and leaves[node].cause in LISTED
 
 
-FULLY_UNINDEXED = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
-"""The note of a fully unindexed search."""
-
-OVERNOTING_FAMILIES = frozenset({Family.OPENDJ})
-"""Products that also note searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
-
-
 def index_use_of(
     search: SearchGroup, family: Family | None, forecast: Forecast | None, *, noted: int, slow: bool
 ) -> IndexUse:
@@ -340,7 +334,7 @@ def index_use_of(
     list of all persons is no better than a scan.
     """
     index_use = forecast.index_use if forecast else IndexUse.DEPENDS
-    if family is not None and family in NOTING_FAMILIES:
+    if family is not None and notes_unindexed(family):
         index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
     return IndexUse.UNINDEXED if slow and index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS} else index_use
 
@@ -353,9 +347,9 @@ def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, 
         if may_lack_note and slow:
             return IndexUse.UNINDEXED
         return IndexUse.INDEXED if search.answered else IndexUse.DEPENDS
-    fully = any(FULLY_UNINDEXED[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
+    fully = any(traits_of(family).unindexed_note in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
     if not fully:
         # Without a scan limit, 389-ds notes a full scan as U.
         return IndexUse.UNINDEXED if simulated is IndexUse.UNINDEXED else IndexUse.PARTIALLY
-    overnoted = family in OVERNOTING_FAMILIES and simulated is IndexUse.INDEXED and not slow
+    overnoted = traits_of(family).overnotes and simulated is IndexUse.INDEXED and not slow
     return IndexUse.PARTIALLY if overnoted else IndexUse.UNINDEXED

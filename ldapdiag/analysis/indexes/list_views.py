@@ -26,13 +26,12 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.servers.ds389.collations import sorts_as_text
 from ldapdiag.servers.indexes.wanted_view import WantedView
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-VIEWING_FAMILIES = frozenset({Family.DS389, Family.DSEE})
-"""Products with VLV indexes whose log shows virtual list views."""
 INAPPROPRIATE = 18
 """inappropriateMatching: there is no ordering rule for the attribute to sort by."""
 
@@ -122,7 +121,7 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
     """Find the virtual list views in a server's log, and the VLV indexes that fit them."""
     workload = traffic.workload
     family = server.family or workload.family
-    groups = [group for group in workload.searches if family in VIEWING_FAMILIES and not group.unidentified]
+    groups = [group for group in workload.searches if traits_of(family).logs_list_views and not group.unidentified]
     views = [view for group in groups for view in _views(group, indexes, workload.began)]
     return ListViews(
         server=server.name,
@@ -133,7 +132,7 @@ def find_list_views(server: Instance, traffic: Traffic, indexes: ServerIndexes |
         unordered=tuple(
             group
             for group in workload.searches
-            if family is Family.OPENLDAP and group.errors.get(INAPPROPRIATE) and ":=" not in group.shape
+            if traits_of(family).sorts_in_memory and group.errors.get(INAPPROPRIATE) and ":=" not in group.shape
         ),
         indexes=indexes,
         etime=workload.search_etime,

@@ -32,6 +32,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _few_match_below(trial: IndexTrial) -> bool:
     The ID list is that of the whole database: it is too long only if thousands elsewhere have each value asked for.
     """
     group, filter_ = trial.scan.group, trial.filter
-    if trial.family is not Family.DS389 or not isinstance(trial.database, ConfiguredDatabase):
+    if not traits_of(trial.family).scans_long_values or not isinstance(trial.database, ConfiguredDatabase):
         return False
     if not isinstance(filter_, Assertion) or filter_.kind is not AssertionKind.EQUALITY or filter_.value is not None:
         return False
@@ -292,10 +293,10 @@ class IndexTrial:
     def _few_have_it(self) -> bool:
         """Return whether few entries below the base have the attribute of the filter; elsewhere is unknown.
 
-        Only 389-ds notes pages: at other servers a page may look like a complete result.
+        Where pages are not noted, one may look like a complete result.
         """
         alone = isinstance(self.filter, Assertion) and self.filter.kind is AssertionKind.PRESENCE
-        return self.family is Family.DS389 and alone and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
+        return traits_of(self.family).logs_pages and alone and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes help however many entries match."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
 from ldapdiag.evidence.indexes.explanations import IndexExplanations
@@ -19,6 +18,7 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.schema.descriptions import merged
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.commands.server_address import ServerAddress
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class ServerIndexes:
                 backend
                 for suffix, backend in suffixes
                 if suffix != base_dn and is_within(suffix, base_dn)
-                if backend.glued or self.configuration.identity.family is not Family.OPENLDAP
+                if backend.glued or not traits_of(self.configuration.identity.family).needs_glue
             ]
         if found:
             return tuple({backend.name: backend for backend in found}.values())

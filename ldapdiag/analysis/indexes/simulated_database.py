@@ -18,6 +18,7 @@ from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import index_type
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.filter_tree import Node
@@ -86,7 +87,7 @@ class ConfiguredDatabase:
 
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Forecast:
         """Simulate a search after these indexes are added."""
-        inherits = self.database.configuration.identity.family is Family.OPENLDAP
+        inherits = traits_of(self.database.configuration.identity.family).has_default_types
         backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
         return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend))
 
@@ -115,7 +116,7 @@ class UnconfiguredDatabase:
     @property
     def _has_rule_indexes(self) -> bool:
         """Return whether an index by its matching rule may answer an extensible match: on slapd none does."""
-        return self.family is not Family.OPENLDAP
+        return traits_of(self.family).has_rule_indexes
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that an assertion has an index, or that this is unknown."""

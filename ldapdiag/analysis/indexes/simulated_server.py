@@ -27,6 +27,7 @@ from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.indexes.candidates import Amount, Database
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.indexes import Backend
 
-NOTING_FAMILIES = frozenset({Family.DS389, Family.DSEE, Family.OPENDJ, Family.PING})
-"""Products whose access log notes unindexed searches."""
+
+def notes_unindexed(family: Family | None) -> bool:
+    """Return whether the access log of a product notes unindexed searches."""
+    return bool(traits_of(family).unindexed_note)
 
 
 class SimulatedServer:
@@ -75,7 +78,7 @@ class SimulatedServer:
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
         """Return the single assertions that a server which notes unindexed searches answered without a note."""
-        if self.family not in NOTING_FAMILIES:
+        if not notes_unindexed(self.family):
             return set()
         return {
             (tree.attribute, tree.kind)

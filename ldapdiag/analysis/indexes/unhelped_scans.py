@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES
+from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
@@ -183,7 +183,7 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
     """
     by_shape: dict[str, list[SearchCoverage]] = defaultdict(list)
     for search in coverage.searches if coverage.indexes is not None else ():
-        if _refused(search) and (coverage.family in NOTING_FAMILIES or search.index_use is IndexUse.INDEXED):
+        if _refused(search) and (notes_unindexed(coverage.family) or search.index_use is IndexUse.INDEXED):
             by_shape[search.group.shape].append(search)
     limits = (
         AccountLimit(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix, is_within
 from ldapdiag.analysis.log.slow_operations import SlowCause, waits_for_workers
 from ldapdiag.analysis.log.spellings import text
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.ldif import comparable
@@ -20,6 +19,7 @@ from ldapdiag.evidence.log.durations import Durations, quantile
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.servers.indexes.candidates import Cause, Change, Database, UnknownFrequencies
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, seconds
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes.internal_search import InternalSearch
     from ldapdiag.servers.indexes.candidates import Candidates
 
-ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
-"""Servers that apply one write to a database at a time: 389-ds (ldbm_back_modify.c: the lock of the backend), slapd
-(mdb_txn_begin: one write transaction)."""
 BUSY = 51
 """The result code (RFC 4511, appendix A) with which 389-ds gives up on a lock of the database."""
 SUBSTRINGS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring"})
@@ -52,7 +49,7 @@ def write_causes(group: OperationGroup, traffic: Traffic, indexing: ServerIndexe
     if at_once >= AT_ONCE:
         why = (
             "the server applies one to a database at a time, so they waited for each other"
-            if traffic.workload.family in ONE_WRITER
+            if traits_of(traffic.workload.family).has_one_writer
             else "they may have waited for each other"
         )
         yield SlowCause(name="other-writes", sentence=f"On average {at_once:.1f} were in progress at once: {why}.")

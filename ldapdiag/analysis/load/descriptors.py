@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.hints import PROGRAM_FAMILY
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import programs_at
@@ -41,6 +40,7 @@ from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, SECOND, when
 from ldapdiag.servers.defaults import ProductDefaults
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.traits import families_of_programs
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -246,7 +246,8 @@ def _served_by_program(server: Instance, host: Host, limit: int | None) -> int |
         return None
     tables = [one.sockets for one in server.own_sockets(host).snapshots]
     programs = set[str]().union(*(programs_at(port, table) for port in server.ports for table in tables))
-    families = {PROGRAM_FAMILY[program] for program in programs if program in PROGRAM_FAMILY}
+    known = families_of_programs()
+    families = {known[program] for program in programs if program in known}
     product = product_of(min(families)) if len(families) == 1 else None
     if product is None or not product.defaults.times_reserved:
         return None

@@ -11,10 +11,10 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Traffic:
     @property
     def lines_in_doubt(self) -> int:
         """Return how many lines of the logs are known to be lost, or were not understood."""
-        missing = self.segment.holes if self.workload.family is Family.OPENLDAP else 0  # 389-ds skips some numbers
+        missing = self.segment.holes if traits_of(self.workload.family).numbers_connections else 0
         return self.segment.lost + self.segment.misread + missing
 
     def longest_idle_seconds(self) -> dict[str, float]:

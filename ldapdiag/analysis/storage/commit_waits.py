@@ -33,6 +33,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.storage.probe import StorageProbe, SyncCall, SyncLatency, WriteKind
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.evidence.threads import RUNNING, ProcessThreads
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, rounded, seconds
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.storage.volume import Volume
 
-ONE_WRITER = (Family.DS389, Family.DSEE, Family.OPENLDAP)
-"""Servers that apply one write to a database at a time, so that the log shows the time of each."""
 QUICK, SHORT = 1 * MILLISECOND / SECOND, 5 * MILLISECOND / SECOND
 """Seconds. Below QUICK a write is none that waits for a disk worth replacing; below SHORT only a saturated server is
 worth a word."""
@@ -130,7 +129,7 @@ def commit_waits(
     """Hold the times of a server's writes in its access log against its disk."""
     family = traffic.workload.family
     service = write_service(traffic.segment, traffic.seconds)
-    if family not in ONE_WRITER:
+    if family is None or not traits_of(family).has_one_writer:
         reason = "this server applies several writes at a time, so the log does not show how long it works on each"
         return Missing(host=server.name, reason=reason, lacks=(CommitWaits.kind,), how=CommitWaits.how)
     if service is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
+from ldapdiag.servers.traits import Traits
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. KB 315071: "If a connection comes in after the domain controller reaches this limit, the domain
@@ -38,3 +39,5 @@ DEFAULTS = ProductDefaults(
     reserved_descriptors=0,
     descriptor_cap=NOT_SET,
 )
+
+TRAITS = Traits(programs=("dsamain.exe",), logs_expensive_only=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import ProductDefaults, by_version
 from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
+from ldapdiag.servers.traits import Traits
 
 IDLE = IdleRules(
     # Issue #6004: handle_pr_read_ready() compared times only after poll() returned an event. From 1.3.4 to 1.4
@@ -102,3 +103,20 @@ CLOSE_REASONS = {
     "reset": CloseReason("the client or a middlebox reset it", CloseKind.CLIENT_GONE),
     "Encountered end of file.": CloseReason("the client closed it without UNBIND", CloseKind.CLIENT_GONE),
 }
+
+TRAITS = Traits(
+    programs=("ns-slapd",),
+    names_instances=True,
+    close_reasons=CLOSE_REASONS,
+    logs_list_views=True,
+    logs_pages=True,
+    logs_index_builds=True,
+    unindexed_note="A",
+    scans_long_values=True,
+    compares_all_values=True,
+    # ldbm_back_modify.c: the lock of the backend.
+    has_one_writer=True,
+    account_scan_limit="nsLookThroughLimit",
+    account_scan_limit_place="nsLookThroughLimit of the entry it binds as, or nsslapd-lookthroughlimit of cn=config,"
+    "cn=ldbm database,cn=plugins,cn=config for all accounts",
+)

@@ -11,9 +11,11 @@ A line `closed.` without a code follows.
 
 from __future__ import annotations
 
+from ldapdiag.evidence.family import Family
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
+from ldapdiag.servers.traits import Traits
 
 IDLE = IdleRules(
     # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.
@@ -64,3 +66,13 @@ CLOSE_REASONS = {
         "blocked for longer than nsslapd-ioblocktimeout: the client does not read or write", CloseKind.NETWORK
     ),
 }
+
+TRAITS = Traits(
+    kin=Family.DS389,
+    close_reasons=CLOSE_REASONS,
+    logs_list_views=True,
+    unindexed_note="U",
+    compares_all_values=True,
+    has_one_writer=True,
+    account_scan_limit="nsLookThroughLimit",
+)

@@ -1,32 +1,18 @@
-"""The names of the index types in each family, and the type that answers each kind of assertion.
-
-`>=` and `<=` need eq on 389-ds, DSEE and slapd (on slapd only for attributes with an ordering rule), and ordering on
-OpenDJ and PingDirectory. Without further settings no index answers an extensible match.
+"""The index type that answers an assertion, and the names of substring types.
 
 Lengths of the pieces of a substring assertion, as far as a filter shape keeps them.
 """
 
 from __future__ import annotations
 
-from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import SHORT_PIECE, AssertionKind
+from typing import TYPE_CHECKING
 
-SHORT = {
-    AssertionKind.EQUALITY: "eq",
-    AssertionKind.GREATER: "eq",
-    AssertionKind.LESS: "eq",
-    AssertionKind.PRESENCE: "pres",
-    AssertionKind.SUBSTRING: "sub",
-    AssertionKind.APPROXIMATE: "approx",
-}
-LONG = {
-    AssertionKind.EQUALITY: "equality",
-    AssertionKind.GREATER: "ordering",
-    AssertionKind.LESS: "ordering",
-    AssertionKind.PRESENCE: "presence",
-    AssertionKind.SUBSTRING: "substring",
-    AssertionKind.APPROXIMATE: "approximate",
-}
+from ldapdiag.evidence.filter_tree import SHORT_PIECE
+from ldapdiag.servers.traits import traits_of
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.filter_tree import AssertionKind
 
 SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring"})
 """Every name of a substring index type, of all or some positions."""
@@ -34,7 +20,7 @@ SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substri
 
 def index_type(family: Family | None, kind: AssertionKind) -> str | None:
     """Return the index type that answers a kind of assertion; None where none does."""
-    return (LONG if family in {Family.OPENDJ, Family.PING} else SHORT).get(kind)
+    return traits_of(family).index_types.get(kind)
 
 
 def is_long_enough(length: int | None, minimum: int) -> bool | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
 from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
+from ldapdiag.servers.traits import LONG, Traits
 
 IDLE = IdleRules(
     # OpenDJ issue 697 (July 2026): the setting is never passed on. Measured with 4.10.1: no connection is closed under
@@ -73,3 +74,14 @@ CLOSE_REASONS = {
     "Closed by Plugin": CloseReason("a plug-in closed it", CloseKind.SERVER),
     "Other": CloseReason("a reason that the server does not specify", CloseKind.UNKNOWN),
 }
+
+TRAITS = Traits(
+    programs=("java",),
+    close_reasons=CLOSE_REASONS,
+    unindexed_note="unindexed",
+    overnotes=True,
+    index_types=LONG,
+    waits_for_builds=True,
+    appends_only=True,
+    account_scan_limit="ds-rlim-lookthrough-limit",
+)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
 from ldapdiag.servers.idle.enforcement import IdleRules, Lateness
+from ldapdiag.servers.traits import Traits
 
 IDLE = IdleRules(
     # slapd_daemon_task() limits its wait to the idle timeout. Measured with 2.5.13: closed in time, no other client.
@@ -73,3 +74,17 @@ CLOSE_REASONS = {
     "slapd shutdown": CloseReason("slapd was stopped", CloseKind.SERVER),
     "dropping": CloseReason("slapd dropped all idle clients", CloseKind.SERVER),
 }
+
+TRAITS = Traits(
+    programs=("slapd", "lt-slapd"),
+    close_reasons=CLOSE_REASONS,
+    numbers_connections=True,
+    logs_messages=True,
+    has_rule_indexes=False,
+    has_default_types=True,
+    needs_glue=True,
+    sorts_in_memory=True,
+    # mdb_txn_begin: one write transaction.
+    has_one_writer=True,
+    account_scan_limit_place='olcLimits of the database, as in: {0}dn.exact="DN" size.unchecked=NUMBER',
+)

@@ -9,10 +9,12 @@ Close reasons in PingDirectory's log: those of OpenDS, from which it derives as 
 
 from __future__ import annotations
 
+from ldapdiag.evidence.family import Family
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
 from ldapdiag.servers.opendj import defaults as opendj
+from ldapdiag.servers.traits import LONG, Traits
 
 IDLE = IdleRules(
     needs_activity=UNDOCUMENTED,
@@ -46,3 +48,13 @@ DEFAULTS = ProductDefaults(
 CLOSE_REASONS = opendj.CLOSE_REASONS | {
     "Client Disconnect": CloseReason("the client closed it without UNBIND", CloseKind.CLIENT_GONE)
 }
+
+TRAITS = Traits(
+    kin=Family.OPENDJ,
+    close_reasons=CLOSE_REASONS,
+    unindexed_note="unindexed",
+    index_types=LONG,
+    waits_for_builds=True,
+    appends_only=True,
+    account_scan_limit="ds-rlim-lookthrough-limit",
+)

@@ -23,6 +23,7 @@ from ldapdiag.evidence.log.dialects import NOTICES, recognise
 from ldapdiag.evidence.log.merge import combine, finish
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.log_files import LogFile, log_file
@@ -212,4 +213,4 @@ def _dialect(head: bytes) -> Dialect | None:
 
 def is_more_than_a_log(dialect: Dialect) -> bool:
     """Return whether logs of this dialect also contain messages that are other evidence."""
-    return dialect.family is Family.OPENLDAP
+    return traits_of(dialect.family).logs_messages

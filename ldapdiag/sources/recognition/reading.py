@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.cut_text import cut_table, is_cut
 from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
+from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
 from ldapdiag.sources.files.first_bytes import beginning_of, text_of
@@ -68,7 +68,11 @@ def read(one: Input) -> InputReading:
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     dialect = dialect_of(head)
     # Not by any one line: a client can put a line of another format into slapd's log.
-    form = slapd.FORMAT if dialect and dialect.family is Family.OPENLDAP and slapd.recognises(head) else recognise(head)
+    form = (
+        slapd.FORMAT
+        if dialect and traits_of(dialect.family).logs_messages and slapd.recognises(head)
+        else recognise(head)
+    )
     if not start and form is None:
         return InputReading(useless="is an empty file")
     if form is None and (archive := _closed_archive(start)):
