@@ -19,6 +19,7 @@ import typer
 
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.cli.app import app
+from ldapdiag.servers.traits import FOLDERS
 
 HOUSE = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
@@ -202,6 +203,7 @@ def test_the_program_uses_the_words_of_the_glossary() -> None:
 def test_the_architecture_names_every_room_on_two_pages() -> None:
     page = (HOUSE / "docs" / "architecture.md").read_text()
     rooms = [path.parent for path in (HOUSE / "ldapdiag").glob("*/**/__init__.py")]
+    rooms = [room for room in rooms if room.name not in FOLDERS.values()]  # `<family>/`
     assert len(page.encode()) <= 8_000
     assert sorted(str(room) for room in rooms if f"`{room.name}" not in page) == []
 
