@@ -24,7 +24,7 @@ from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, LogTable, S
 
 HOUSE = Path(__file__).parent.parent
 OWN = (HOUSE / "examples", HOUSE / "tests" / "captures", HOUSE / "tests" / "captures" / "incidents")
-NOW = re.compile(rb'(?<="taken_at": ")[^"]*|(?<=Report of )\S+Z')
+NOW = re.compile(rb'(?<="taken_at": ")[^"]*|(?<=Report of )\S+Z|(?<=Made )[0-9-]+ [0-9:]+(?= UTC)')
 LOGS = re.compile(r"access|audit|slapd\.stderr|syslog|\.json$|\.csv$|\.xml$|docker|k8s|journal|dsjson")
 SEVERAL = ("report.txt", "report.json", "report.html", "report.md")
 TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -39,6 +39,11 @@ class Family(StrEnum):
         }[self.value]
 
     @property
+    def kin(self) -> Family:
+        """Return the family that stands for all those which the same text or program may come from."""
+        return {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}.get(self, self)
+
+    @property
     def short(self) -> str:
         """Return its name in hints about what to collect."""
         return {"389ds": "389-ds", "dsee": "DSEE", "ibm": "IBM"}.get(self.value, self.product)

@@ -65,9 +65,6 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
 
 Identified = TypeVar("Identified", Configuration, IndexConfiguration, StorageSettings)
 
-ALIKE = {Family.DS389: Family.DSEE, Family.OPENDJ: Family.PING}
-"""The family assumed for a configuration without product and version, and the family that may be meant instead."""
-
 DN = re.compile(r"dn::? ?\S|dn:$")
 
 
@@ -105,9 +102,12 @@ def read(document: Document) -> Iterator[Fact]:
 
 
 def _identified(fact: Identified, known: Mapping[Family, ServerIdentity]) -> Identified:
-    """Return a configuration with the identity of another entry of the same file, if it has no version itself."""
+    """Return a configuration with the identity of another entry of the same file, if it has no version itself.
+
+    Without product and version a family is assumed that stands for its kin, too.
+    """
     family = fact.identity.family
-    identity = known.get(family) or known.get(ALIKE.get(family, family))
+    identity = known.get(family) or next((one for other, one in known.items() if other.kin is family), None)
     return fact if fact.identity.version or identity is None else replace(fact, identity=identity)
 
 

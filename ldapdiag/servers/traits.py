@@ -37,8 +37,6 @@ LONG = {
 class Traits:
     """One product. The defaults are those of a product of which only the name is known."""
 
-    kin: Family | None = None
-    """The product that the same text or program may come from as well."""
     programs: tuple[str, ...] = ()
     """The server's program, as tables print its name."""
     names_instances: bool = False
@@ -75,8 +73,12 @@ class Traits:
     """A list of IDs that is longer than its limit is a scan for each value of an attribute alone."""
     sorts_in_memory: bool = False
     """Lists are sorted in memory by an overlay, which no index helps."""
+    sorts_as_text: bool = False
+    """Without a matching rule of its own, an index sorts numbers as text, and ranges are read from it."""
+    computes_roles: bool = False
+    """Plug-ins compute roles and classes of service."""
     compares_all_values: bool = False
-    """Removing one value compares the keys of all values of the attribute; it computes roles and classes of service."""
+    """Removing one value compares the keys of all values of the attribute."""
     has_one_writer: bool = False
     """It applies one write to a database at a time, so that the log shows the time of each."""
     appends_only: bool = False
@@ -106,11 +108,6 @@ def traits_of(family: Family | None) -> Traits:
     if family is None:
         return UNKNOWN
     return _traits(FOLDERS[family]) if family in FOLDERS else Traits()
-
-
-def kin_of(family: Family) -> Family:
-    """Return the family that stands for all those which the same text or program may come from."""
-    return traits_of(family).kin or family
 
 
 @cache

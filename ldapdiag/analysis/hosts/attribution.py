@@ -40,7 +40,6 @@ from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import STORAGE_OF_HOST
-from ldapdiag.servers.traits import kin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -311,7 +310,7 @@ def _may_be_one(log: list[Any], others: list[Any]) -> bool:
 def _families(facts: Iterable[Any]) -> set[Family]:
     """Return the products these facts name."""
     named = (fact.family if isinstance(fact, AccessLog) else _identified(fact) for fact in facts)
-    return {kin_of(family) for family in named if family}
+    return {family.kin for family in named if family}
 
 
 def _identified(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds

@@ -28,7 +28,7 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.storage import DirectorySize, FileExtents, FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
-from ldapdiag.servers.traits import kin_of, traits_of
+from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,7 +141,7 @@ def _endpoint(host: str, port: str, secure: str) -> Endpoint:
 
 def _family(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds
     identity = getattr(fact, "identity", None)
-    return kin_of(identity.family) if identity else None
+    return identity.family.kin if identity else None
 
 
 def _headers(log: AccessLog) -> list[tuple[int, str]]:

@@ -232,8 +232,8 @@ OBJECT_CLASS = "objectclass"
 
 def misses_numbers(definition: IndexDefinition, indexes: ServerIndexes) -> bool:
     """Return whether ranges of an attribute are read from an index sorted as text."""
-    is_sorted = traits_of(indexes.configuration.identity.family).logs_index_builds
-    return is_sorted and "eq" in definition.types and sorts_as_text(definition.attribute, definition, indexes.schema)
+    as_text = traits_of(indexes.configuration.identity.family).sorts_as_text
+    return as_text and "eq" in definition.types and sorts_as_text(definition.attribute, definition, indexes.schema)
 
 
 def count_ranges(backend: Backend, definition: IndexDefinition, indexes: ServerIndexes, traffic: Traffic | None) -> int:

@@ -113,6 +113,8 @@ TRAITS = Traits(
     logs_index_builds=True,
     unindexed_note="A",
     scans_long_values=True,
+    sorts_as_text=True,
+    computes_roles=True,
     compares_all_values=True,
     # ldbm_back_modify.c: the lock of the backend.
     has_one_writer=True,

@@ -11,7 +11,6 @@ A line `closed.` without a code follows.
 
 from __future__ import annotations
 
-from ldapdiag.evidence.family import Family
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
@@ -68,10 +67,10 @@ CLOSE_REASONS = {
 }
 
 TRAITS = Traits(
-    kin=Family.DS389,
     close_reasons=CLOSE_REASONS,
     logs_list_views=True,
     unindexed_note="U",
+    computes_roles=True,
     compares_all_values=True,
     has_one_writer=True,
     account_scan_limit="nsLookThroughLimit",

@@ -9,7 +9,6 @@ Close reasons in PingDirectory's log: those of OpenDS, from which it derives as 
 
 from __future__ import annotations
 
-from ldapdiag.evidence.family import Family
 from ldapdiag.servers.close_reasons import CloseKind, CloseReason
 from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
 from ldapdiag.servers.idle.enforcement import IdleRules
@@ -50,7 +49,6 @@ CLOSE_REASONS = opendj.CLOSE_REASONS | {
 }
 
 TRAITS = Traits(
-    kin=Family.OPENDJ,
     close_reasons=CLOSE_REASONS,
     unindexed_note="unindexed",
     index_types=LONG,
