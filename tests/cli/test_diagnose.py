@@ -142,7 +142,9 @@ class TestHelp:
 
 class TestChecks:
     def test_lists_each_check(self) -> None:
-        groups = {part.partition("\n")[0]: part for part in ldapdiag("checks").text.split("\n\n")}
+        *parts, hint = ldapdiag("checks").text.split("\n\n")
+        assert hint.endswith("ldapdiag checks NAME\n")
+        groups = {part.partition("\n")[0]: part for part in parts}
         assert list(groups) == [one for one in GROUPS if one != "other"]
         for check in installed_checks():
             assert f"\n  {check.id} " in groups[check.group]
