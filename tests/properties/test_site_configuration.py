@@ -70,7 +70,7 @@ def valid(key: Key) -> st.SearchStrategy[Any]:
     return {
         ValueKind.TEXT: st.sampled_from(key.choices) if key.choices else words,
         ValueKind.TEXTS: st.lists(words, min_size=1, max_size=3),
-        ValueKind.SECONDS: numbers | numbers.map(str) | numbers.map("{}s".format),
+        ValueKind.SECONDS: numbers,
         ValueKind.PORTS: st.lists(numbers, max_size=3),
         ValueKind.TRUTH: st.booleans(),
         ValueKind.DAY: st.dates(max_value=date(2027, 1, 1)),
