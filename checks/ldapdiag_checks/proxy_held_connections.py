@@ -87,7 +87,7 @@ def judge(  # noqa: PLR0913  evidence, and settings
     setting of the proxy reaches them, since after a reload the old process keeps its connections.
 
     Then enable keepalive towards the clients on the proxy (HAProxy: option clitcpka), and set an idle timeout above the
-    longest idle time of a live connection (timeout client and timeout server). Then find what drops the packets
+    longest idle time of a connection in use (timeout client and timeout server). Then find what drops the packets
     between the clients and the proxy.
 
     Where an application does not close: let its pool close a connection when it reads the end of the stream, or

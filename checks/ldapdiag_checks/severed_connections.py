@@ -223,8 +223,9 @@ def _unread(direction: Direction) -> Iterator[str]:
 def _not_counted(severed: Severed) -> Iterator[str]:
     """Yield how many connections without an entry are not counted, and why."""
     if count := sum(severed.unproven.values()):
-        reasons = reason_list(severed.unproven)
-        yield f"Not counted: {counted(count, 'connection')} proven neither live nor dead: {reasons}."
+        only = next(iter(severed.unproven)) if len(severed.unproven) == 1 else ""
+        reasons = f" ({only})" if only else f": {reason_list(severed.unproven)}"
+        yield f"Not counted: {counted(count, 'connection')} proven neither live nor dead{reasons}."
 
 
 def _title(direction: Direction, server: str) -> str:

@@ -40,10 +40,10 @@ def test_candidates_of_an_access_log_stand_for_the_idle_times() -> None:
     row = {"cut_per_day": 0, "most_cut_per_day": 1, "peak": 5, "freed_seconds": 7200, "held_seconds": 60}
     row |= {"first_client": None, "first_account": None, "timeout_seconds": 300}
     timeouts = {"idle_ages": OBSERVED["idle_ages"], "recommended_seconds": 300, "current_seconds": 0}
-    assert rows(timeouts, "idle-timeout")[2].split()[0] == "live"
+    assert rows(timeouts, "idle-timeout")[2].split()[0] == "held"
     replayed = timeouts | {"replay": [row], "log_seconds": 86_400}
-    assert not any("live │" in one for one in rows(replayed, "idle-timeout"))
-    assert any("live │" in one for one in rows(replayed, "idle-timeout", verbose=True))
+    assert not any("held │" in one for one in rows(replayed, "idle-timeout"))
+    assert any("held │" in one for one in rows(replayed, "idle-timeout", verbose=True))
 
 
 def test_a_finding_without_numbers_has_no_chart() -> None:

@@ -279,17 +279,19 @@ def drain_sentences(advice: IdleAdvice) -> Iterator[str]:
 
 
 def _reason(drain: DrainChoice) -> str:
-    margin = f"{LIVE_MARGIN:g} times the longest idle time of a live connection"
+    margin = f"{LIVE_MARGIN:g} times the longest idle time of a connection not known to be dead"
     wanted = number(drain.unhurried)
     if drain.longest is None:
-        return f"{wanted} s is a cautious value: nothing shows for how long live connections are idle."
+        return f"{wanted} s is a cautious value: nothing shows for how long connections are idle before they are used."
     longest = (
         f"{drain.longest.seconds:,.0f} s, {drain.longest.source}{_who(drain.longest.client, drain.longest.account)}"
     )
     if drain.unhurried == CAUTIOUS and drain.thin and LIVE_MARGIN * drain.longest.seconds < CAUTIOUS:
         return f"{wanted} s is a cautious value, and above {margin} ({longest})."
     if LIVE_MARGIN * drain.longest.seconds > drain.unhurried:
-        return f"{wanted} s is the longest candidate; a live connection was idle for longer ({longest})."
+        return (
+            f"{wanted} s is the longest candidate; a connection not known to be dead was idle for longer ({longest})."
+        )
     return f"{wanted} s is the shortest candidate above {margin} ({longest})."
 
 
@@ -302,7 +304,8 @@ def _source(drain: DrainChoice) -> str:
     if drain.log_seconds is not None:
         return ""
     ages = (
-        f"the socket ages of {counted(drain.live_ages, 'live connection')}, which do not show when each is used again"
+        f"the idle times of {counted(drain.live_ages, 'connection')} held at both ends, which do not show when each is "
+        "used again"
         if drain.live_ages
         else "experience"
     )

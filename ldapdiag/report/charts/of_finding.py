@@ -1,6 +1,7 @@
 """The charts of a finding, the most telling first: at most one of them is shown where there is little room.
 
-Idle times of live connections and ghosts, with the timeout of the middlebox and the recommended one as marks.
+Idle times of connections held at both ends and of ghosts, with the middlebox's timeout and the recommended one as
+marks.
 
 Shares of one number by name: connections by account or by client.
 """
@@ -59,10 +60,10 @@ def _timeouts(finding: Mapping[str, Any], report: Mapping[str, Any]) -> Mapping[
     return next((one["observed"] for one in same), None)
 
 
-ROWS = ((Kind.LIVE, "live", "live connection"), (Kind.GHOST, "ghosts", "ghost"))
+ROWS = ((Kind.LIVE, "held", "held connection"), (Kind.GHOST, "ghosts", "ghost"))
 BEYOND = 2
 """A mark that is further than so many times the longest idle time is a note."""
-COLUMNS = ("idle from (s)", "to (s)", "live", "ghosts")
+COLUMNS = ("idle from (s)", "to (s)", "held", "ghosts")
 
 
 def idle_times(observed: Mapping[str, Any], recommended: Mapping[str, Any] | None = None) -> StripChart | None:
@@ -149,7 +150,7 @@ def _sentence(ages: Mapping[str, Any], cells: Sequence[tuple[int, int, int, int]
         total = sum(row[place] for row in some)
         parts.append(counted(total, noun) + (f", idle for {some[0][0]} to {number(some[-1][1])} s" if some else ""))
     longest = ages["longest_live_seconds"]
-    live = "" if longest is None else f" The longest idle time of a live connection is {seconds(longest)}."
+    live = "" if longest is None else f" The longest idle time of a connection held at both ends is {seconds(longest)}."
     timeouts = "".join(f" {mark.label[0].upper()}{mark.label[1:]}." for mark in marks)
     return f"{'; '.join(parts)}.{live}{timeouts}"
 

@@ -48,7 +48,7 @@ def test_a_log_of_days_gives_value_who_needs_it_and_confidence() -> None:
 def test_ages_alone_are_named_as_what_it_rests_on() -> None:
     text, _ = read(None, facts.direction(server_count=2, matched=2, idle_seconds=(3.0, 8.0)))
     assert "300 s is a cautious value" in text
-    assert "the socket ages of 2 live connections" in text
+    assert "the idle times of 2 connections held at both ends" in text
     assert "no access log was read" in text
     assert "fewer than one connection a day: 3.0 days of access log" in text
 
