@@ -73,11 +73,11 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     ## What to do
     In this order: drain (close the dead connections now: ss -K on the server's host, where each is proven dead; else
     what proves them; to wait, where a timeout in force ends them before the descriptors run out; or a restart), limit
-    (the smallest that is 1.5 times the longest idle time of what is not known to be dead and cuts no live connection in
-    the access log; 300 s at least, unless the log is long enough to exclude one cut a day at a shorter one; shorter
-    where the descriptors may run out before), cure (keepalive probes after half of the firewall's timeout, at the
-    server or at the clients), tidy (an idle timeout below the firewall's; if that would be less than 60 s, or live connections are
-    idle for longer, raise the firewall's timeout instead).
+    (the smallest that is 1.5 times the longest idle time of what is not known to be dead and cuts no live connection
+    in the access log; 300 s at least, unless the log is long enough to exclude one cut a day at a shorter one;
+    shorter where the descriptors may run out before), cure (keepalive probes after half of the firewall's timeout, at
+    the server or at the clients), tidy (an idle timeout below the firewall's; if that would be less than 60 s, or
+    live connections are idle for longer, raise the firewall's timeout instead).
     slapd applies a new idle timeout to open connections, too, so there it is the drain; 389-ds and OpenDJ apply it to
     connections that are opened, or bound, later. Each remedy states what it changes, its price and risk, and how to
     undo it.
