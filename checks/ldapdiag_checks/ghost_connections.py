@@ -13,7 +13,14 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.drain_remedies import close_now, drain_remedies, proof_to_collect, reaches_open, step
+from ldapdiag.analysis.idle.drain_remedies import (
+    close_now,
+    drain_remedies,
+    exempt_ghosts,
+    proof_to_collect,
+    reaches_open,
+    step,
+)
 from ldapdiag.analysis.idle.idle_ages import IdleAges, idle_ages
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.sentences import client_names, ghost_sentences, reason_list
@@ -113,7 +120,8 @@ def judge(  # noqa: PLR0913, PLR0917  evidence, and settings
             found = _finding(direction, pairing.server, bounds, accounts, severity)
             if server is not None and lifetime is not None and advice is not None:
                 exhausted = descriptors is not None and descriptors.exhausted
-                found = _with_remedies(found, direction, server, lifetime, advice, hosts, exhausted=exhausted)
+                exempt = exempt_ghosts(server, [direction], accounts) if accounts else 0
+                found = _with_remedies(found, direction, server, lifetime, advice, hosts, exhausted, exempt)
             yield found
         elif direction.ghosts.possible_ports:
             yield _possible_finding(direction, pairing.server, total, bounds, medium_ghosts)
@@ -172,21 +180,21 @@ def _finding(
     )
 
 
-def _with_remedies(
+def _with_remedies(  # noqa: PLR0913, PLR0917  what chooses the remedies
     found: Finding,
     direction: Direction,
     server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     hosts: tuple[Host, ...],
-    *,
-    exhausted: bool,
+    exhausted: bool,  # noqa: FBT001  a fact of the server, as the others
+    exempt: int,
 ) -> Finding:
     """Return a finding with what frees the descriptors of its ghosts now; idle-timeout has what keeps others away."""
     if exhausted or not reaches_open(server):
-        ways = close_now(server, lifetime, advice, [direction], hosts, may_wait=not exhausted)
+        ways = close_now(server, lifetime, advice, [direction], hosts, may_wait=not exhausted, exempt=exempt)
         return replace(found, remedies=tuple(ways))
-    remedies = tuple(drain_remedies(server, lifetime, advice, [direction], hosts))
+    remedies = tuple(drain_remedies(server, lifetime, advice, [direction], hosts, exempt=exempt))
     if remedies or not lifetime.idle_timeout_seconds:
         return replace(found, remedies=remedies)
     latest = server.idle_enforcement.latest(lifetime.idle_timeout_seconds)

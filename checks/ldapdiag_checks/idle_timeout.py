@@ -99,7 +99,7 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
                 kernels,
                 hosts=hosts,
                 exhausted=exhausted,
-                all_exempt=0 < advice.ghosts <= exempt,
+                exempt=exempt,
             )
         )
         ages = idle_ages(pairing.directions, bounds.tightest if bounds else None) if pairing else None

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 import facts
+from ldapdiag.analysis.idle.advice import advise
+from ldapdiag.analysis.idle.idle_profile import IdleProfile
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import JoinKey
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.sockets import Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.ghost_connections import judge
@@ -91,6 +94,27 @@ class TestConfidence:
         found = judged(20, ghost_ports=None, without_flow=20, middleboxes=("fw",))
         assert found.confidence is Confidence.POSSIBLE
         assert found.observed["ghost_client_ports"] is None
+
+
+class TestRemedies:
+    @pytest.mark.parametrize(("account", "waits"), [("cn=Directory Manager", False), ("uid=app,dc=example", True)])
+    def test_nobody_is_told_to_wait_for_a_timeout_that_does_not_apply(self, account: str, *, waits: bool) -> None:
+        accounts = Accounts(
+            server="ldap",
+            by_account={},
+            by_client={},
+            by_client_and_account={facts.APP1: {account: 20}},
+            by_endpoint={},
+            origins=(),
+        )
+        server = facts.server(identity=ServerIdentity(family=Family.OPENDJ, version=(4, 5)))
+        pairing = facts.pairing(facts.direction(server_count=20, ghosts=20))
+        host = facts.host("ldap", facts.table(facts.at_server(20)))
+        advice = advise(server, host, IdleProfile(server="ldap"), pairing, facts.bounds(None))
+        lifetime = facts.lifetime(idle_timeout_seconds=1800, keepalive=False)
+        (found,) = judge(pairing, accounts=accounts, server=server, lifetime=lifetime, advice=advice)
+        assert any("drain: wait" in one.title for one in found.remedies) is waits
+        assert any("restart" in one.title for one in found.remedies)
 
 
 class TestContainers:

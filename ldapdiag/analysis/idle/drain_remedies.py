@@ -63,17 +63,18 @@ def drain_remedies(
     hosts: Sequence[Host],
     *,
     exhausted: bool = False,
-    all_exempt: bool = False,
+    exempt: int = 0,
 ) -> Iterator[Remedy]:
     """Yield what frees descriptors now, then the idle timeout.
 
-    An `exhausted` server accepts no command until connections are closed. `all_exempt`: no timeout applies to the
-    accounts of its ghosts.
+    An `exhausted` server accepts no command until connections are closed. `exempt`: so many of the ghosts belong to
+    accounts that no idle timeout applies to.
     """
+    all_exempt = 0 < sum(one.ghosts.count for one in directions) <= exempt
     setting = None if all_exempt else _setting(server, lifetime, advice)
-    drains = reaches_open(server)
+    drains = reaches_open(server) and not all_exempt
     if not drains or exhausted:
-        yield from close_now(server, lifetime, advice, directions, hosts, may_wait=not (exhausted or all_exempt))
+        yield from close_now(server, lifetime, advice, directions, hosts, may_wait=not exhausted, exempt=exempt)
     if setting is not None and lifetime.proxy and (lifetime.idle_timeout_seconds or SHORTEST) < SHORTEST:
         yield step("raise", setting)
     elif setting is not None:
@@ -102,10 +103,12 @@ def close_now(
     hosts: Sequence[Host],
     *,
     may_wait: bool,
+    exempt: int = 0,
 ) -> Iterator[Remedy]:
     """Yield commands that close exactly the proven ghosts, and what proves the others.
 
-    Where no command closes all: to wait for the present timeout, if that ends in time. Last a restart.
+    Where no command closes all: to wait for the present timeout, if that ends in time. Last a restart. `exempt` as in
+    drain_remedies.
     """
     host = next((one for one in hosts if one.host == server.host), None)
     found = [one for one in directions if one.ghosts.count or one.ghosts.possible_ports]
@@ -114,7 +117,7 @@ def close_now(
     frees = [_free(one, server, host) for one in sorted(found, key=lambda one: -one.ghosts.count)]
     yield from (one for one in frees if one is not None)
     are_closed = all(one is not None and one.where is Where.SERVER for one in frees)
-    waits = _wait_for_close(server, lifetime, advice, found) if may_wait and not are_closed else None
+    waits = _wait_for_close(server, lifetime, advice, found, exempt) if may_wait and not are_closed else None
     if waits is not None:
         yield alternative(waits) if any(frees) else waits
     command, every = server.product.remedies.RESTART if server.product else "", server.established or 0
@@ -124,12 +127,14 @@ def close_now(
 
 
 def _wait_for_close(
-    server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, found: Sequence[Direction]
+    server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, found: Sequence[Direction], exempt: int
 ) -> Remedy | None:
     """Return that the present timeout ends ghosts, and when; None if it does not, or not before descriptors run out."""
     seconds, enforcement = lifetime.seconds, server.idle_enforcement
     by_timeout = seconds == lifetime.idle_timeout_seconds
     if seconds is None or (by_timeout and enforcement.needs_activity):
+        return None
+    if by_timeout and 0 < sum(one.ghosts.count for one in found) <= exempt:
         return None
     latest = enforcement.latest(seconds) if by_timeout else seconds
     ages = [age for one in found for age in one.idle_times.ghosts]
@@ -137,7 +142,7 @@ def _wait_for_close(
         return None  # it would have ended that one
     if advice.drain.seconds_left is not None and advice.drain.seconds_left < (latest or seconds):
         return None
-    return step("drain", wait_for_close(server.name, seconds, latest, by_timeout=by_timeout))
+    return step("drain", wait_for_close(server.name, seconds, latest, by_timeout=by_timeout, kept=exempt))
 
 
 def _free(direction: Direction, server: Instance, host: Host | None) -> Remedy | None:
@@ -217,11 +222,11 @@ def idle_remedies(  # noqa: PLR0913  the kinds of evidence that choose remedies
     *,
     hosts: tuple[Host, ...] = (),
     exhausted: bool = False,
-    all_exempt: bool = False,
+    exempt: int = 0,
 ) -> Iterator[Remedy]:
-    """Yield the remedies, each with its risk; `exhausted` and `all_exempt` as in drain_remedies."""
+    """Yield the remedies, each with its risk; `exhausted` and `exempt` as in drain_remedies."""
     directions = pairing.directions if pairing else ()
-    yield from drain_remedies(server, lifetime, advice, directions, hosts, exhausted=exhausted, all_exempt=all_exempt)
+    yield from drain_remedies(server, lifetime, advice, directions, hosts, exhausted=exhausted, exempt=exempt)
     yield from cure_remedies(server, lifetime, advice, pairing, kernels)
     yield from _settings_of_clients(server, lifetime, advice, pairing, hosts)
     yield from _tidy(server, lifetime, advice, bounds)
@@ -312,10 +317,10 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_idle_seconds or 0)))
         linux = path.middlebox is not None and path.source.startswith(CONNTRACK_ESTABLISHED.rpartition(".")[2])
         longer = raise_box_timeout(path.middlebox or "the middlebox", wanted, int(path.upper_seconds or 0), linux=linux)
-        live = "in the evidence are idle for longer" if advice.tidy_cuts_live else "in pools may be idle for longer"
+        held = "held at both ends are" if advice.tidy_cuts_live else "in pools may be"
         why = (
             f"An idle timeout below the middlebox's ({seconds} s) would show clients the close, but it is unsafe: "
-            f"live connections {live}."
+            f"connections {held} idle for longer."
         )
         yield step("tidy", replace(longer, changes=f"{longer.changes} {why}"))
     elif server.product is not None:

@@ -138,8 +138,13 @@ def restart_server(server: str, command: str, cut: int, live: int) -> Remedy:
     )
 
 
-def wait_for_close(server: str, seconds: int, latest: float | None, *, by_timeout: bool) -> Remedy:
-    """Wait until a timeout in force has closed the dead connections; `latest`: seconds by which it has, if known."""
+def wait_for_close(server: str, seconds: int, latest: float | None, *, by_timeout: bool, kept: int = 0) -> Remedy:
+    """Wait until a timeout in force has closed the dead connections; `latest`: seconds by which it has, if known.
+
+    `kept`: so many belong to accounts that no idle timeout applies to.
+    """
+    belong = counted(kept, "of them belongs", "of them belong")
+    stay = f"{belong} to accounts that no idle timeout applies to, and {'stays' if kept == 1 else 'stay'} open."
     what = f"the idle timeout of {seconds:,} s closes" if by_timeout else "unanswered keepalive probes close"
     when = f"about {seconds:,} s" if latest is None else f"at most {latest:,.0f} s"
     return Remedy(
@@ -149,7 +154,10 @@ def wait_for_close(server: str, seconds: int, latest: float | None, *, by_timeou
         kind=RemedyKind.ADVICE,
         text=f"Each is closed {when} after its last request. Then collect evidence again, and run ldapdiag diagnose.",
         changes="The dead connections end without a command, and no live one that is in use is cut.",
-        risk="Until then they keep their descriptors. One that was opened, or bound, before the setting may stay.",
+        risk=(
+            "Until then they keep their descriptors. One that was opened, or bound, before the setting may stay."
+            + (f" {stay}" if by_timeout and kept else "")
+        ),
         undo="None needed.",
         verify="ldapdiag diagnose    # on evidence from after that time",
     )

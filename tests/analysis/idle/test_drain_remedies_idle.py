@@ -47,7 +47,7 @@ def treated(
     direction: Direction = GHOSTS, bounds: IdleBounds | None = None, *others: Direction, **evidence: Any
 ) -> tuple[list[Remedy], GhostLifetime]:
     kernels, hosts = evidence.pop("kernels", ()), evidence.pop("hosts", ())
-    states = {name: evidence.pop(name) for name in ("exhausted", "all_exempt") if name in evidence}
+    states = {name: evidence.pop(name) for name in ("exhausted", "exempt_ghosts") if name in evidence}
     idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
     identity = evidence.setdefault("identity", facts.DS389)
     configuration = identity and Configuration(
@@ -61,6 +61,7 @@ def treated(
     server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction, *others)
     lifetime = measure_lifetime(server, HOST)
     advice = advise(server, HOST, IdleProfile(server="ldap"), pairing, bounds)
+    states["exempt"] = states.pop("exempt_ghosts", 0)
     return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, hosts=hosts, **states)), lifetime
 
 
@@ -106,8 +107,8 @@ class TestDrain:
         assert steps(remedies)[:3] in (["drain", "drain", "drain"], ["drain", "drain", "limit"])
 
     def test_where_no_timeout_applies_to_the_accounts_of_all_ghosts_none_is_set(self) -> None:
-        assert steps(treated(all_exempt=True)[0])[:2] == ["drain", "drain"]
-        assert "limit" not in steps(treated(all_exempt=True)[0])
+        assert steps(treated(exempt_ghosts=99)[0])[:2] == ["drain", "drain"]
+        assert "limit" not in steps(treated(exempt_ghosts=99)[0])
 
     @pytest.mark.parametrize(("current", "set_anew"), [(300, False), (90, False), (301, True), (0, True)])
     def test_a_timeout_that_drains_already_is_left_alone(self, current: int, *, set_anew: bool) -> None:
@@ -169,7 +170,7 @@ class TestDrain:
          ({"idle": 0, "keepalive": 300}, {}, "drain: wait at most 975 s: unanswered keepalive probes close them"),
          ({"idle": 0}, {}, "drain: restart the server"),
          ({"idle": 1800}, {"exhausted": True}, "drain: restart the server"),
-         ({"idle": 1800}, {"all_exempt": True}, "drain: restart the server")],
+         ({"idle": 1800}, {"exempt_ghosts": 99}, "drain: restart the server")],
     )  # fmt: skip
     def test_no_server_is_restarted_first_whose_timeout_in_force_ends_them(self, in_force, states, first) -> None:
         solaris = facts.host("ldap", description=facts.description("ldap", system="SunOS 5.11 sun4v"))
@@ -180,6 +181,13 @@ class TestDrain:
         assert not remedies[0].is_alternative
         restart = next(one for one in remedies if one.title == "drain: restart the server")
         assert restart.is_alternative is (restart is not remedies[0])
+
+    def test_to_wait_frees_none_of_an_account_that_no_idle_timeout_applies_to(self) -> None:
+        remedies, _ = treated(identity=NOT_LINUX, keepalive=None, idle=1800, exempt_ghosts=1)
+        wait = next(one for one in remedies if one.title.startswith("drain: wait"))
+        assert "1 of them belongs to accounts that no idle timeout applies to, and stays open." in wait.risk
+        remedies, _ = treated(identity=NOT_LINUX, idle=0, keepalive=300, exempt_ghosts=99)
+        assert not any("no idle timeout applies" in one.risk for one in remedies)
 
     def test_one_that_is_older_than_the_timeout_shows_that_waiting_does_not_close_it(self) -> None:
         known = {"server_count": 5, "matched": 2, "ghosts": 3, "middleboxes": ("fw",), "without_flow": 3}
@@ -290,7 +298,7 @@ class TestTidy:
         tidy = treated(resting, forgetting(300))[0][-1]
         assert (tidy.where, "3600" in tidy.text) == (Where.BOX, True)
         assert "(240 s)" in tidy.changes
-        assert "in the evidence are idle for longer" in tidy.changes
+        assert "connections held at both ends are idle for longer" in tidy.changes
 
     def test_without_a_known_timeout_there_is_none(self) -> None:
         assert "tidy" not in steps(treated()[0])
