@@ -118,7 +118,7 @@ def judge(
                 reason=f"{count:,} of {counted(direction.matched, 'connection')} established at both ends "
                 f"{are(count)} proven neither live nor dead: {reason_list(severed.unproven)}",
                 missing=_missing(severed),
-                how=f"{FlowTable.how.partition(';')[0]}; at both ends, before and after: {SS_COMMAND}"
+                how=f"{FlowTable.how.partition(';')[0]}; at both ends: ip route, and before and after: {SS_COMMAND}"
                 if not severed.lacks_rules
                 else Ruleset.how,
             )

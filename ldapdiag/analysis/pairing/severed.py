@@ -36,9 +36,7 @@ WITH_ENTRY = (
     "their packets are unanswered, although {} still has entries for them: another middlebox may carry them now"
 )
 EXPIRED = "their entries at {} had less time left than they were idle for since: its table has to be read again"
-MAY_CARRY = (
-    "{} lists other clients' connections to this server, not these, and may be on their path: ip route of the ends"
-)
+MAY_CARRY = "{} lists other clients' connections to this server, not these, and may be on their path, as routes show"
 NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
 RULES = "its rules decide that: nft list ruleset, sysctl net.netfilter.nf_conntrack_tcp_loose"
 MOST = 0.9
