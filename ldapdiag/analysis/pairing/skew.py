@@ -128,7 +128,7 @@ def _proof_reasons(old: int, interval: float | None, minimum_age: float, persist
     reasons = []
     if old and interval is not None:
         beyond = (
-            f", and than {minimum_age:.0f} s, at least twice the longest idle time of one held at both ends"
+            f", and than {minimum_age:.0f} s, at least twice the longest idle time of a socket held at both ends"
             if minimum_age
             else ""
         )

@@ -131,7 +131,7 @@ def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
     if (upper := observed.get("box_upper_seconds")) is not None:
         yield f"a middlebox {observed['box_action']}", between(observed["box_lower_seconds"], upper)
     for key, name in (
-        ("longest_idle_seconds", "longest idle time of a connection held at both ends"),
+        ("longest_idle_seconds", "longest idle time of a connection not known to be dead"),
         ("ghost_lifetime_seconds", "a ghost connection lasts"),
         ("recommended_seconds", "recommended idle timeout of the server"),
     ):

@@ -83,7 +83,7 @@ def _numbers(document: Plain) -> dict[str, str]:
         f"a middlebox {idle.get('box_action')}": between(idle["box_lower_seconds"], idle["box_upper_seconds"])
         if idle.get("box_upper_seconds") is not None
         else None,
-        "longest idle time of a connection held at both ends": _seconds(idle.get("longest_idle_seconds")),
+        "longest idle time of a connection not known to be dead": _seconds(idle.get("longest_idle_seconds")),
         "a ghost connection lasts": _seconds(idle.get("ghost_lifetime_seconds")),
         "descriptors in use": f"{number(load['used'])} of {number(load['limit'])}"
         if load.get("used") is not None and load.get("limit")

@@ -75,7 +75,7 @@ def test_actions_are_the_remedies_in_the_order_of_the_findings_each_once() -> No
 def test_numbers_to_quote_are_those_of_the_report() -> None:
     assert dict(key_numbers(documents.incident())) == {
         "a middlebox drops its state after": "30 s",
-        "longest idle time of a connection held at both ends": "8.12 s",
+        "longest idle time of a connection not known to be dead": "8.12 s",
         "a ghost connection lasts": "975 s",
         "recommended idle timeout of the server": "300 s",
     }
