@@ -182,8 +182,10 @@ def _module_of(test: Path, folder: Path) -> list[Path]:
 
 
 def test_every_public_class_has_a_name_of_its_own() -> None:
+    """But the parts of a JSON document, which are named as what they show, and are in no program."""
     homes = defaultdict(list)
-    for path in sorted((HOUSE / "ldapdiag").rglob("*.py")):
+    programs = (HOUSE / "ldapdiag").rglob("*.py")
+    for path in sorted(one for one in programs if one.parent.name != "documents"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(str(path))
@@ -220,3 +222,23 @@ def test_no_family_is_named_outside_its_folder() -> None:
 def test_the_list_of_facts_is_fresh() -> None:
     made = run_path(str(HOUSE / "docs" / "make_facts.py"))["page"]()
     assert (HOUSE / "docs" / "facts.md").read_text() == made, "run .venv/bin/python docs/make_facts.py"
+
+
+def test_the_schemas_and_the_tables_of_the_contract_are_fresh() -> None:
+    """In a process of its own: on Python 3.11 making them replaces typing.TypedDict."""
+    check = (
+        "import runpy; made = runpy.run_path('docs/make_schemas.py'); page = made['CONTRACT'].read_text();"
+        "stale = [n for n in made['TITLES'] if made['text_of'](n) != (made['SCHEMAS'] / f'{n}.json').read_text()];"
+        "print(stale, made['fresh'](page) == page)"
+    )
+    ran = subprocess.run([sys.executable, "-c", check], cwd=HOUSE, capture_output=True, text=True, check=False)
+    assert ran.stdout == "[] True\n", f"run .venv/bin/python docs/make_schemas.py {ran.stderr}"
+
+
+def test_no_command_imports_the_types_of_its_document() -> None:
+    script = (
+        "import sys; from ldapdiag.report.log import as_json, times_json, selected, fleet_rows;"
+        "print([one for one in sys.modules if one.startswith(('pydantic', 'ldapdiag.report.documents'))])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.cli.destinations import ReportFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import TextIO
 
     from ldapdiag.report.tables.table import TableColumns
@@ -35,9 +35,9 @@ def _made() -> str:
 
 
 def writer(
-    document: Callable[[], dict[str, Any]],
+    document: Callable[[], Mapping[str, Any]],
     text: Callable[[TextIO], None],
-    json: Callable[[dict[str, Any]], str],
+    json: Callable[[Mapping[str, Any]], str],
     table: TableColumns,
 ) -> Callable[[ReportFormat, TextIO], None]:
     """Return a function that writes a report in a format; of CSV the table. All are made from one report object."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.cluster_work import ClusterWork
+    from ldapdiag.report.documents.log import Cluster
 
 
-def cluster_as_data(work: ClusterWork | None) -> dict[str, Any] | None:
+def cluster_as_data(work: ClusterWork | None) -> Cluster | None:
     """Return it as plain values; None: the logs were read here."""
     if work is None:
         return None

@@ -10,14 +10,14 @@ from ldapdiag.report.as_json import moment
 from ldapdiag.report.history.rows import lasting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.evidence.history import History, RecordedFinding, RecordedRun, ServerSummary
 
 SCHEMA = "ldapdiag.history/1"
 
 
-def render(document: dict[str, Any]) -> str:
+def render(document: Mapping[str, Any]) -> str:
     """Return a history as JSON; the same file gives the same bytes."""
     return f"{json.dumps(document, indent=1, sort_keys=True)}\n"
 

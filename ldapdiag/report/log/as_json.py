@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag.analysis.log.omissions import omissions
 from ldapdiag.analysis.log.spellings import text
@@ -27,17 +26,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.log.operations import OperationGroup
-    from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestOperation, SortCount
+    from ldapdiag.analysis.log.searches import Requester as RequesterOf
+    from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation, SortCount
+    from ldapdiag.analysis.log.security import Security
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
-    from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
+    from ldapdiag.evidence.log.idle_times import IdleRow
+    from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.report.documents.log import Document, Stream, Unlisted
+    from ldapdiag.report.documents.log_connections import Client, Connections, IdleGroup, IdleTimes, Tls
+    from ldapdiag.report.documents.log_operations import (
+        Below,
+        Failure,
+        FilterShape,
+        Requester,
+        Searches,
+        Slowest,
+        Target,
+        Waits,
+        Workers,
+    )
+    from ldapdiag.report.documents.log_operations import Sort as SearchSort
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
-SCHEMA = "ldapdiag.log/1"
+SCHEMA: Final = "ldapdiag.log/1"
 ROWS = 3
 """The depth of table rows in the document: `connections`, `clients`, one client."""
 
 
-def render(document: dict[str, Any]) -> str:
+def render(document: Mapping[str, Any]) -> str:
     """Return the report as JSON, with a line for each table row; the same logs give the same bytes."""
     return _laid_out(document) + "\n"
 
@@ -55,19 +72,19 @@ def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain val
     return f"{ends[0]}\n{lines}\n{' ' * depth}{ends[1]}"
 
 
-def line(document: dict[str, Any]) -> str:
+def line(document: Mapping[str, Any]) -> str:
     """Return the report as JSON on one line, for a stream of reports."""
     return json.dumps(document, sort_keys=True) + "\n"
 
 
-def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
+def document(read: ReadLog, sort: Sort = Sort.TIME) -> Document:
     """Return the report as plain values."""
     work = read.workload
     segment = work.segment
     zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
     return {
         "schema": SCHEMA,
-        "scanner": str(read.scanner),
+        "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
         "streams": [_stream(one) for one in read.streams],
         "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.not_logs],
@@ -99,13 +116,27 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> dict[str, Any]:
         "timeline": timeline(work.time_axis),
         "operation_times": {one.kind: kind(one) for one in work.kinds},
         "searches": _searches(work, sort),
-        "noticed": [asdict(one) for one in work.unindexed_notices],
+        "noticed": [
+            {
+                "shape": one.shape,
+                "base": one.base,
+                "scope": one.scope,
+                "internal": one.internal,
+                "count": one.count,
+            }
+            for one in work.unindexed_notices
+        ],
         "not_indexed": [
             {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
         ],
         "caps_hit": segment.caps_hit,
         "fleet": fleet_as_data(read.fleet),
-        **operations_of(work),
+        "targets": [_target(one, segment.resolution) for one in work.targets],
+        "failures": _failures(work),
+        "tls": _tls(work.security),
+        "refused": [{"client": one.client, "reason": one.what, "count": one.count} for one in work.security.refused],
+        "workers": _workers(segment),
+        "unlisted": _unlisted(segment),
     }
 
 
@@ -113,7 +144,7 @@ def _moment(time: int | None, resolution: int) -> str | None:
     return None if time is None else moment(time, resolution)
 
 
-def _stream(stream: StreamRead) -> dict[str, Any]:
+def _stream(stream: StreamRead) -> Stream:
     return {
         "name": stream.name,
         "dialect": stream.dialect,
@@ -121,12 +152,12 @@ def _stream(stream: StreamRead) -> dict[str, Any]:
         "files": list(stream.files),
         "server_lives": stream.server_lives,
         "peak": stream.peak,
-        "scanner": str(stream.scanner),
+        "scanner": stream.scanner,
         "tellings_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
     }
 
 
-def _connections(work: Workload) -> dict[str, Any]:
+def _connections(work: Workload) -> Connections:
     segment = work.segment
     return {
         "opened": segment.opened,
@@ -141,7 +172,7 @@ def _connections(work: Workload) -> dict[str, Any]:
             {
                 "code": one.code,
                 "meaning": one.meaning.text,
-                "nature": str(one.meaning.kind),
+                "nature": one.meaning.kind,
                 "count": one.count,
                 "by_client": dict(one.clients),
             }
@@ -152,7 +183,7 @@ def _connections(work: Workload) -> dict[str, Any]:
     }
 
 
-def _client(client: ClientActivity, resolution: int) -> dict[str, Any]:
+def _client(client: ClientActivity, resolution: int) -> Client:
     first, last = client.used or (None, None)
     return {
         "client": client.address,
@@ -166,19 +197,22 @@ def _client(client: ClientActivity, resolution: int) -> dict[str, Any]:
     }
 
 
-def _idle_group(client: str, account: str, row: IdleRow) -> dict[str, Any]:
+def _idle_group(client: str, account: str, row: IdleRow) -> IdleGroup:
     p50, p99 = (row.used.quantile(percent) for percent in (50, 99))
     return {
         "client": client,
         "account": account,
-        "used_again": _idle_times(row.used)
-        | {"p50_seconds": None if p50 is None else list(p50), "p99_seconds": None if p99 is None else list(p99)},
+        "used_again": {
+            **_idle_times(row.used),
+            "p50_seconds": None if p50 is None else list(p50),
+            "p99_seconds": None if p99 is None else list(p99),
+        },
         "before_close": {text(code): _idle_times(times) for code, times in sorted(row.before_close.items())},
         "open_at_end": _idle_times(row.open),
     }
 
 
-def _idle_times(times: IdleTimes) -> dict[str, Any]:
+def _idle_times(times: IdleTimesOf) -> IdleTimes:
     longest, ended, _ = times.longest
     return {
         "count": times.count,
@@ -188,7 +222,7 @@ def _idle_times(times: IdleTimes) -> dict[str, Any]:
     }
 
 
-def _waits(work: Workload) -> dict[str, Any]:
+def _waits(work: Workload) -> Waits:
     segment = work.segment
     longest, time = segment.longest_wait
     return {
@@ -201,7 +235,7 @@ def _waits(work: Workload) -> dict[str, Any]:
     }
 
 
-def _below(durations: Mapping[int, int]) -> list[dict[str, Any]]:
+def _below(durations: Mapping[int, int]) -> list[Below]:
     """Return durations as counts between each power of two and the one before."""
     by_bits = Counter[int]()
     for number, count in durations.items():
@@ -209,25 +243,27 @@ def _below(durations: Mapping[int, int]) -> list[dict[str, Any]]:
     return [{"seconds": seconds(1 << bits), "count": count} for bits, count in sorted(by_bits.items())]
 
 
-def _searches(work: Workload, sort: Sort) -> dict[str, Any]:
+def _searches(work: Workload, sort: Sort) -> Searches:
     return {
         "total": work.operations["search"],
         "logical": work.logical_searches,
         "unindexed": work.unindexed,
         "etime_seconds": seconds(work.search_etime),
         "noted": work.notes,
-        "shapes": [_shape(one, work.segment.resolution) for one in in_order(work.searches, sort)],
+        "shapes": [
+            {**_filter_shape(one, work.segment.resolution), "base": one.base} for one in in_order(work.searches, sort)
+        ],
         "filters": [
-            _shape(one, work.segment.resolution) | {"base": None, "bases": one.bases}
+            {**_filter_shape(one, work.segment.resolution), "base": None, "bases": one.bases}
             for one in in_order(work.filter_totals, sort)
         ],
     }
 
 
-def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
-    return {
+def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
+    trend = trend_of(search.trend, resolution)
+    row: FilterShape = {
         "shape": search.shape,
-        "base": search.base,
         "scope": search.scope,
         "count": search.count,
         "answered": search.answered,
@@ -241,20 +277,33 @@ def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
         "p99_seconds": seconds(search.etimes.p99),
         "wtime": quantiles(search.waits),
         "optime": quantiles(search.optimes),
-        **trend_of(search.trend, resolution),
+        "first_seen": trend["first_seen"],
+        "last_seen": trend["last_seen"],
+        "since": trend["since"],
+        "until": trend["until"],
+        "series": trend["series"],
+        "growth": trend["growth"],
         "entries": search.entries,
         "notes": dict(search.notes),
         "unindexed": search.unindexed,
-        "errors": {str(err): count for err, count in search.errors.items()},
+        "errors": _errors(search.errors),
         "clients": _costliest((one.client, one.etime) for one in search.requesters),
         "accounts": _costliest((one.account, one.etime) for one in search.requesters),
-        "askers": [requester_of(one) for one in search.requesters],
-        "worst": None if search.slowest is None else worst_of(search.slowest, resolution, "filter"),
-        **({"sorts": [_sort(keys, count) for keys, count in search.sorts.items()]} if search.sorts else {}),
+        "askers": [_requester(one) for one in search.requesters],
+        "worst": None
+        if search.slowest is None
+        else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
     }
+    if search.sorts:
+        row["sorts"] = [_sort(keys, count) for keys, count in search.sorts.items()]
+    return row
 
 
-def _sort(keys: str, sort: SortCount) -> dict[str, Any]:
+def _errors(errors: Mapping[int, int]) -> dict[str, int]:
+    return {str(err): count for err, count in errors.items()}
+
+
+def _sort(keys: str, sort: SortCount) -> SearchSort:
     return {
         "keys": keys,
         "count": sort.count,
@@ -277,59 +326,62 @@ def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
     return sorted(sums, key=lambda name: (-sums[name], name))
 
 
-def operations_of(work: Workload) -> dict[str, Any]:
-    """Return these keys of the document."""
-    security = work.security
+def _failures(work: Workload) -> list[Failure]:
+    return [
+        {
+            "operation": one.operation,
+            "target": one.target,
+            "client": one.client,
+            "account": one.account,
+            "err": one.err,
+            "count": one.count,
+            "etime_seconds": seconds(one.etime),
+        }
+        for one in work.failures
+    ]
+
+
+def _tls(security: Security) -> Tls:
     return {
-        "targets": [_group(one, work.segment.resolution) for one in work.targets],
-        "failures": [
-            {
-                "operation": one.operation,
-                "target": one.target,
-                "client": one.client,
-                "account": one.account,
-                "err": one.err,
-                "count": one.count,
-                "etime_seconds": seconds(one.etime),
-            }
-            for one in work.failures
+        "connections": [
+            {"version": version, "cipher": cipher, "count": count}
+            for (version, cipher), count in security.secured.items()
         ],
-        "tls": {
-            "connections": [
-                {"version": version, "cipher": cipher, "count": count}
-                for (version, cipher), count in security.secured.items()
-            ],
-            "starttls": security.start_tls,
-            "binds_in_clear": [
-                {"client": one.client, "dn": one.what, "count": one.count} for one in security.clear_binds
-            ],
-            "binds_within_host": security.local_binds,
-            "connections_not_judged": security.maybe_clear,
-        },
-        "refused": [{"client": one.client, "reason": one.what, "count": one.count} for one in security.refused],
-        "workers": _workers(work),
-        "unlisted": [
-            {
-                "table": one.table,
-                "most_seconds": None if one.unit else seconds(one.most),
-                "most": one.most if one.unit else None,
-            }
-            for one in omissions(work.segment)
-        ],
+        "starttls": security.start_tls,
+        "binds_in_clear": [{"client": one.client, "dn": one.what, "count": one.count} for one in security.clear_binds],
+        "binds_within_host": security.local_binds,
+        "connections_not_judged": security.maybe_clear,
     }
 
 
-def _workers(work: Workload) -> dict[str, Any] | None:
-    busiest = busiest_workers(work.segment)
+def _unlisted(segment: Segment) -> list[Unlisted]:
+    return [
+        {
+            "table": one.table,
+            "most_seconds": None if one.unit else seconds(one.most),
+            "most": one.most if one.unit else None,
+        }
+        for one in omissions(segment)
+    ]
+
+
+def _workers(segment: Segment) -> Workers | None:
+    busiest = busiest_workers(segment)
     if busiest is None:
         return None
-    return asdict(busiest) | {
+    return {
+        "busy": busiest.busy,
+        "threads": busiest.threads,
         "busy_since": moment(busiest.busy_since * SECOND, SECOND),
+        "busy_meanwhile": busiest.busy_meanwhile,
+        "queued": busiest.queued,
         "queued_since": moment(busiest.queued_since * SECOND, SECOND),
+        "intervals": busiest.intervals,
+        "seconds": busiest.seconds,
     }
 
 
-def _group(group: OperationGroup, resolution: int) -> dict[str, Any]:
+def _target(group: OperationGroup, resolution: int) -> Target:
     return {
         "operation": group.operation,
         "target": group.target,
@@ -345,30 +397,31 @@ def _group(group: OperationGroup, resolution: int) -> dict[str, Any]:
         "p95_seconds": seconds(group.p95),
         "p99_seconds": seconds(group.p99),
         "entries": group.entries,
-        "errors": {str(err): count for err, count in group.errors.items()},
-        "askers": [requester_of(one) for one in group.requesters],
-        "worst": None if group.slowest is None else worst_of(group.slowest, resolution, "dn"),
+        "errors": _errors(group.errors),
+        "askers": [_requester(one) for one in group.requesters],
+        "worst": None
+        if group.slowest is None
+        else {**_slowest(group.slowest, resolution), "dn": group.slowest.subject},
     }
 
 
-def requester_of(requester: Requester) -> dict[str, Any]:
-    """Return a client and an account with their results."""
-    return {
+def _requester(requester: RequesterOf) -> Requester:
+    row: Requester = {
         "client": requester.client,
         "account": requester.account,
         "count": requester.count,
         "etime_seconds": seconds(requester.etime),
         "noted": requester.noted,
-        **({"refused": requester.refused} if requester.refused else {}),
     }
+    if requester.refused:
+        row["refused"] = requester.refused
+    return row
 
 
-def worst_of(worst: SlowestOperation, resolution: int, subject: str) -> dict[str, Any]:
-    """Return the slowest operation; `subject` is the key of its filter or DN."""
+def _slowest(slowest: SlowestOperation, resolution: int) -> Slowest:
     return {
-        "etime_seconds": seconds(worst.etime),
-        "time": moment(worst.time, resolution),
-        "connection": worst.connection,
-        "operation": worst.operation,
-        subject: worst.subject,
+        "etime_seconds": seconds(slowest.etime),
+        "time": moment(slowest.time, resolution),
+        "connection": slowest.connection,
+        "operation": slowest.operation,
     }

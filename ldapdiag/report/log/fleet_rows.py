@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.fleet.replicas import Replica
+    from ldapdiag.report.documents.log_fleet import DifferingSearch as SearchThatDiffers
+    from ldapdiag.report.documents.log_fleet import Fleet, Server
 
 SERVERS = [
     ("Server", False),
@@ -89,7 +91,7 @@ def _share(share: float | None) -> str:
     return "" if share is None else percent(share)
 
 
-def fleet_as_data(fleet: Comparison | None) -> dict[str, Any] | None:
+def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
     """Return what `log --by server` shows; None where the servers were not compared."""
     if fleet is None:
         return None
@@ -121,7 +123,7 @@ def fleet_as_data(fleet: Comparison | None) -> dict[str, Any] | None:
     }
 
 
-def _server(fleet: Comparison, one: Replica) -> dict[str, Any]:
+def _server(fleet: Comparison, one: Replica) -> Server:
     segment = one.workload.segment
     share = next((each for each in fleet.balance.shares if each.replica is one), None) if fleet.balance else None
     return {
@@ -140,7 +142,7 @@ def _server(fleet: Comparison, one: Replica) -> dict[str, Any]:
     }
 
 
-def _search(one: DifferingSearch) -> dict[str, Any]:
+def _search(one: DifferingSearch) -> SearchThatDiffers:
     return {
         "server": one.server,
         "shape": one.group.shape,

@@ -5,17 +5,18 @@ Names of the usual result codes (RFC 4511, appendix A; RFC 3909 for cancel).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.log.quantities import day_and_time, duration, seconds
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.evidence.log.selection import ShownOperation
+    from ldapdiag.report.documents.log import NoMatch, Selection, SlowestLines
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.report.page import Page
 
@@ -35,7 +36,7 @@ def print_conditions(page: Page, read: ReadLog) -> None:
         )
 
 
-def no_match(read: ReadLog) -> dict[str, str] | None:
+def no_match(read: ReadLog) -> NoMatch | None:
     """Return what was asked for and is not in the log, and when that begins and ends; None where something matches."""
     if read.log_times is None:
         return None
@@ -45,7 +46,7 @@ def no_match(read: ReadLog) -> dict[str, str] | None:
     return {"asked": " ".join([*of, *period]), "log_begins": begins, "log_ends": ends}
 
 
-def no_match_sentence(found: Mapping[str, str]) -> str:
+def no_match_sentence(found: NoMatch) -> str:
     """Return the same as a sentence."""
     begins, ends = (f"{found[key][:10]} {found[key][11:19]} UTC" for key in ("log_begins", "log_ends"))
     return f"no {found['asked']}; the log begins at {begins} and ends at {ends}"
@@ -84,7 +85,7 @@ def print_lines(page: Page, shown: Sequence[ShownOperation]) -> None:
             page.indented(line.text.decode("utf-8", "backslashreplace"))
 
 
-def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[dict[str, Any]]:
+def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[SlowestLines]:
     """Return the slowest operations with their lines, for JSON."""
     return [
         {
@@ -101,7 +102,7 @@ def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[dict
     ]
 
 
-def conditions_as_data(wanted: Wanted | None) -> dict[str, Any] | None:
+def conditions_as_data(wanted: Wanted | None) -> Selection | None:
     """Return the conditions of a selection, for JSON."""
     if wanted is None or not wanted.restricts:
         return None

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.time_axis import result_counts
 from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.log.quantiles import KindTimes, Quantiles
+    from ldapdiag.analysis.log.quantiles import KindTimes
+    from ldapdiag.analysis.log.quantiles import Quantiles as QuantilesOf
     from ldapdiag.analysis.log.time_axis import TimeAxis
-    from ldapdiag.analysis.log.trends import Share, Trend
+    from ldapdiag.analysis.log.trends import Share as ShareOf
+    from ldapdiag.analysis.log.trends import Trend
+    from ldapdiag.report.documents.log import Timeline
+    from ldapdiag.report.documents.log_operations import OperationTimes, Quantiles, Share
+    from ldapdiag.report.documents.log_operations import Trend as TrendDocument
 
 
-def timeline(axis: TimeAxis | None) -> dict[str, Any] | None:
+def timeline(axis: TimeAxis | None) -> Timeline | None:
     """Return the time axis: its step, its ends, and an array per number with a value for each interval."""
     if axis is None:
         return None
     intervals = axis.intervals
     busiest = intervals[axis.busiest]
-    return {
+    document: Timeline = {
         "step_seconds": axis.step,
         "from": moment(axis.at(0), SECOND),
         "to": moment(axis.at(len(intervals)), SECOND),
@@ -34,7 +39,6 @@ def timeline(axis: TimeAxis | None) -> dict[str, Any] | None:
         "closed": [one.closed for one in intervals],
         "open": list(axis.open),
         "results": {str(code): list(counts) for code, counts in result_counts(axis).items()},
-        **_workers(axis),
         "worst": {
             "from": moment(axis.at(axis.busiest), SECOND),
             "searches": busiest.searches,
@@ -45,20 +49,14 @@ def timeline(axis: TimeAxis | None) -> dict[str, Any] | None:
             for far in axis.left_out
         ],
     }
+    if threads := max(one.most_busy[1] for one in intervals):
+        document["busy_workers"] = [one.most_busy[0] for one in intervals]
+        document["workers"] = threads
+        document["queued"] = [one.longest_queue for one in intervals]
+    return document
 
 
-def _workers(axis: TimeAxis) -> dict[str, Any]:
-    """Return the busy worker threads, where the log has them."""
-    if not any(threads for _, threads in (one.most_busy for one in axis.intervals)):
-        return {}
-    return {
-        "busy_workers": [one.most_busy[0] for one in axis.intervals],
-        "workers": max(one.most_busy[1] for one in axis.intervals),
-        "queued": [one.longest_queue for one in axis.intervals],
-    }
-
-
-def trend_of(trend: Trend | None, resolution: int) -> dict[str, Any]:
+def trend_of(trend: Trend | None, resolution: int) -> TrendDocument:
     """Return when the searches of a shape came, and whether their time grows."""
     if trend is None:
         return {"first_seen": None, "last_seen": None, "since": None, "until": None, "series": None, "growth": None}
@@ -86,7 +84,7 @@ def trend_of(trend: Trend | None, resolution: int) -> dict[str, Any]:
     }
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share(share: ShareOf) -> Share:
     return {
         "from": moment(share.begin, SECOND),
         "to": moment(share.end, SECOND),
@@ -95,7 +93,7 @@ def _share(share: Share) -> dict[str, Any]:
     }
 
 
-def quantiles(times: Quantiles | None) -> dict[str, Any] | None:
+def quantiles(times: QuantilesOf | None) -> Quantiles | None:
     """Return quantiles with the number of durations."""
     if times is None:
         return None
@@ -107,7 +105,7 @@ def quantiles(times: Quantiles | None) -> dict[str, Any] | None:
     }
 
 
-def kind(times: KindTimes) -> dict[str, Any]:
+def kind(times: KindTimes) -> OperationTimes:
     """Return the times of one kind of operation."""
     return {
         "answered": times.answered,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.remedy import Needs, step_labels
@@ -19,7 +20,7 @@ from ldapdiag.wording import between, counted, number, seconds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Plain = dict[str, Any]
+Plain = Mapping[str, Any]
 
 WIDTH = 80
 """Columns of a bar chart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.log.caveats import left_out, limits
@@ -13,7 +14,7 @@ from ldapdiag.wording import counted, number, percent, seconds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Plain = dict[str, Any]
+Plain = Mapping[str, Any]
 
 SENTENCES = 1000
 LONG_TABLE = 10_000

@@ -12,10 +12,10 @@ from ldapdiag.report.markdown import diagnosis, log
 from ldapdiag.report.markdown.writing import fenced, fitted, listed, part, prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
-def history(document: dict[str, Any]) -> str:
+def history(document: Mapping[str, Any]) -> str:
     """Return a report object as Markdown."""
     return fitted(
         [f"### History {prose(document['file'])}", f"{prose(title(document))}, {period(document)}."],
@@ -24,7 +24,7 @@ def history(document: dict[str, Any]) -> str:
     )
 
 
-def _parts(document: dict[str, Any]) -> Iterator[str]:
+def _parts(document: Mapping[str, Any]) -> Iterator[str]:
     lasting, runs = ([f"{name[0].lower()}{name[1:]}" for name, _ in columns] for columns in (LASTING, RUNS))
     for server in document["servers"]:
         yield from part(f"{server}: findings of the last run", lasting, lasting_rows(document, server))
@@ -41,7 +41,7 @@ PAGES = {"ldapdiag.log": log.page, "ldapdiag.history": history}
 """By schema; all others are diagnoses."""
 
 
-def render(document: dict[str, Any], made: str = "") -> str:
+def render(document: Mapping[str, Any], made: str = "") -> str:
     """Return a report object as Markdown; `made`, when and by which command, is its last block."""
     text = PAGES.get(document["schema"].partition("/")[0], diagnosis.page)(document)
     return f"{text}\n{fenced(made[:MOST_MADE], 'text')}\n" if made else text

@@ -8,7 +8,7 @@ from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, StorageTabl
 from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 PORTS = {
     "ghost_client_ports": "ghost",
@@ -20,7 +20,7 @@ PORTS = {
 SEARCHES = ("not_built", "no_index_helps", "not_worth_an_index", "harmless")
 
 
-def _findings(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _findings(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the findings, with what the site has decided: accepted, exceeded or over."""
     for one in document["findings"]:
         decision = one["acceptance"] or {}
@@ -31,14 +31,14 @@ def _findings(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _verdicts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _verdicts(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the verdicts, and a row for each check that the site has disabled."""
     yield from document["verdicts"]
     for one in document["disabled"]:
         yield {"outcome": "disabled", **one}
 
 
-def _ghosts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _ghosts(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the sockets that a finding lists by their port at the client."""
     for finding in document["findings"]:
         observed = finding["observed"]
@@ -48,14 +48,14 @@ def _ghosts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield finding | ends | {"state": state, "port": port}
 
 
-def _accounts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _accounts(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for finding in document["findings"]:
         for row in finding["observed"].get("by_account") or ():
             if "bind_dn" in row:
                 yield {"server": finding["server"]} | row
 
 
-def _searches(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _searches(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the searches that the plan does not change, with the list that they are in."""
     for plan in document["indexes"]:
         for name in SEARCHES:
@@ -63,7 +63,7 @@ def _searches(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"server": plan["server"], "list": name} | row
 
 
-def _files(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _files(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the files of each volume."""
     for storage in document["storage"]:
         for volume in storage["volumes"]:
@@ -71,7 +71,7 @@ def _files(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"server": storage["server"], "mount_point": volume["mount_point"]} | row
 
 
-def _measurements(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _measurements(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what each probe measured: latencies of a sync, commits of several committers, small files."""
     for probe in document["probes"]:
         place = {name: probe[name] for name in ("host", "directory", "mount_point", "fs_type", "begun")}

@@ -9,7 +9,7 @@ from ldapdiag.report.tables.names import LogTable
 from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 COUNTS = "count answered abandoned unanswered etime_seconds wait_seconds share p50_seconds p95_seconds p99_seconds"
 WORST = "worst.etime_seconds worst.time worst.connection worst.operation"
@@ -19,7 +19,7 @@ INTERVALS = (
 )
 
 
-def _intervals(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _intervals(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the intervals of the time axis as rows."""
     axis = document["timeline"]
     if axis is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from ldapdiag.report.neutral import neutral
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Plain = dict[str, Any]
+Plain = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
 """Where a cell would begin with a sign of formulas, or with its full-width form."""
 
 
-def render(document: dict[str, Any], table: TableColumns) -> str:
+def render(document: Mapping[str, Any], table: TableColumns) -> str:
     """Return one table of a report object, with a header line."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")

@@ -1,0 +1,111 @@
+"""Write the JSON Schemas of the package and the tables of contract.md, from the types of ldapdiag/report/documents.
+
+.venv/bin/python docs/make_schemas.py
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import typing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typing_extensions
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMAS = Path(__file__).parents[1] / "ldapdiag" / "report" / "schemas"
+CONTRACT = Path(__file__).parent / "contract.md"
+TITLES = {"log": "the report of ldapdiag log"}
+"""The documents by the name of their module."""
+
+
+class Untitled(GenerateJsonSchema):
+    """Leaves out the titles that pydantic makes of names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002  the library's method
+        """Return that no key has a title."""
+        return False
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a document."""
+    if sys.version_info < (3, 12):
+        typing.TypedDict = typing_extensions.TypedDict  # type: ignore[misc]  pydantic demands it, before the types are imported
+    document = importlib.import_module(f"ldapdiag.report.documents.{name}").Document
+    document.__pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    made = TypeAdapter(document).json_schema(mode="serialization", schema_generator=Untitled)
+    for one in (made, *made.get("$defs", {}).values()):
+        one.pop("title", None)
+    identity = made["properties"]["schema"]["const"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{identity.replace('.', ':schema:').replace('/', ':')}",
+        "title": f"{identity}: {TITLES[name]}",
+        **made,
+    }
+
+
+def text_of(name: str) -> str:
+    """Return it as the text of its file."""
+    return json.dumps(schema_of(name), indent=1, sort_keys=True) + "\n"
+
+
+def type_of(schema: dict[str, Any]) -> str:
+    """Return the type of a key in words."""
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "anyOf" in schema:
+        return " or ".join(map(type_of, schema["anyOf"]))
+    if schema.get("type") == "array":
+        return f"[{type_of(schema['items'])}]"
+    if isinstance(within := schema.get("additionalProperties"), dict):
+        return f"{{…: {type_of(within)}}}"
+    return f"`{schema['const']}`" if "const" in schema else schema["type"]
+
+
+def rows(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each key of an object: its name, type and meaning."""
+    for key, value in schema["properties"].items():
+        optional = "" if key in schema["required"] else " (may be absent)"
+        meaning = value.get("description", "")
+        yield f"| `{key}` | {type_of(value)}{optional} | {meaning} |".replace("\n", " ")
+
+
+def tables(name: str) -> str:
+    """Return the tables of a document: its own keys, then those of each object in it."""
+    made = schema_of(name)
+    parts = ["\n".join(["| key | type | meaning |", "|---|---|---|", *rows(made)])]
+    for one, of in made.get("$defs", {}).items():
+        if "enum" in of:
+            parts.append(f"**{one}**: {', '.join(f'`{value}`' for value in of['enum'])}")
+        else:
+            parts.append(
+                "\n".join([f"**{one}**: {of['description']}\n", "| key | type | meaning |", "|---|---|---|", *rows(of)])
+            )
+    return "\n\n".join(parts)
+
+
+def fresh(page: str) -> str:
+    """Return contract.md with its tables written again."""
+    for name in TITLES:
+        begin, end = f"<!-- {name}: made by docs/make_schemas.py -->", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}\n\n{tables(name)}\n\n{end}{rest.partition(end)[2]}"
+    return page
+
+
+def main() -> None:
+    """Write each."""
+    for name in TITLES:
+        (SCHEMAS / f"{name}.json").write_text(text_of(name), encoding="utf-8")
+    CONTRACT.write_text(fresh(CONTRACT.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

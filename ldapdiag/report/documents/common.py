@@ -1,0 +1,9 @@
+"""Parts of several documents."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+From = TypedDict("From", {"from": str})
+Period = TypedDict("Period", {"from": str, "to": str})
+Counts = dict[str, int]

@@ -1,0 +1,79 @@
+"""The servers compared in the document of `ldapdiag log --by server`."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from ldapdiag.report.documents.common import Period
+
+
+class Server(TypedDict):
+    """A server: numbers of the whole log, and shares of the load in the time that all logs have in common."""
+
+    name: str
+    connections: int
+    operations: int
+    search_seconds: float
+    peak: int
+    unindexed_share: float | None
+    error_share: float | None
+    connection_share: float | None
+    """For each second that its log covers; null: less than half of the longest log, or under 100 connections."""
+    operation_share: float | None
+    time_share: float | None
+    idle: bool | None
+    """Less than 1 % of an even share."""
+    silences: list[list[str]]
+    """[from, to] of 15 min or more without a record while another server has some."""
+
+
+class DifferingSearch(TypedDict):
+    """A search that is slower on one server than on others, with 100 results or more on each."""
+
+    server: str
+    shape: str
+    base: str
+    scope: str
+    answered: int
+    unindexed: int
+    lacks_index: bool
+    """Half or more are noted unindexed, at most 1 % on `others`; else the median is 4 times theirs, and 1 ms longer."""
+    median_seconds: float
+    others: list[str]
+    others_median_seconds: float
+
+
+class ClientOfOneServer(TypedDict):
+    """A client of 50 connections or more, nearly all to one server."""
+
+    client: str
+    server: str
+    connections: int
+    share: float
+
+
+class MovedClients(Period):
+    """Clients that went from one server to another."""
+
+    clients: list[str]
+    begin: str
+    """The earliest last use of the one."""
+    end: str
+    """The latest first use of the other."""
+    silent: bool
+    """The one has no record then."""
+
+
+class Fleet(TypedDict):
+    """The servers compared (`--by server`)."""
+
+    servers: list[Server]
+    compared_from: str | None
+    compared_to: str | None
+    even_share: float | None
+    differing_searches: list[DifferingSearch]
+    clients_of_one_server: list[ClientOfOneServer]
+    moved_clients: list[MovedClients] | None
+    """Null: not judged."""
+    servers_by_version: dict[str, list[str]]
+    """Empty where all are equal."""
