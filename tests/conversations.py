@@ -65,7 +65,7 @@ def read_log(segment, family=Family.DS389, **more):
         dialect="389-text",
         family=family,
         files=("slapd-ds1/access",),
-        server_lives=segment.server_processes,
+        server_processes=segment.server_processes,
         peak=segment.peak,
         left_out=more.pop("left_out", ()),
     )

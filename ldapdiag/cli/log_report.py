@@ -134,7 +134,7 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
         dialect=one.stream.dialect.name,
         family=one.stream.dialect.family,
         files=tuple(file.path for file in one.stream.files),
-        server_lives=segment.server_processes,
+        server_processes=segment.server_processes,
         peak=segment.peak,
         scanner=one.scanner,
         left_out=tuple(LeftOut(target=two.file.path, reason=two.reason) for two in one.stream.duplicates),

@@ -94,7 +94,7 @@ class TestJson:
         copy = access.parent / "copy"
         copy.write_bytes(access.read_bytes())
         (stream,) = report(access.parent)["streams"]
-        assert len(stream["tellings_left_out"]) == 1
+        assert len(stream["copies_left_out"]) == 1
         assert report(access.parent)["operations"]["search"] == 41
 
     def test_adds_up_servers(self, access, tmp_path):
@@ -102,7 +102,7 @@ class TestJson:
         other.mkdir()
         (other / "access").write_bytes(header(1389) + run(1, 7, client="10.9.9.9"))
         told = report(access, other)
-        assert [stream["server_lives"] for stream in told["streams"]] == [1, 1]
+        assert [stream["server_processes"] for stream in told["streams"]] == [1, 1]
         assert told["connections"]["opened"] == 28
 
     def test_counts_the_time_that_was_asked_for(self, access):

@@ -159,7 +159,7 @@ def test_the_truth_of_both_accounts(site: Site) -> None:
 
 def test_refused_searches_are_counted_by_account(site: Site, tmp_path: Path) -> None:
     row = shapes(site, tmp_path)["(employeeNumber=?)"]
-    refused = {one["account"]: one.get("refused", 0) for one in row["askers"]}
+    refused = {one["account"]: one.get("refused", 0) for one in row["requesters"]}
     assert refused == {account(WIDE): 0, account(PROBE): TIMES}
 
 

@@ -50,7 +50,7 @@ def searches_by_shape(report: Report) -> Counter[tuple[str, str, str]]:
 
 def results_by_requester(report: Report) -> Counter[tuple[str, str, str]]:
     """Return the answered searches by client, account (lower case) and shape."""
-    requesters = {one["shape"]: one["askers"] for one in report["searches"]["shapes"]}
+    requesters = {one["shape"]: one["requesters"] for one in report["searches"]["shapes"]}
     counts: Counter[tuple[str, str, str]] = Counter()
     for shape, rows in requesters.items():
         for row in rows:

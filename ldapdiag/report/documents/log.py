@@ -46,12 +46,12 @@ class Stream(TypedDict):
     dialect: str
     family: str
     files: list[str]
-    server_lives: int
+    server_processes: int
     """Starts of the server in it, and the run that was on when it begins."""
     peak: int
     """Connections open at once."""
     scanner: Scanner
-    tellings_left_out: list[Left]
+    copies_left_out: list[Left]
     """Copies and other records of the same run."""
 
 
@@ -195,7 +195,7 @@ class Document(TypedDict):
     versions: list[str]
     """From headers and banners."""
     operations: Counts
-    """Requests: `bind`, `unbind`, `search`, `modify`, `add`, `delete`, `modrdn`, `compare`, `abandon` and `extended`."""
+    """Requests by kind: `bind unbind search modify add delete modrdn compare abandon extended`."""
     internal_operations: int
     results: Counts
     """Code: results."""

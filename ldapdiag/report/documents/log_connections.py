@@ -37,9 +37,9 @@ class Client(TypedDict):
     """Its last result, or the end of a connection on which an operation was outstanding then."""
     closed_without_operation: Counts
     """Code: connections that ended without an operation."""
-    rests: IdleTimes
+    used_again: IdleTimes
     """Those that a request ended."""
-    rests_before_close: dict[str, IdleTimes]
+    before_close: dict[str, IdleTimes]
     """Code: those that this close ended."""
 
 
@@ -49,7 +49,7 @@ class Close(TypedDict):
     code: str
     """As the log names it; `restart`: ended by a restart of the server."""
     meaning: str
-    nature: CloseKind
+    kind: CloseKind
     count: int
     by_client: Counts
 

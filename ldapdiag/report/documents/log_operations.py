@@ -181,7 +181,7 @@ class Kind(TypedDict):
     p99_seconds: float
     entries: int
     errors: Counts
-    askers: list[Requester]
+    requesters: list[Requester]
 
 
 class Target(Kind):

@@ -113,7 +113,7 @@ def search_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
                 number(one["count"]),
                 *_times(one),
                 number(one["unindexed"]),
-                senders(one["askers"]),
+                senders(one["requesters"]),
             ]
             for one in document["searches"]["shapes"]
         ),
@@ -140,7 +140,7 @@ def operation_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
             [
                 *(one["operation"], one["name"] or one["target"], number(one["count"])),
                 *_times(one),
-                senders(one["askers"]),
+                senders(one["requesters"]),
             ]
             for one in document["targets"]
         ),
@@ -176,7 +176,7 @@ def problem_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
     yield table(
         "Why connections ended",
         [("Close code", False), ("Meaning", False), ("Kind", False), ("Connections", True)],
-        ([one["code"], one["meaning"], one["nature"], number(one["count"])] for one in closes),
+        ([one["code"], one["meaning"], one["kind"], number(one["count"])] for one in closes),
         most=ROWS,
     )
     clients = sorted(document["connections"]["clients"], key=lambda one: (-one["opened"], one["client"]))
@@ -188,7 +188,10 @@ def problem_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
             ("Operations", True),
             ("Longest idle time, used again", True),
         ],
-        ([one["client"], number(one["opened"]), number(one["operations"]), _idle(one["rests"])] for one in clients),
+        (
+            [one["client"], number(one["opened"]), number(one["operations"]), _idle(one["used_again"])]
+            for one in clients
+        ),
         most=ROWS,
         what="clients are",
     )
@@ -214,7 +217,7 @@ def evidence_tables(document: Mapping[str, Any]) -> Iterator[PageTable]:
                 one["name"],
                 one["dialect"],
                 ", ".join(one["files"][:ROWS]),
-                number(one["server_lives"]),
+                number(one["server_processes"]),
                 number(one["peak"]),
             ]
             for one in document["streams"]

@@ -150,10 +150,10 @@ def _stream(stream: StreamRead) -> Stream:
         "dialect": stream.dialect,
         "family": str(stream.family),
         "files": list(stream.files),
-        "server_lives": stream.server_lives,
+        "server_processes": stream.server_processes,
         "peak": stream.peak,
         "scanner": stream.scanner,
-        "tellings_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
+        "copies_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
     }
 
 
@@ -172,7 +172,7 @@ def _connections(work: Workload) -> Connections:
             {
                 "code": one.code,
                 "meaning": one.meaning.text,
-                "nature": one.meaning.kind,
+                "kind": one.meaning.kind,
                 "count": one.count,
                 "by_client": dict(one.clients),
             }
@@ -192,8 +192,8 @@ def _client(client: ClientActivity, resolution: int) -> Client:
         "first_use": _moment(first, resolution),
         "last_use": _moment(last, resolution),
         "closed_without_operation": dict(client.without_operations),
-        "rests": _idle_times(client.idle_times),
-        "rests_before_close": {code: _idle_times(times) for code, times in client.idle_before_close.items()},
+        "used_again": _idle_times(client.idle_times),
+        "before_close": {code: _idle_times(times) for code, times in client.idle_before_close.items()},
     }
 
 
@@ -289,7 +289,7 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
         "errors": _errors(search.errors),
         "clients": _costliest((one.client, one.etime) for one in search.requesters),
         "accounts": _costliest((one.account, one.etime) for one in search.requesters),
-        "askers": [_requester(one) for one in search.requesters],
+        "requesters": [_requester(one) for one in search.requesters],
         "worst": None
         if search.slowest is None
         else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
@@ -398,7 +398,7 @@ def _target(group: OperationGroup, resolution: int) -> Target:
         "p99_seconds": seconds(group.p99),
         "entries": group.entries,
         "errors": _errors(group.errors),
-        "askers": [_requester(one) for one in group.requesters],
+        "requesters": [_requester(one) for one in group.requesters],
         "worst": None
         if group.slowest is None
         else {**_slowest(group.slowest, resolution), "dn": group.slowest.subject},

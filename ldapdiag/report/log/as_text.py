@@ -140,7 +140,7 @@ class LogScreen:
 
     def restarts(self) -> list[str]:
         """Return the number of restarts, if there were any."""
-        restarts = sum(max(0, one.server_lives - 1) for one in self.read.streams)
+        restarts = sum(max(0, one.server_processes - 1) for one in self.read.streams)
         return [counted(restarts, "restart")] if restarts else []
 
     def span(self) -> str:

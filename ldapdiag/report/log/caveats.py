@@ -121,5 +121,5 @@ def limits(document: Mapping[str, Any]) -> Iterator[str]:
 def left_out(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the files that are not counted, as copies of others are, each with the reason."""
     for stream in document["streams"]:
-        for one in stream["tellings_left_out"]:
+        for one in stream["copies_left_out"]:
             yield one["target"], one["reason"]

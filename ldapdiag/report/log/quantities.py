@@ -81,9 +81,9 @@ SENDERS = 3
 """Named of one row."""
 
 
-def senders(askers: Sequence[Mapping[str, Any]]) -> str:
-    """Return who sent operations (`askers` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
-    names = [f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in askers]
+def senders(requesters: Sequence[Mapping[str, Any]]) -> str:
+    """Return who sent operations (`requesters` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
+    names = [f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in requesters]
     more = f" and {len(names) - SENDERS:,} more" if len(names) > SENDERS else ""
     return f"{'; '.join(names[:SENDERS])}{more}"
 

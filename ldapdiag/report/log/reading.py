@@ -33,7 +33,7 @@ class StreamRead:
     dialect: str
     family: Family
     files: tuple[str, ...]
-    server_lives: int
+    server_processes: int
     peak: int
     """The most connections at once."""
     left_out: tuple[LeftOut, ...]

@@ -68,7 +68,7 @@ def _tables(document: Plain) -> Iterator[str]:
                 seconds(one["p95_seconds"]),
                 seconds(one["worst"]["etime_seconds"]) if one["worst"] else "",
                 _counts(one["notes"]),
-                senders(one["askers"]),
+                senders(one["requesters"]),
             ]
             for one in document["searches"]["shapes"]
         ),

@@ -45,7 +45,7 @@ class LogTable(StrEnum):
     """Tables of `log`."""
 
     SEARCHES = "searches"
-    ASKERS = "askers"
+    REQUESTERS = "requesters"
     TARGETS = "targets"
     FAILURES = "failures"
     CLIENTS = "clients"

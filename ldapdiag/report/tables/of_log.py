@@ -36,8 +36,8 @@ TABLES = {
         rows_at("searches.shapes"),
         f"shape base scope {COUNTS} {SEEN} entries notes unindexed errors clients accounts {WORST} worst.filter",
     ),
-    LogTable.ASKERS: TableColumns(
-        rows_within("searches.shapes", "askers"),
+    LogTable.REQUESTERS: TableColumns(
+        rows_within("searches.shapes", "requesters"),
         "shape base scope client account count etime_seconds noted refused",
     ),
     LogTable.TARGETS: TableColumns(
@@ -46,14 +46,15 @@ TABLES = {
     LogTable.FAILURES: TableColumns(rows_at("failures"), "operation target client account err count etime_seconds"),
     LogTable.CLIENTS: TableColumns(
         rows_at("connections.clients"),
-        "client opened operations closed_without_operation rests.count rests.longest_seconds rests.longest_ended",
+        "client opened operations closed_without_operation "
+        "used_again.count used_again.longest_seconds used_again.longest_ended",
     ),
     LogTable.IDLE_TIMES: TableColumns(
         rows_at("connections.idle_times"),
         "client account used_again.count used_again.p50_seconds used_again.p99_seconds used_again.longest_seconds "
         "used_again.longest_ended open_at_end.count open_at_end.longest_seconds",
     ),
-    LogTable.CLOSES: TableColumns(rows_at("connections.closes"), "code meaning nature count by_client"),
+    LogTable.CLOSES: TableColumns(rows_at("connections.closes"), "code meaning kind count by_client"),
     LogTable.FAILED_BINDS: TableColumns(rows_at("failed_binds"), "dn client err count"),
     LogTable.TIMELINE: TableColumns(_intervals, f"from {INTERVALS}"),
     LogTable.SERVERS: TableColumns(

@@ -39,7 +39,7 @@ def test_every_key_stands_in_the_contract():
     talk.scan.not_indexed(b"cn", b"equality")
     left_out = (LeftOut(target="copy", reason="tells the same"),)
     document = report(talk, left_out=left_out, not_logs=left_out, gaps=(Gap(target="a", reason="b"),))
-    del document["connections"]["clients"][0]["rests"]["from_seconds"]
+    del document["connections"]["clients"][0]["used_again"]["from_seconds"]
     names = {key for key in keys(document) if not re.fullmatch(r"\d+|[A-Z]\d", key)}
     words = set(re.findall(r"\w+", part))
     assert names - words - {"schema"} == set()
@@ -130,8 +130,8 @@ def test_idle_times_are_counted_by_edge():
     talk.now += 130 * SECOND
     talk.search(1)
     (client,) = report(talk)["connections"]["clients"]
-    assert client["rests"]["from_seconds"] == {"1": 1, "130": 1}
-    assert (client["rests"]["count"], client["rests"]["longest_seconds"]) == (2, 131)
+    assert client["used_again"]["from_seconds"] == {"1": 1, "130": 1}
+    assert (client["used_again"]["count"], client["used_again"]["longest_seconds"]) == (2, 131)
 
 
 def test_there_is_no_worst_where_nothing_was_answered():
@@ -155,4 +155,4 @@ def test_the_total_of_a_filter_is_the_sum_of_its_bases():
     for key in ("count", "answered", "etime_seconds"):
         assert total[key] == sum(one[key] for one in rows)
     assert total["worst"] == max((one["worst"] for one in rows), key=lambda worst: worst["etime_seconds"])
-    assert total["askers"] == rows[0]["askers"]
+    assert total["requesters"] == rows[0]["requesters"]

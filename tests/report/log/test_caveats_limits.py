@@ -39,7 +39,7 @@ def test_each_limit_is_stated_before_the_numbers(sentence: str) -> None:
 def test_a_file_that_is_not_counted_is_named_with_the_reason() -> None:
     report = documents.log()
     copy = {"target": "ds1/copy", "reason": "has the same records as ds1/access, which is read"}
-    streams = [report["streams"][0] | {"tellings_left_out": [copy]}, *report["streams"][1:]]
+    streams = [report["streams"][0] | {"copies_left_out": [copy]}, *report["streams"][1:]]
     assert list(left_out(report | {"streams": streams})) == [(copy["target"], copy["reason"])]
     assert copy["reason"] in html_page.render(report | {"streams": streams})
     assert f"- ds1/copy {copy['reason']}; it is left out" in markdown_page.render(report | {"streams": streams})

@@ -83,7 +83,7 @@ def test_of_a_log_has_the_rows_of_its_json() -> None:
     log = report("log", ACCESS_LOG)
     sizes = {
         "searches": len(log["searches"]["shapes"]),
-        "askers": sum(len(one["askers"]) for one in log["searches"]["shapes"]),
+        "requesters": sum(len(one["requesters"]) for one in log["searches"]["shapes"]),
         "targets": len(log["targets"]),
         "failures": len(log["failures"]),
         "clients": len(log["connections"]["clients"]),
@@ -102,7 +102,7 @@ def test_of_a_log_has_a_column_for_each_number_of_a_search() -> None:
     (shape,) = report("log", ACCESS_LOG)["searches"]["shapes"]
     plain = {key for key, value in shape.items() if not isinstance(value, dict) or key in {"notes", "errors"}}
     told = set(rows("log", ACCESS_LOG)[0])
-    assert plain - {"askers", "sorts", "growth", "series", "wtime", "optime"} <= told
+    assert plain - {"requesters", "sorts", "growth", "series", "wtime", "optime"} <= told
 
 
 @pytest.mark.parametrize("command", [("diagnose", INCIDENT), ("log", ACCESS_LOG)], ids=lambda command: command[0])

@@ -289,11 +289,11 @@ WRONG: list[Wrong] = [
     ),
     (
         "Restarts", "case 1", 0,
-        lambda report: report["streams"][0]["server_lives"] - 1, lambda told: told["Restarts"], 1,
+        lambda report: report["streams"][0]["server_processes"] - 1, lambda told: told["Restarts"], 1,
     ),
     (
         "Restarts", "restart", 1,
-        lambda report: report["streams"][0]["server_lives"] - 1, lambda told: told["Restarts"], 2,
+        lambda report: report["streams"][0]["server_processes"] - 1, lambda told: told["Restarts"], 2,
     ),
     (
         "Binds", "case 1", 154,  # AUTOBIND is written beside the BIND of the same request

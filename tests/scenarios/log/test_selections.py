@@ -28,7 +28,7 @@ def requesters(found: Any) -> dict[tuple[str, str, str], tuple[int, float]]:
     return {
         (shape["shape"], one["client"], one["account"].lower()): (one["count"], one["etime_seconds"])
         for shape in found["searches"]["shapes"]
-        for one in shape["askers"]
+        for one in shape["requesters"]
     }
 
 

@@ -66,24 +66,26 @@ class TestBoth:
         assert {app: opened[app] - ended[app] for app in ended} == truth(case)["established_by_source"]
 
     def test_the_longest_rest_that_was_followed_by_a_request_is_the_longest_that_survived(self, case: Path) -> None:
-        longest = client(report_of(access(case)), APP1)["rests"]["longest_seconds"]
+        longest = client(report_of(access(case)), APP1)["used_again"]["longest_seconds"]
         assert longest == pytest.approx(truth(case)["longest_idle_that_survived_s"], abs=0.05)
 
     def test_as_many_long_rests_as_the_application_had(self, case: Path) -> None:
         """Its worker rests 24 seconds now and then; anything else it does within 9 seconds, or it died of it."""
-        rests = client(report_of(access(case)), APP1)["rests"]["from_seconds"]
+        rests = client(report_of(access(case)), APP1)["used_again"]["from_seconds"]
         gaps = [gap for one in sockets(case)[APP1] for gap in one["gaps_ok"] if gap >= 20]
         assert len(gaps) > 10
         assert sum(count for seconds, count in rests.items() if int(seconds) >= 20) == len(gaps)
 
     def test_no_rest_of_the_pool_is_longer_than_it_was(self, case: Path) -> None:
         gaps = [gap for one in sockets(case)[APP2] for gap in one["gaps_ok"]]
-        assert client(report_of(access(case)), APP2)["rests"]["longest_seconds"] == pytest.approx(max(gaps), abs=0.3)
+        assert client(report_of(access(case)), APP2)["used_again"]["longest_seconds"] == pytest.approx(
+            max(gaps), abs=0.3
+        )
 
     def test_searches_are_those_that_were_answered(self, case: Path) -> None:
         """The applications wrote down how many; a moment later the log was copied, and the pools had gone on."""
         row = next(one for one in report_of(access(case))["searches"]["shapes"] if one["shape"] == "(uid=?)")
-        report = {(one["client"], one["account"]): one["count"] for one in row["askers"]}
+        report = {(one["client"], one["account"]): one["count"] for one in row["requesters"]}
         sent: dict[tuple[str, str], int] = {}
         for one in (each for every in sockets(case).values() for each in every):
             sent[one["src"], one["bind"]] = sent.get((one["src"], one["bind"]), 0) + len(one["gaps_ok"])
@@ -113,7 +115,7 @@ class TestIdleTimeout:
         assert closes(report_of(access(ENDED)))["T1"] == {APP1: len(gone)}
 
     def test_each_had_rested_for_the_idle_timeout(self) -> None:
-        rests = client(report_of(access(ENDED)), APP1)["rests_before_close"]["T1"]
+        rests = client(report_of(access(ENDED)), APP1)["before_close"]["T1"]
         assert rests["count"] == 115
         assert {int(seconds) for seconds in rests["from_seconds"]} <= {BEFORE_CLOSE, BEFORE_CLOSE + 1}
 
@@ -121,7 +123,7 @@ class TestIdleTimeout:
         """What the clients wrote down: the last answer to a ghost that is gone, and 90 seconds later its end."""
         ghosts = [json.loads(line) for line in (ENDED / "groundtruth" / "ghosts.jsonl").read_text().splitlines()]
         last = max(one["last_answer"] for one in ghosts if not one["still_ESTABLISHED_in_server_table"])
-        rests = client(report_of(access(ENDED)), APP1)["rests_before_close"]["T1"]
+        rests = client(report_of(access(ENDED)), APP1)["before_close"]["T1"]
         rested = datetime.fromisoformat(rests["longest_ended"][:26] + "+00:00") - datetime.fromisoformat(last)
         assert rests["longest_seconds"] >= 90
         assert rested.total_seconds() <= 92

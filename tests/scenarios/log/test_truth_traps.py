@@ -83,7 +83,7 @@ class TestRotation:
             *sorted(name.stem for name in self.FOLDER.glob("access.2*.gz")),
             "access",
         ]
-        assert stream["server_lives"] == 1
+        assert stream["server_processes"] == 1
 
     def test_28_searches_are_cut_between_files_and_none_is_lost(self) -> None:
         """A file alone has results without request, and requests without result; merged, they are pairs."""
@@ -121,7 +121,7 @@ class TestRestart:
 
     def test_it_is_two_lives_of_one_server(self) -> None:
         (stream,) = report_of(self.LOG)["streams"]
-        assert stream["server_lives"] == 2
+        assert stream["server_processes"] == 2
 
     def test_searches_that_were_answered_are_those_the_clients_counted(self) -> None:
         counts = {}
@@ -261,7 +261,7 @@ class TestTellings:
         together = report_of(tmp_path)
         (stream,) = together["streams"]
         (read,) = stream["files"]
-        left_out = {Path(one["target"]).name for one in stream["tellings_left_out"]}
+        left_out = {Path(one["target"]).name for one in stream["copies_left_out"]}
 
         assert {Path(read).name} | left_out == set(tellings)
         assert len(left_out) == len(tellings) - 1

@@ -239,7 +239,7 @@ def test_every_connection_was_closed_and_the_peak_is_what_was_held(case: Case, l
     assert report["closed"] == report["opened"]
     assert (report["open_before"], report["open_at_end"]) == (0, 0)
     assert report["peak"] == len(case.load.held) + 1
-    assert [one["server_lives"] for one in report_of(log)["streams"]] == [1]
+    assert [one["server_processes"] for one in report_of(log)["streams"]] == [1]
 
 
 class TestCloses389:
