@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of the package and the tables of contract.md, from the types of ldapdiag/report/documents.
+"""Write the JSON Schemas of the package and the tables of contract.md, from the types of ldapdiag/documents.
 
 .venv/bin/python docs/make_schemas.py
 """
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 SCHEMAS = Path(__file__).parents[1] / "ldapdiag" / "report" / "schemas"
 CONTRACT = Path(__file__).parent / "contract.md"
-TITLES = {"log": "the report of ldapdiag log"}
+TITLES = {
+    "log": "the report of ldapdiag log",
+    "history": "the report of ldapdiag history",
+    "settings": "the output of ldapdiag config",
+    "checks": "the list of ldapdiag checks",
+    "capture": "manifest.json, the first file of a capture",
+}
 """The documents by the name of their module."""
 
 
@@ -37,7 +43,7 @@ def schema_of(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a document."""
     if sys.version_info < (3, 12):
         typing.TypedDict = typing_extensions.TypedDict  # type: ignore[misc]  pydantic demands it, before the types are imported
-    document = importlib.import_module(f"ldapdiag.report.documents.{name}").Document
+    document = importlib.import_module(f"ldapdiag.documents.{name}").Document
     document.__pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
     made = TypeAdapter(document).json_schema(mode="serialization", schema_generator=Untitled)
     for one in (made, *made.get("$defs", {}).values()):
@@ -66,7 +72,9 @@ def type_of(schema: dict[str, Any]) -> str:
         return f"[{type_of(schema['items'])}]"
     if isinstance(within := schema.get("additionalProperties"), dict):
         return f"{{…: {type_of(within)}}}"
-    return f"`{schema['const']}`" if "const" in schema else schema["type"]
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    return schema.get("type", "any")
 
 
 def rows(schema: dict[str, Any]) -> Iterator[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 from ldapdiag.evidence.origin import Origin
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
+SeverityName = Literal["info", "low", "medium", "high", "critical"]
+SEVERITIES: tuple[SeverityName, ...] = get_args(SeverityName)
 """In ascending order."""
 
 
@@ -24,7 +25,7 @@ class RecordedFinding:
     check: str
     digest: str
     """The first 16 hexadecimal digits of the SHA-256 of its id (docs/contract.md)."""
-    severity: str
+    severity: SeverityName
 
 
 def by_severity(finding: RecordedFinding) -> tuple[int, str, str]:
@@ -90,7 +91,7 @@ class RecordedRun:
     exit_code: int
     crashed: int = 0
     """Checks that crashed, whose findings are missing."""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[SeverityName, int] = field(default_factory=dict)
     """Findings by severity, all of them."""
     servers: tuple[ServerSummary, ...] = ()
     findings: tuple[RecordedFinding, ...] = ()

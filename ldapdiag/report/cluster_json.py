@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ldapdiag.documents.log import Cluster
     from ldapdiag.evidence.cluster_work import ClusterWork
-    from ldapdiag.report.documents.log import Cluster
 
 
 def cluster_as_data(work: ClusterWork | None) -> Cluster | None:

@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from ldapdiag.check import GROUPS
 from ldapdiag.exempt_accounts import ExemptAccounts
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.check import Check, Need
+    from ldapdiag.documents.checks import Document, ListedCheck, ListedSetting
 
 MARGIN = " " * 4
 WIDEST = 80
@@ -106,7 +107,7 @@ def _evidence(needs: tuple[Need, ...], width: int) -> Iterator[str]:
             )
 
 
-SCHEMA = "ldapdiag.checks/1"
+SCHEMA: Final = "ldapdiag.checks/1"
 NARROWEST = 20
 """Columns that a title has on the narrowest terminal."""
 
@@ -129,10 +130,11 @@ def _wrapped(title: str, room: int, indent: int) -> str:
 
 def as_json(checks: Sequence[AnyCheck]) -> str:
     """Return the checks in the order of a report."""
-    return json.dumps({"schema": SCHEMA, "checks": list(map(_plain, checks))}, indent=1, sort_keys=True) + "\n"
+    document: Document = {"schema": SCHEMA, "checks": list(map(_plain, checks))}
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
-def _plain(check: AnyCheck) -> dict[str, Any]:
+def _plain(check: AnyCheck) -> ListedCheck:
     return {
         "id": check.id,
         "group": check.group,
@@ -144,8 +146,16 @@ def _plain(check: AnyCheck) -> dict[str, Any]:
     }
 
 
-def _listed_settings(check: AnyCheck) -> Iterator[dict[str, Any]]:
+def _listed_settings(check: AnyCheck) -> Iterator[ListedSetting]:
     for one in check.settings:
-        values = {"default": one.default, "value": check.configuration.get(one.name, one.default)}
-        plain = {key: list(of.accounts) if isinstance(of, ExemptAccounts) else of for key, of in values.items()}
-        yield {"name": one.name, "meaning": one.meaning, "unit": one.unit, **plain}
+        yield {
+            "name": one.name,
+            "meaning": one.meaning,
+            "unit": one.unit,
+            "default": _plain_value(one.default),
+            "value": _plain_value(check.configuration.get(one.name, one.default)),
+        }
+
+
+def _plain_value(value: float | ExemptAccounts) -> float | list[str]:
+    return list(value.accounts) if isinstance(value, ExemptAccounts) else value

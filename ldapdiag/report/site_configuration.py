@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag.report.neutral import neutral
 from ldapdiag.site.keys import DEFAULTS, LONGEST_TEXT, TARGET
@@ -16,9 +16,10 @@ from ldapdiag.site.keys import SCHEMA as FILE_SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ldapdiag.documents.settings import Document
     from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration
 
-SCHEMA = "ldapdiag.settings/1"
+SCHEMA: Final = "ldapdiag.settings/1"
 LONGEST_SHOWN = 10 * LONGEST_TEXT
 
 
@@ -111,7 +112,7 @@ def _toml(value: object) -> str:
 
 def as_json(values: Sequence[EffectiveValue], site: SiteConfiguration | None, looked: Sequence[Path]) -> str:
     """Return the values as JSON: schema ldapdiag.settings/1."""
-    document = {
+    document: Document = {
         "schema": SCHEMA,
         "path": site.path if site else None,
         "sha256": site.sha256 if site else None,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag.report.as_json import moment
 from ldapdiag.report.history.rows import lasting
@@ -12,9 +11,12 @@ from ldapdiag.report.history.rows import lasting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ldapdiag.documents.history import Document, Lasting, Run
+    from ldapdiag.documents.history import RecordedFinding as FindingRow
+    from ldapdiag.documents.history import ServerSummary as SummaryRow
     from ldapdiag.evidence.history import History, RecordedFinding, RecordedRun, ServerSummary
 
-SCHEMA = "ldapdiag.history/1"
+SCHEMA: Final = "ldapdiag.history/1"
 
 
 def render(document: Mapping[str, Any]) -> str:
@@ -22,7 +24,7 @@ def render(document: Mapping[str, Any]) -> str:
     return f"{json.dumps(document, indent=1, sort_keys=True)}\n"
 
 
-def document(history: History, server: str | None = None) -> dict[str, Any]:
+def document(history: History, server: str | None = None) -> Document:
     """Return the history of one server, or of all, as plain values."""
     return {
         "schema": SCHEMA,
@@ -38,7 +40,7 @@ def document(history: History, server: str | None = None) -> dict[str, Any]:
     }
 
 
-def _lasting(history: History, server: str | None) -> Iterator[dict[str, Any]]:
+def _lasting(history: History, server: str | None) -> Iterator[Lasting]:
     """Yield the findings of the last run of each server, then those of none, with the run in which they began."""
     for name in (server,) if server is not None else (*history.servers, None):
         if name is None:
@@ -47,10 +49,17 @@ def _lasting(history: History, server: str | None) -> Iterator[dict[str, Any]]:
             of = (one for run in history.runs for one in run.servers if one.name == name)
             runs = sorted(((one.taken, one.findings) for one in of), key=lambda one: one[0])
         for one in lasting(runs):
-            yield {"server": name} | asdict(one) | {"since": moment(one.since)}
+            yield {
+                "server": name,
+                "check": one.check,
+                "severity": one.severity,
+                "findings": one.findings,
+                "since": moment(one.since),
+                "runs": one.runs,
+            }
 
 
-def _run(run: RecordedRun, server: str | None) -> dict[str, Any]:
+def _run(run: RecordedRun, server: str | None) -> Run:
     return {
         "taken_at": moment(run.taken),
         "recorded_at": moment(run.recorded),
@@ -63,15 +72,34 @@ def _run(run: RecordedRun, server: str | None) -> dict[str, Any]:
     }
 
 
-def _summary(one: ServerSummary) -> dict[str, Any]:
-    values = {column.name: getattr(one, column.name) for column in fields(one) if column.name != "taken"}
-    return values | {
-        "taken_at": moment(one.taken),
+def _summary(one: ServerSummary) -> SummaryRow:
+    return {
+        "name": one.name,
+        "product": one.product,
+        "connections": one.connections,
+        "connections_source": one.connections_source,
+        "joined": one.joined,
+        "ghosts": one.ghosts,
+        "stranded": one.stranded,
+        "severed": one.severed,
+        "descriptors_used": one.descriptors_used,
+        "used_source": one.used_source,
+        "descriptor_limit": one.descriptor_limit,
+        "limit_source": one.limit_source,
+        "exhausted": one.exhausted,
+        "growth_per_hour": one.growth_per_hour,
+        "growth_source": one.growth_source,
+        "log_seconds": one.log_seconds,
+        "opened": one.opened,
+        "binds": one.binds,
+        "searches": one.searches,
+        "search_seconds": one.search_seconds,
         "opens_per_second": one.opens_per_second,
         "binds_per_second": one.binds_per_second,
+        "taken_at": moment(one.taken),
         "findings": [_finding(finding) for finding in one.findings],
     }
 
 
-def _finding(one: RecordedFinding) -> dict[str, Any]:
+def _finding(one: RecordedFinding) -> FindingRow:
     return {"check": one.check, "id_sha256": one.digest, "severity": one.severity}

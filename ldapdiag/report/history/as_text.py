@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.history import SEVERITIES, RecordedFinding
+from ldapdiag.evidence.history import SEVERITIES, RecordedFinding, SeverityName
 from ldapdiag.report.charts.terminal import plot
 from ldapdiag.report.color import Color
 from ldapdiag.report.history.rows import course, lasting
@@ -203,7 +203,7 @@ def _by_severity(findings: Sequence[RecordedFinding]) -> str:
     return " ".join(_initials(counts))
 
 
-def _initials(counts: Counter[str]) -> Iterator[str]:
+def _initials(counts: Counter[SeverityName]) -> Iterator[str]:
     for severity in reversed(SEVERITIES[1:]):
         if counts[severity]:
             yield f"{counts[severity]}{severity[0]}"

@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.history import SEVERITIES
+from ldapdiag.evidence.history import SEVERITIES, SeverityName
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class LastingFindings:
     """Findings of one check and severity in the last run that began in the same run."""
 
     check: str
-    severity: str
+    severity: SeverityName
     findings: int
     since: datetime
     """The first run from which on every run has them."""
@@ -163,7 +163,7 @@ def lasting(runs: Sequence[tuple[datetime, Sequence[RecordedFinding]]]) -> list[
         if not open_ones:
             break
         begins |= dict.fromkeys(open_ones, place)
-    groups: dict[tuple[str, str, int], int] = defaultdict(int)
+    groups: dict[tuple[SeverityName, str, int], int] = defaultdict(int)
     for one in runs[-1][1]:
         groups[one.severity, one.check, begins[one.check, one.digest]] += 1
     found = [

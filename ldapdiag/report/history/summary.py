@@ -60,7 +60,8 @@ def digest_of(finding_id: str) -> str:
 
 def _recorded(check: str, finding: Finding) -> RecordedFinding:
     digest = digest_of(f"{check}|{finding.key or finding.subject}")
-    return RecordedFinding(check=check, digest=digest, severity=str(Severity(finding.severity)))
+    name = next(one for one in SEVERITIES if one == str(Severity(finding.severity)))
+    return RecordedFinding(check=check, digest=digest, severity=name)
 
 
 def _of_server(diagnosis: Diagnosis, server: Instance, findings: Sequence[RecordedFinding]) -> ServerSummary | None:

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation, SortCount
     from ldapdiag.analysis.log.security import Security
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
-    from ldapdiag.evidence.log.idle_times import IdleRow
-    from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
-    from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.report.documents.log import Document, Stream, Unlisted
-    from ldapdiag.report.documents.log_connections import Client, Connections, IdleGroup, IdleTimes, Tls
-    from ldapdiag.report.documents.log_operations import (
+    from ldapdiag.documents.log import Document, Stream, Unlisted
+    from ldapdiag.documents.log_connections import Client, Connections, IdleGroup, IdleTimes, Tls
+    from ldapdiag.documents.log_operations import (
         Below,
         Failure,
         FilterShape,
@@ -46,7 +43,10 @@ if TYPE_CHECKING:
         Waits,
         Workers,
     )
-    from ldapdiag.report.documents.log_operations import Sort as SearchSort
+    from ldapdiag.documents.log_operations import Sort as SearchSort
+    from ldapdiag.evidence.log.idle_times import IdleRow
+    from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
+    from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
 SCHEMA: Final = "ldapdiag.log/1"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.fleet.replicas import Replica
-    from ldapdiag.report.documents.log_fleet import DifferingSearch as SearchThatDiffers
-    from ldapdiag.report.documents.log_fleet import Fleet, Server
+    from ldapdiag.documents.log_fleet import DifferingSearch as SearchThatDiffers
+    from ldapdiag.documents.log_fleet import Fleet, Server
 
 SERVERS = [
     ("Server", False),

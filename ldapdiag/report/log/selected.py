@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ldapdiag.analysis.log.selections import Wanted
+    from ldapdiag.documents.log import NoMatch, Selection, SlowestLines
     from ldapdiag.evidence.log.selection import ShownOperation
-    from ldapdiag.report.documents.log import NoMatch, Selection, SlowestLines
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.report.page import Page
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.analysis.log.trends import Share as ShareOf
     from ldapdiag.analysis.log.trends import Trend
-    from ldapdiag.report.documents.log import Timeline
-    from ldapdiag.report.documents.log_operations import OperationTimes, Quantiles, Share
-    from ldapdiag.report.documents.log_operations import Trend as TrendDocument
+    from ldapdiag.documents.log import Timeline
+    from ldapdiag.documents.log_operations import OperationTimes, Quantiles, Share
+    from ldapdiag.documents.log_operations import Trend as TrendDocument
 
 
 def timeline(axis: TimeAxis | None) -> Timeline | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
@@ -26,8 +26,10 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ldapdiag.documents.capture import Document
+
 NAME = "manifest.json"
-SCHEMA = "ldapdiag.capture/1"
+SCHEMA: Final = "ldapdiag.capture/1"
 MOST_BYTES = 16 << 20
 """A longer file is not a manifest of a capture."""
 
@@ -66,7 +68,7 @@ class Manifest:
 
 def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, ClockOffset]) -> bytes:
     """Return the bytes of manifest.json; `clock_offsets` are by target."""
-    content = {
+    content: Document = {
         "schema": SCHEMA,
         "tool": {"version": __version__},
         "taken_at": _iso(taken_at),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from ldapdiag.report.documents.common import Counts, From, Period
+from ldapdiag.documents.common import Counts, From, Period
 
 
 class Failure(TypedDict):

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.report.documents.common import Counts, From, Period
-from ldapdiag.report.documents.log_connections import Connections, FailedBind, Refused, Tls
-from ldapdiag.report.documents.log_fleet import Fleet
-from ldapdiag.report.documents.log_operations import (
+from ldapdiag.documents.common import Counts, From, Gap, Period
+from ldapdiag.documents.log_connections import Connections, FailedBind, Refused, Tls
+from ldapdiag.documents.log_fleet import Fleet
+from ldapdiag.documents.log_operations import (
     Failure,
     Notice,
     NotIndexed,
@@ -22,6 +21,7 @@ from ldapdiag.report.documents.log_operations import (
     Waits,
     Workers,
 )
+from ldapdiag.evidence.log.dialect import Scanner
 
 
 class Left(TypedDict):
@@ -29,14 +29,6 @@ class Left(TypedDict):
 
     target: str
     reason: str
-
-
-class Gap(TypedDict):
-    """What could not be read, why, and how to mend it."""
-
-    target: str
-    reason: str
-    how: str | None
 
 
 class Stream(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from ldapdiag.report.documents.common import Period
+from ldapdiag.documents.common import Period
 
 
 class Server(TypedDict):

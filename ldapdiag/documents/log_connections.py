@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from ldapdiag.report.documents.common import Counts
+from ldapdiag.documents.common import Counts
 from ldapdiag.servers.close_reasons import CloseKind
 
 

@@ -7,3 +7,11 @@ from typing import TypedDict
 From = TypedDict("From", {"from": str})
 Period = TypedDict("Period", {"from": str, "to": str})
 Counts = dict[str, int]
+
+
+class Gap(TypedDict):
+    """What could not be read, why, and how to mend it."""
+
+    target: str
+    reason: str
+    how: str | None
