@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 import typing
 from pathlib import Path
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 SCHEMAS = Path(__file__).parents[1] / "ldapdiag" / "report" / "schemas"
 CONTRACT = Path(__file__).parent / "contract.md"
+OBSERVED = ("connections", "server", "log", "indexes", "storage", "fleet")
+"""What each check observes, by the subject of the check."""
 TITLES = {
+    "report": "the report of ldapdiag diagnose, ldapdiag indexes and ldapdiag storage",
     "log": "the report of ldapdiag log",
     "history": "the report of ldapdiag history",
     "settings": "the output of ldapdiag config",
@@ -44,10 +48,11 @@ def schema_of(name: str) -> dict[str, Any]:
     if sys.version_info < (3, 12):
         typing.TypedDict = typing_extensions.TypedDict  # type: ignore[misc]  pydantic demands it, before the types are imported
     document = importlib.import_module(f"ldapdiag.documents.{name}").Document
-    document.__pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-    made = TypeAdapter(document).json_schema(mode="serialization", schema_generator=Untitled)
-    for one in (made, *made.get("$defs", {}).values()):
-        one.pop("title", None)
+    made = adapter_of(document).json_schema(mode="serialization", schema_generator=Untitled)
+    made.pop("title", None)
+    made["$defs"] = untitled(made.get("$defs", {}))
+    if name == "report":
+        add_observed(made)
     identity = made["properties"]["schema"]["const"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -55,6 +60,47 @@ def schema_of(name: str) -> dict[str, Any]:
         "title": f"{identity}: {TITLES[name]}",
         **made,
     }
+
+
+def add_observed(report: dict[str, Any]) -> None:
+    """Add what each check observes: one of ldapdiag has these keys, one of another package has any."""
+    kinds: dict[str, Any] = {}
+    for subject in OBSERVED:
+        types = vars(importlib.import_module(f"ldapdiag.documents.observed_{subject}"))
+        kinds |= {check: one for one in types.values() if (check := check_of(one))}
+    wanted = [(check, "serialization", adapter_of(one)) for check, one in sorted(kinds.items())]
+    refs, made = TypeAdapter.json_schemas(wanted, schema_generator=Untitled)  # type: ignore[arg-type]  a literal
+    report["$defs"] |= untitled(made["$defs"]) | {
+        "MoreFindings": untitled(
+            {"": adapter_of(importlib.import_module("ldapdiag.documents.report").MoreFindings).json_schema()}
+        )[""]
+    }
+    report["$defs"]["FindingRow"]["allOf"] = [
+        {
+            "if": {"properties": {"check": {"const": check}}},
+            "then": {
+                "properties": {"observed": {"anyOf": [refs[check, "serialization"], {"$ref": "#/$defs/MoreFindings"}]}}
+            },
+        }
+        for check in sorted(kinds)
+    ]
+
+
+def check_of(one: object) -> str:
+    """Return the id of the check that observes such a document; it begins its docstring."""
+    found = re.match(r"`([a-z-]+)`:", getattr(one, "__doc__", None) or "")
+    return found[1] if found and typing_extensions.is_typeddict(one) else ""
+
+
+def adapter_of(document: Any) -> TypeAdapter[Any]:  # noqa: ANN401  a TypedDict is no type to mypy
+    """Return what makes the schema of a type: closed, with the docstrings of its keys."""
+    document.__pydantic_config__ = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    return TypeAdapter(document)
+
+
+def untitled(definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return definitions without the titles that pydantic makes of their names."""
+    return {name: {key: of for key, of in one.items() if key != "title"} for name, one in definitions.items()}
 
 
 def text_of(name: str) -> str:

@@ -1,0 +1,156 @@
+"""What the checks of storage observed."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class AccessTimeUpdates(TypedDict):
+    """`access-time-updates`: volumes on which each read writes an access time.
+
+    Per volume.
+    """
+
+    file_system: str | None
+    mount_point: str | None
+    roles: list[str | None] | None
+    server: str | None
+
+
+class CommitBoundWrites(TypedDict):
+    """`commit-bound-writes`: writes that spend their time waiting for the disk's sync.
+
+    Per server.
+    """
+
+    busiest_share: float | None
+    """Of the fullest minute, in which a write was applied."""
+    busiest_time: str | None
+    flushes_per_write: list[int | None] | None
+    """By the settings; empty: not known."""
+    looks: int | None
+    """At the threads; null: not sampled."""
+    looks_in_sync: int | None
+    looks_running: int | None
+    """Of these."""
+    p10_seconds: float | None
+    p50_seconds: float | None
+    p90_seconds: float | None
+    """Of one write, without its waits for a worker thread and for the writes before it."""
+    searches_p95_seconds: float | None
+    server: str | None
+    shown_by: list[str | None] | None
+    sync_seconds: float | None
+    """Median of the probe: overwrite of 4 KiB with fdatasync; null: no probe of the volume."""
+    writes: int | None
+    """Successful ones with a time."""
+
+
+class FragmentedFile(TypedDict):
+    """One of the 5 files with the most extents per MiB."""
+
+    extents: int | None
+    mebibytes: float | None
+    """Allocated, of files of 1 MiB or more."""
+    path: str | None
+
+
+class FragmentedDatabase(TypedDict):
+    """`fragmented-database`: database files in many pieces.
+
+    Per volume.
+    """
+
+    extents: int | None
+    file_system: str | None
+    files: list[FragmentedFile] | None
+    mebibytes: float | None
+    """Allocated, of files of 1 MiB or more."""
+    mount_point: str | None
+    per_mebibyte: float | None
+    rotational: bool | None
+    """As the disks state it; null: unknown."""
+    server: str | None
+
+
+class IoErrors(TypedDict):
+    """`io-errors`: errors of the disks under a directory server.
+
+    Per volume.
+    """
+
+    devices: list[str | None] | None
+    """With errors; else the disks."""
+    errors: int | None
+    """Messages of the kernel."""
+    host: str | None
+    kinds: list[str | None] | None
+    last: str | None
+    """Null: the messages have no zone."""
+    mount_point: str | None
+    read_only: bool | None
+    samples: list[str | None] | None
+    """The last 5."""
+    server: str | None
+    superblock_errors: int | None
+
+
+class SameVolume(TypedDict):
+    """`same-volume`: database, transaction log and changelog on the same disk.
+
+    Per group of volumes.
+    """
+
+    changes_per_second: float | None
+    """In the access log."""
+    devices: list[str | None] | None
+    """The common disks; empty: unknown."""
+    mount_points: list[str | None] | None
+    roles: list[str | None] | None
+    server: str | None
+
+
+class UnsafeWrites(TypedDict):
+    """`unsafe-writes`: acknowledged changes that a power cut loses.
+
+    Per server: of each database by its settings, of each volume with its data.
+    """
+
+    backend: str | None
+    """Empty: all."""
+    changes_per_second: float | None
+    """In the access log; null: no log of 10 s."""
+    file_system: str | None
+    hidden: list[str | None] | None
+    """Options in force that mount does not show."""
+    loss: str | None
+    """Of a volume `everything|unflushed|seconds|structure|none-synced|none-without-cache`, of a setting `the last
+    ones|seconds|unbounded`.
+    """
+    may_damage: bool | None
+    """The database."""
+    mount_point: str | None
+    server: str | None
+    server_started: str | None
+    setting: str | None
+    value: str | None
+    weaknesses: list[str | None] | None
+    window_seconds: int | None
+    """Null: nothing bounds it."""
+
+
+class UnsuitedFilesystem(TypedDict):
+    """`unsuited-filesystem`: databases on file systems that are not made for them.
+
+    Per volume with the server's data.
+    """
+
+    directory: str | None
+    file_system: str | None
+    mount_point: str | None
+    names: int | None
+    """Of the most crowded; null unless that is the problem."""
+    problem: str | None
+    roles: list[str | None] | None
+    server: str | None
+    source: str | None
