@@ -1,14 +1,11 @@
-"""Options --baseline and --fail-on-new: what has changed since an earlier report of the same command."""
+"""What has changed since an earlier report of the same command, the file of --baseline."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from ldapdiag.cli.commands import Panel
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
 
@@ -17,24 +14,6 @@ if TYPE_CHECKING:
     from ldapdiag.check import MainNumber
     from ldapdiag.diagnosis import Diagnosis
 
-BaselineOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline",
-        metavar="FILE",
-        help="Compare with an earlier report of the same command, written by --format json.",
-        show_default=False,
-        rich_help_panel=Panel.GATE,
-    ),
-]
-FailOnNewOption = Annotated[
-    bool,
-    typer.Option(
-        "--fail-on-new",
-        help="Of the findings, let only new and worse ones since --baseline count.",
-        rich_help_panel=Panel.GATE,
-    ),
-]
 COMMANDS = {ReportKind.ALL: "diagnose", ReportKind.INDEXES: "indexes", ReportKind.STORAGE: "storage"}
 
 
@@ -44,12 +23,6 @@ class Baseline:
 
     path: Path
     report: Reported
-
-
-def check_gate(baseline: Path | None, *, fail_on_new: bool) -> None:
-    """Raise UsageError for --fail-on-new without a report to compare with."""
-    if fail_on_new and baseline is None:
-        raise UsageError("--fail-on-new needs --baseline FILE, the report to compare with")
 
 
 def read_baseline(path: Path | None, kind: ReportKind) -> Baseline | None:

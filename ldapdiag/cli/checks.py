@@ -11,9 +11,9 @@ import typer
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.notices import Notices
-from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.output import standard_output
 from ldapdiag.cli.site_options import ConfigOption, found_site
-from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,7 @@ class ChecksFormat(StrEnum):
     JSON = "json"
 
 
+@command
 def checks(
     one: Annotated[
         str | None,
@@ -56,17 +57,13 @@ def checks(
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.report.manual_page import as_json, as_text  # noqa: PLC0415
 
-    try:
-        known = chosen(installed_checks(), [one] if one else [])
-        columns = shutil.get_terminal_size().columns
-        with standard_output() as stream:
-            if form is ChecksFormat.JSON:
-                stream.write(as_json(_in_force(known, config)[0]))
-            else:
-                stream.write(_explained(known[0], config, columns) if one else as_text(known, columns))
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(2) from None
+    known = chosen(installed_checks(), [one] if one else [])
+    columns = shutil.get_terminal_size().columns
+    with standard_output() as stream:
+        if form is ChecksFormat.JSON:
+            stream.write(as_json(_in_force(known, config)[0]))
+        else:
+            stream.write(_explained(known[0], config, columns) if one else as_text(known, columns))
 
 
 def _in_force(

@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.output import standard_output
 from ldapdiag.cli.times import DurationOption
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 
 EXAMPLE = "ldapdiag client-settings --firewall 1h"
 
 
+@command
 def client_settings(
     names: Annotated[
         list[str] | None,
@@ -58,20 +60,16 @@ def client_settings(
     from ldapdiag.report.client_settings import print_client_settings  # noqa: PLC0415  import late: --help is quick
     from ldapdiag.servers.client_settings.choosing import EVERY_SOFTWARE, settings_by_name, software_named  # noqa: PLC0415  import late
 
-    try:
-        if unknown := [name for name in names or [] if not software_named(name)]:
-            known = ", ".join(software.name for software in EVERY_SOFTWARE)
-            raise UsageError(f"there are no settings of {', '.join(unknown)}; there are those of {known}")
-        if not idle_timeout and not firewall and names:
-            raise UsageError(f"give the idle timeout of the server or of the firewall, as in {EXAMPLE} {names[0]}")
-        with standard_output() as stream:
-            if idle_timeout or firewall:
-                remedies = settings_by_name(idle_timeout, firewall // 2 if firewall else None, names or [])
-                print_client_settings(remedies, stream)
-                return
-            width = max(len(software.name) for software in EVERY_SOFTWARE) + 2
-            stream.writelines(f"{software.name:{width}}{software.setting}\n" for software in EVERY_SOFTWARE)
-            stream.write(f"\nTheir values follow from a timeout: {EXAMPLE}\n")
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(2) from None
+    if unknown := [name for name in names or [] if not software_named(name)]:
+        known = ", ".join(software.name for software in EVERY_SOFTWARE)
+        raise UsageError(f"there are no settings of {', '.join(unknown)}; there are those of {known}")
+    if not idle_timeout and not firewall and names:
+        raise UsageError(f"give the idle timeout of the server or of the firewall, as in {EXAMPLE} {names[0]}")
+    with standard_output() as stream:
+        if idle_timeout or firewall:
+            remedies = settings_by_name(idle_timeout, firewall // 2 if firewall else None, names or [])
+            print_client_settings(remedies, stream)
+            return
+        width = max(len(software.name) for software in EVERY_SOFTWARE) + 2
+        stream.writelines(f"{software.name:{width}}{software.setting}\n" for software in EVERY_SOFTWARE)
+        stream.write(f"\nTheir values follow from a timeout: {EXAMPLE}\n")

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from threading import Event
 
+    from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.live.sampling import LiveEvidence
 
 
-@with_collection_options
+@command
 def collect(
     target: Annotated[
         list[str] | None,
@@ -65,7 +68,7 @@ def collect(
         ),
     ] = False,
     quiet: QuietOption = False,
-    options: OptionsFactory,
+    collecting: Collecting,
 ) -> None:
     """Collect the evidence of servers and clients as a capture.
 
@@ -86,22 +89,26 @@ def collect(
         On a host without ldapdiag, by its administrator:
             ldapdiag collect --print-script > collect.sh
     """
-    try:
-        if print_script:
-            _print_script()
-            return
-        if output is None:
-            raise UsageError("no capture named: use --output, as in --output incident.tar.gz")
-        with interruptible(target or []) as stop:
-            _collect(target or [], options, stop, output, Notices(quiet=quiet), anonymised=anonymise)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    if print_script:
+        _print_script()
+        return
+    if output is None:
+        raise UsageError("no capture named: use --output, as in --output incident.tar.gz")
+    notices = Notices(quiet=quiet)
+    with interruptible(target or []) as stop:
+        options = partial(collecting.options, notices)
+        _collect(target or [], options, stop, output, notices, anonymised=anonymise)
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
 def _collect(
-    arguments: list[str], options: OptionsFactory, stop: Event, output: Path, notices: Notices, *, anonymised: bool
+    arguments: list[str],
+    options: Callable[[], CollectionOptions],
+    stop: Event,
+    output: Path,
+    notices: Notices,
+    *,
+    anonymised: bool,
 ) -> None:
     from ldapdiag.sources.captures import archive  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415

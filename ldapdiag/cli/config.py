@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.exit_codes import FAILED
-from ldapdiag.cli.judging import FailOn
+from ldapdiag.cli.judging_options import FailOn
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.output import print_error, standard_output
+from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.output import standard_output
 from ldapdiag.cli.site_options import ConfigOption, found_site
-from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
     from ldapdiag.site.configuration import SiteConfiguration
@@ -26,6 +25,7 @@ class ConfigFormat(StrEnum):
     JSON = "json"
 
 
+@command
 def config(
     *,
     config: ConfigOption = None,
@@ -59,17 +59,13 @@ def config(
     """
     from ldapdiag.report.site_configuration import as_json, as_text, effective_values  # noqa: PLC0415  import late
 
-    try:
-        found = found_site(config, (), Notices(quiet=quiet))
-        site = found.configuration
-        if site is not None:
-            _check_settings(site)
-        values = tuple(effective_values(site, _defaults()))
-        with standard_output() as stream:
-            stream.write((as_json if form is ConfigFormat.JSON else as_text)(values, site, found.looked))
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    found = found_site(config, (), Notices(quiet=quiet))
+    site = found.configuration
+    if site is not None:
+        _check_settings(site)
+    values = tuple(effective_values(site, _defaults()))
+    with standard_output() as stream:
+        stream.write((as_json if form is ConfigFormat.JSON else as_text)(values, site, found.looked))
 
 
 def _check_settings(site: SiteConfiguration) -> None:

@@ -14,13 +14,14 @@ from enum import StrEnum
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.errors import UsageError
+from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -48,28 +49,55 @@ ENDINGS = {
 
 STANDARD_OUTPUT = Path("-")
 
-FormatOption = Annotated[
-    ReportFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="Write the report in this format; default by the ending of FILE, else text.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
-]
-OutputOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the report to FILE instead of standard output, in the format of its ending "
-        f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.OUTPUT,
-    ),
-]
+
+class Output(NamedTuple):
+    """Where a report is written, and how."""
+
+    form: Annotated[
+        ReportFormat | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Write the report in this format; default by the ending of FILE, else text.",
+            show_default=False,
+            rich_help_panel=Panel.OUTPUT,
+        ),
+    ] = None
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the report to FILE instead of standard output, in the format of its ending "
+            f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
+            show_default=False,
+            rich_help_panel=Panel.OUTPUT,
+        ),
+    ] = None
+    color: Annotated[
+        Color,
+        typer.Option(
+            "--color",
+            metavar="WHEN",
+            help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
+            rich_help_panel=Panel.OUTPUT,
+        ),
+    ] = Color.AUTO
+
+    def destinations(self, offered: Collection[ReportFormat] = tuple(ReportFormat)) -> tuple[Destination, ...]:
+        """Return where to write a report. Raises UsageError, before anything is read, if it cannot be written there."""
+        form, outputs = self.form, self.output
+        if not outputs:
+            return (Destination(form=form or ReportFormat.TEXT, path=None),)
+        _check_contradictions(form, outputs)
+        found = tuple(
+            Destination(form=_format_of(path, form, offered, alone=len(outputs) == 1), path=_file(path))
+            for path in outputs
+        )
+        for one in found:
+            check_file(one.path)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,21 +107,6 @@ class Destination:
     form: ReportFormat
     path: Path | None
     """None: standard output."""
-
-
-def destinations(
-    form: ReportFormat | None, outputs: Sequence[Path] | None, offered: Collection[ReportFormat] = tuple(ReportFormat)
-) -> tuple[Destination, ...]:
-    """Return where to write a report. Raises UsageError, before anything is read, if it cannot be written there."""
-    if not outputs:
-        return (Destination(form=form or ReportFormat.TEXT, path=None),)
-    _check_contradictions(form, outputs)
-    found = tuple(
-        Destination(form=_format_of(path, form, offered, alone=len(outputs) == 1), path=_file(path)) for path in outputs
-    )
-    for one in found:
-        check_file(one.path)
-    return found
 
 
 def _check_contradictions(form: ReportFormat | None, outputs: Sequence[Path]) -> None:

@@ -5,37 +5,24 @@ The options of `diagnose --record`, and what it does before and after the diagno
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
-from ldapdiag.cli import times
-from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.completion import check_ids
-from ldapdiag.cli.destinations import (
-    FormatOption,
-    OutputOption,
-    check_table,
-    contains_gaps,
-    deliver,
-    destinations,
-    text_on_terminal,
-)
-from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import FailOn, FailOnOption, SinceOption, StrictOption, exit_code, print_unread, run_diagnosis
-from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, SeverityOption, with_collection_options
+from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging_options import Judging
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
-from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:
@@ -45,40 +32,42 @@ if TYPE_CHECKING:
     from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
-    from ldapdiag.site.configuration import SiteConfiguration
-    from ldapdiag.sources.collection_options import CollectionOptions
 
-RecordOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--record",
-        metavar="FILE",
-        help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
-        show_default=False,
-        rich_help_panel=Panel.HISTORY,
-    ),
-]
-DaysOption = Annotated[
-    int,
-    typer.Option(
-        "--record-days",
-        metavar="DAYS",
-        parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
-        help="Remove runs older than DAYS from the history.",
-        rich_help_panel=Panel.HISTORY,
-    ),
-]
-SizeOption = Annotated[
-    int,
-    typer.Option(
-        "--record-size",
-        metavar="MIB",
-        min=1,
-        max=100_000,
-        help="Remove the oldest runs of a history that is larger.",
-        rich_help_panel=Panel.HISTORY,
-    ),
-]
+
+class Recording(NamedTuple):
+    """The history that the run is added to."""
+
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="FILE",
+            help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
+            show_default=False,
+            rich_help_panel=Panel.HISTORY,
+        ),
+    ] = None
+    record_days: Annotated[
+        int,
+        typer.Option(
+            "--record-days",
+            metavar="DAYS",
+            parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
+            help="Remove runs older than DAYS from the history.",
+            rich_help_panel=Panel.HISTORY,
+        ),
+    ] = 400
+    record_size: Annotated[
+        int,
+        typer.Option(
+            "--record-size",
+            metavar="MIB",
+            min=1,
+            max=100_000,
+            help="Remove the oldest runs of a history that is larger.",
+            rich_help_panel=Panel.HISTORY,
+        ),
+    ] = 64
 
 
 def earlier_runs(file: Path | None, checks: list[str]) -> History | None:
@@ -98,7 +87,7 @@ def earlier_runs(file: Path | None, checks: list[str]) -> History | None:
     return read(file, with_findings=False) if file.exists() else None
 
 
-def record_run(file: Path, diagnosis: Diagnosis, code: int, days: int, megabytes: int, *, interrupted: bool) -> None:
+def record_run(file: Path, diagnosis: Diagnosis, code: int, recording: Recording, *, interrupted: bool) -> None:
     """Record a run. A failure is reported, and changes no exit code: the diagnosis is right without it."""
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
@@ -115,13 +104,13 @@ def record_run(file: Path, diagnosis: Diagnosis, code: int, days: int, megabytes
                 "not recorded: no evidence about a directory server shows its time; "
                 "collect it with ldapdiag, or put the output of date -u into captured-at.txt beside it"
             )
-        record(file, run, Bounds(days=days, megabytes=megabytes))
+        record(file, run, Bounds(days=recording.record_days, megabytes=recording.record_size))
     except LdapdiagError as error:
         print_error(error)
 
 
-@with_collection_options
-def diagnose(  # noqa: PLR0913  one parameter per option of the command
+@command
+def diagnose(
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
@@ -135,8 +124,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     *,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    asked: Judging,
     table: Annotated[
         DiagnosisTable | None,
         typer.Option(
@@ -146,7 +134,6 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
-    fail_on: FailOnOption = FailOn.HIGH,
     check: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,27 +157,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
-    since: SinceOption = None,
-    strict: StrictOption = False,
-    baseline: BaselineOption = None,
-    fail_on_new: FailOnNewOption = False,
-    severity: SeverityOption = LeastSeverity.INFO,
-    color: ColorOption = Color.AUTO,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Show all findings in full, with origins and skipped files.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = False,
-    quiet: QuietOption = False,
-    record: RecordOption = None,
-    record_days: DaysOption = 400,
-    record_size: SizeOption = 64,
-    options: OptionsFactory,
-    site: SiteConfiguration | None,
+    recording: Recording,
 ) -> None:
     """Diagnose LDAP connections from live hosts or captures.
 
@@ -230,45 +197,26 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         Every night: exit with 1 for what is new or worse since an earlier report:
             ldapdiag diagnose @prod --baseline earlier.json --fail-on-new
     """
-    try:
-        written = destinations(form, output)
-        check_table(table, written)
-        check_gate(baseline, fail_on_new=fail_on_new)
-        with interruptible(evidence or []) as stop:
-            collection = partial(_collection_options, options, ldap_port or [])
-            period = times.asked_period(since)
-            earlier = earlier_runs(record, check or [])
-            checks = cache(partial(_checks, check or []))
-            if check:
-                checks()  # report an unknown ID before collecting
-            diagnosis = run_diagnosis(
-                evidence or [],
-                checks,
-                collection,
-                stop,
-                period=period,
-                notices=Notices(quiet=quiet, color=color),
-                verbose=verbose,
-                earlier=earlier,
-                site=site,
-                baseline=baseline,
-                named=check or (),
-            )
-        if not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))
-        write = _writer(diagnosis, table, verbose=verbose, color=color, severity=severity)
-        deliver(write, written)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
-    if record is not None:
-        record_run(record, diagnosis, code, record_days, record_size, interrupted=stop.is_set())
+    written = asked.written(table)
+    earlier = earlier_runs(recording.record, check or [])
+    checks = cache(partial(_checks, check or []))
+    if check:
+        checks()  # report an unknown ID before collecting
+    with interruptible(evidence or []) as stop:
+        diagnosis = run_diagnosis(
+            evidence or [],
+            asked,
+            checks,
+            stop,
+            collecting={"ldap_ports": frozenset(ldap_port or ())},
+            earlier=earlier,
+            named=check or (),
+        )
+    deliver_report(asked, diagnosis, _writer(diagnosis, table, asked), written)
+    code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate)
+    if recording.record is not None:
+        record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
     raise typer.Exit(code)
-
-
-def _collection_options(options: OptionsFactory, ldap_ports: list[int]) -> CollectionOptions:
-    return replace(options(), ldap_ports=frozenset(ldap_ports))
 
 
 def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
@@ -278,7 +226,7 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, table: DiagnosisTable | None, *, verbose: bool, color: Color, severity: LeastSeverity
+    diagnosis: Diagnosis, table: DiagnosisTable | None, asked: Judging
 ) -> Callable[[ReportFormat, TextIO], None]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
@@ -287,7 +235,7 @@ def _writer(
 
     return writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)),
-        partial(as_text.print_report, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        partial(as_text.print_report, diagnosis, **asked.text()),
         as_json.render,
         TABLES[table or DiagnosisTable.FINDINGS],
     )

@@ -11,12 +11,10 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import FormatOption, OutputOption, deliver, destinations
-from ldapdiag.cli.exit_codes import FAILED
-from ldapdiag.cli.options import ColorOption
-from ldapdiag.cli.output import print_error
+from ldapdiag.cli.destinations import Output, deliver
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import writer
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.asked_period import AskedPeriod
 
 
+@command
 def history(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of ldapdiag diagnose --record.", show_default=False)
@@ -53,9 +52,7 @@ def history(
             rich_help_panel=Panel.EVIDENCE,
         ),
     ] = None,
-    form: FormatOption = None,
-    output: OutputOption = None,
-    color: ColorOption = Color.AUTO,
+    output: Output,
 ) -> None:
     """Report how connections and findings change over time.
 
@@ -80,17 +77,13 @@ def history(
         Record a run; examples/ldapdiag-record.timer does so every 15 minutes:
             ldapdiag diagnose --record ds1.history
     """
-    try:
-        written = destinations(form, output)
-        period = times.asked_period(since)
-        read = _of_period(_read(file), period, since)
-        if server is not None and server not in read.servers:
-            known = ", ".join(read.servers)
-            raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
-        deliver(_writer(read, server, color), written)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    written = output.destinations()
+    period = times.asked_period(since)
+    read = _of_period(_read(file), period, since)
+    if server is not None and server not in read.servers:
+        known = ", ".join(read.servers)
+        raise UsageError(f"--server {server}: no such server in {read.origin.path}; it has {known}")
+    deliver(_writer(read, server, output.color), written)
 
 
 def _read(file: Path) -> History:

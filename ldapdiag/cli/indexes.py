@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ldapdiag.cli import times
-from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.cluster_option import ClusterOption, cluster_executor
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import (
-    FormatOption,
-    OutputOption,
-    ReportFormat,
-    check_table,
-    contains_gaps,
-    deliver,
-    destinations,
-    text_on_terminal,
-)
-from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.destinations import ReportFormat, check_table
+from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible, stoppable
-from ldapdiag.cli.judging import (
-    FailOn,
-    FailOnOption,
-    SinceOption,
-    StrictOption,
-    exit_code,
-    print_unread,
-    run_diagnosis,
-)
-from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, SeverityOption, with_collection_options
-from ldapdiag.cli.output import print_error
+from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging_options import Judging
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import IndexTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.site.configuration import SiteConfiguration
-    from ldapdiag.sources.collection_options import CollectionOptions
 
 
-@with_collection_options
-def indexes(  # noqa: PLR0913  one parameter per option of the command
+@command
+def indexes(
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
@@ -69,7 +44,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     *,
-    form: FormatOption = None,
+    asked: Judging,
     ldif: Annotated[
         bool,
         typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.", rich_help_panel=Panel.OUTPUT),
@@ -77,30 +52,13 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     script: Annotated[
         bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
     ] = False,
-    output: OutputOption = None,
     table: Annotated[
         IndexTable | None,
         typer.Option(
             "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
         ),
     ] = None,
-    fail_on: FailOnOption = FailOn.HIGH,
-    since: SinceOption = None,
-    strict: StrictOption = False,
-    baseline: BaselineOption = None,
-    fail_on_new: FailOnNewOption = False,
-    severity: SeverityOption = LeastSeverity.INFO,
     cluster: ClusterOption = None,
-    color: ColorOption = Color.AUTO,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Show all filters, and all findings in full.", rich_help_panel=Panel.OUTPUT
-        ),
-    ] = False,
-    quiet: QuietOption = False,
-    options: OptionsFactory,
-    site: SiteConfiguration | None,
 ) -> None:
     """Find missing indexes, and the smallest set to add.
 
@@ -128,56 +86,34 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         The commands alone, to read before they run:
             ldapdiag indexes access* dse.ldif --script > plan.sh
     """
-    try:
-        written = _destinations(form, output, ldif=ldif, script=script)
-        check_table(table, written)
-        check_gate(baseline, fail_on_new=fail_on_new)
-        notices = Notices(quiet=quiet, color=color)
-        with (
-            stoppable() if cluster else interruptible(evidence or []) as stop,
-            cluster_executor(cluster, notices) as executor,
-        ):
-            period = times.asked_period(since)
-            collection = partial(_collection_options, options)
-            diagnosis = run_diagnosis(
-                evidence or [],
-                cache(_checks),
-                collection,
-                stop,
-                period=period,
-                notices=notices,
-                verbose=verbose,
-                executor=executor,
-                kind=ReportKind.INDEXES,
-                site=site,
-                baseline=baseline,
-            )
-        if ldif or script or not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet, alone=ldif or script or not contains_gaps(written))
-        write = _writer(diagnosis, table, ldif=ldif, script=script, verbose=verbose, color=color, severity=severity)
-        deliver(write, written)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    raise typer.Exit(
-        INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
-    )
+    written = _written(asked, table, ldif=ldif, script=script)
+    with (
+        stoppable() if cluster else interruptible(evidence or []) as stop,
+        cluster_executor(cluster, asked.notices) as executor,
+    ):
+        diagnosis = run_diagnosis(
+            evidence or [],
+            asked,
+            cache(_checks),
+            stop,
+            kind=ReportKind.INDEXES,
+            collecting={"sample_interval_seconds": 0.0, "logs": True},  # indexes do not change between snapshots
+            executor=executor,
+        )
+    write = _writer(diagnosis, table, asked, ldif=ldif, script=script)
+    deliver_report(asked, diagnosis, write, written, commands=ldif or script)
+    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate))
 
 
-def _destinations(
-    form: ReportFormat | None, output: list[Path] | None, *, ldif: bool, script: bool
-) -> tuple[Destination, ...]:
+def _written(asked: Judging, table: IndexTable | None, *, ldif: bool, script: bool) -> tuple[Destination, ...]:
     """Return where to write; remedies alone are text, whatever the name of their file."""
     if not ldif and not script:
-        return destinations(form, output)
-    if (ldif and script) or form not in {None, ReportFormat.TEXT}:
+        return asked.written(table)
+    if (ldif and script) or asked.output.form not in {None, ReportFormat.TEXT}:
         raise UsageError("--ldif, --script and --format exclude each other: use one of them")
-    return destinations(ReportFormat.TEXT, output, offered=(ReportFormat.TEXT,))
-
-
-def _collection_options(options: OptionsFactory) -> CollectionOptions:
-    """Return the options with access logs, and without a sample interval: indexes do not change between snapshots."""
-    return replace(options(), sample_interval_seconds=0.0, logs=True)
+    asked.gate.check()
+    check_table(table, ())
+    return asked.output._replace(form=ReportFormat.TEXT).destinations(offered=(ReportFormat.TEXT,))
 
 
 def _checks() -> tuple[AnyCheck, ...]:
@@ -187,14 +123,7 @@ def _checks() -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis,
-    table: IndexTable | None,
-    *,
-    ldif: bool,
-    script: bool,
-    verbose: bool,
-    color: Color,
-    severity: LeastSeverity,
+    diagnosis: Diagnosis, table: IndexTable | None, asked: Judging, *, ldif: bool, script: bool
 ) -> Callable[[ReportFormat, TextIO], object]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
@@ -207,7 +136,7 @@ def _writer(
         return lambda _, stream: stream.write(render(diagnosis))
     return writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)) | {"indexes": as_data.plans(diagnosis)},
-        partial(as_text.print_indexes, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        partial(as_text.print_indexes, diagnosis, **asked.text()),
         as_json.render,
         INDEX_TABLES[table or IndexTable.PLAN],
     )

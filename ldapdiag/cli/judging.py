@@ -3,68 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ldapdiag.cli.baseline import compared, read_baseline
-from ldapdiag.cli.commands import Panel
+from ldapdiag.cli.destinations import contains_gaps, deliver, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.judging_options import FailOn
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.site_options import today
+from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from threading import Event
+    from typing import TextIO
 
     from ldapdiag.catalogue import AnyCheck
-    from ldapdiag.cli.notices import Notices
+    from ldapdiag.cli.destinations import Destination, ReportFormat
+    from ldapdiag.cli.judging_options import Gate, Judging
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.finding import Finding
-    from ldapdiag.site.configuration import SiteConfiguration
     from ldapdiag.sources.cluster.executor import Executor
-    from ldapdiag.sources.collection_options import CollectionOptions
-    from ldapdiag.sources.logs.asked_period import AskedPeriod
-
-
-class FailOn(StrEnum):
-    """The lowest severity that makes the exit code 1."""
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    NEVER = "never"
-
-
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option(
-        "--fail-on",
-        metavar="SEVERITY",
-        help="Exit with 1 for a finding of at least this severity.",
-        rich_help_panel=Panel.GATE,
-    ),
-]
-SinceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
-        show_default=False,
-        rich_help_panel=Panel.EVIDENCE,
-    ),
-]
-StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE)
-]
 
 
 def import_early(checks: Callable[[], object]) -> None:
@@ -75,29 +41,23 @@ def import_early(checks: Callable[[], object]) -> None:
     checks()
 
 
-def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by option
+def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the command adds
     evidence: list[str],
+    asked: Judging,
     checks: Callable[[], Sequence[AnyCheck]],
-    options: Callable[[], CollectionOptions],
     stop: Event,
     *,
-    period: AskedPeriod | None,
-    notices: Notices,
-    verbose: bool,
     kind: ReportKind = ReportKind.ALL,
+    collecting: Mapping[str, Any] = MappingProxyType({}),
     measure: Callable[[], Sequence[Fact]] = tuple,
     earlier: History | None = None,
-    site: SiteConfiguration | None = None,
     named: Collection[str] = (),
-    baseline: Path | None = None,
     executor: Executor | None = None,
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence.
 
-    `named` are the checks that the command line names. `executor` reads the access logs. `baseline` is the file of the
-    report that this one is compared with.
-
-    `measure` is called first; what it returns is evidence, too.
+    `named` are the checks that the command line names. `collecting` replaces collection options. `executor` reads the
+    access logs. `measure` is called first; what it returns is evidence, too.
     """
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
@@ -108,11 +68,12 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
+    notices, site, period = asked.notices, asked.collecting.given.site, asked_period(asked.since)
     in_force = cache(lambda: checks_in_force(checks(), site, named=named, today=today()))
     if site is not None:
         in_force()  # an error in the site configuration is reported before anything is collected
-    before = read_baseline(baseline, kind)
-    collection = options()
+    before = read_baseline(asked.gate.baseline, kind)
+    collection = replace(asked.collection(), **collecting)
     measured = tuple(measure())
     with notices.progress() as progress:
         bundle = gather(
@@ -130,7 +91,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
         notices.write(notice)
     # Any server shows its schema to any client; and a server that did not answer has left no evidence to judge others.
     if all(isinstance(fact, Schema | LdapProbe) for fact in bundle.facts):
-        every = verbose or not bundle.gaps
+        every = asked.detail.verbose or not bundle.gaps
         print_gaps((*bundle.gaps, *(one for one in bundle.passed_over if every or one.files)))
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
@@ -138,6 +99,23 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, option by opti
     diagnosis = judge(bundle, in_force().checks, kind=kind, earlier=earlier, in_force=in_force())
     diagnosis = replace(diagnosis, typed=collection.typed)
     return diagnosis if before is None else compared(diagnosis, before)
+
+
+def deliver_report(
+    asked: Judging,
+    diagnosis: Diagnosis,
+    write: Callable[[ReportFormat, TextIO], object],
+    written: Sequence[Destination],
+    *,
+    commands: bool = False,
+) -> None:
+    """Write the report everywhere, and to standard error what was not read, unless the terminal shows it anyway.
+
+    `commands`: the output is commands for servers.
+    """
+    if commands or not text_on_terminal(written):
+        print_unread(diagnosis, quiet=asked.quiet, alone=commands or not contains_gaps(written))
+    deliver(write, written)
 
 
 def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:
@@ -164,10 +142,10 @@ def _print_no_all_clear(diagnosis: Diagnosis) -> None:
         print_error(rest)
 
 
-def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_new: bool = False) -> int:
+def exit_code(diagnosis: Diagnosis, gate: Gate) -> int:
     """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict.
 
-    With `fail_on_new` only findings count that are new or worse since the baseline, or whose acceptance is over.
+    With --fail-on-new only findings count that are new or worse since the baseline, or whose acceptance is over.
     """
     from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
 
@@ -175,14 +153,16 @@ def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool, fail_on_ne
         return FAILED
     if diagnosis.crashed:
         return 1
-    if strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):
+    if gate.strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):
         return 1
-    if fail_on is FailOn.NEVER:
+    if gate.fail_on is FailOn.NEVER:
         return 0
-    threshold = Severity[fail_on.name]
+    threshold = Severity[gate.fail_on.name]
     return int(
         any(
-            one.severity >= threshold and not one.is_accepted and (not fail_on_new or _is_new(diagnosis, check, one))
+            one.severity >= threshold
+            and not one.is_accepted
+            and (not gate.fail_on_new or _is_new(diagnosis, check, one))
             for check, one in diagnosis.found
         )
     )

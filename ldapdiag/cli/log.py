@@ -9,39 +9,28 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.cluster_option import ClusterOption, check_alone, cluster_executor
+from ldapdiag.cli.collecting import Sudo, Timeout
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import (
-    FormatOption,
-    OutputOption,
+    Output,
     ReportFormat,
     check_followed,
     check_table,
     contains_gaps,
-    destinations,
     text_on_terminal,
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
-from ldapdiag.cli.judging import FailOn, FailOnOption
+from ldapdiag.cli.judging_options import FailOn, FailOnOption
 from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
 from ldapdiag.cli.log_report import combined, report_writer
-from ldapdiag.cli.log_selection import (
-    AccountOption,
-    ClientOption,
-    CodeOption,
-    ConnectionOption,
-    LeastEtimeOption,
-    ShapeOption,
-    ShowLinesOption,
-    wanted,
-)
+from ldapdiag.cli.log_selection import Select
 from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import ColorOption, Sudo, Timeout, is_typed
+from ldapdiag.cli.option_groups import command, is_typed
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.report.color import Color
 from ldapdiag.report.log.sort import OF_TOTALS, By, Sort
 from ldapdiag.report.tables.names import OF_SERVERS, LogTable
 from ldapdiag.sources.objects.addresses import object_address
@@ -66,6 +55,7 @@ FOLLOW_SECONDS = 2.0
 """Time between two reads of a log with --follow."""
 
 
+@command
 def log(  # noqa: PLR0913  one parameter per option of the command
     context: typer.Context,
     file: Annotated[
@@ -80,8 +70,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ),
     ],
     *,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    output: Output,
     table: Annotated[
         LogTable | None,
         typer.Option(
@@ -91,7 +80,6 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
-    color: ColorOption = Color.AUTO,
     top: Annotated[
         int,
         typer.Option(
@@ -152,13 +140,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         bool,
         typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.", rich_help_panel=Panel.EVIDENCE),
     ] = False,
-    client: ClientOption = None,
-    account: AccountOption = None,
-    conn: ConnectionOption = None,
-    shape: ShapeOption = None,
-    min_etime: LeastEtimeOption = 0,
-    code: CodeOption = None,
-    show_lines: ShowLinesOption = 0,
+    select: Select,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -227,60 +209,56 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         As it grows, until Ctrl-C:
             ldapdiag log access --follow
     """
-    try:
-        typed = file
-        file, hosts, options = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
-        written = destinations(form, output)
-        check_table(table, written)
-        _check_compared(table, by)
-        if by is not By.SHAPE and sort not in OF_TOTALS:
-            raise UsageError(
-                f"--by {by} excludes --sort {sort}: the times of single searches are kept by filter; "
-                "use --sort time or count, or --by shape"
-            )
-        asked = wanted(client, account, conn, shape, min_etime, code, show_lines)
-        if follow:
-            check_followed(written)
-            others = {"hosts": hosts, "object stores": any(map(object_address, file)), "--by server": by is By.SERVER}
-            _check_follow({**others, "--since and --until": since or until, "options that select operations": asked})
-        check_alone_with(fail_on, {"--follow": follow, "the options that select operations": asked})
-        zone_of_logs = times.zone("--zone", zone)
-        period = times.asked_period(since, until, zone_of_logs)
-        check_alone(
-            cluster, {"--follow": follow, "--workers": workers, "options that select operations": asked, "hosts": hosts}
+    typed = file
+    file, hosts, options = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
+    written = output.destinations()
+    check_table(table, written)
+    _check_compared(table, by)
+    if by is not By.SHAPE and sort not in OF_TOTALS:
+        raise UsageError(
+            f"--by {by} excludes --sort {sort}: the times of single searches are kept by filter; "
+            "use --sort time or count, or --by shape"
         )
-        notices = Notices(quiet=quiet, color=color, gaps_in_output=contains_gaps(written))
-        _print_scanner_notice(scanner, notices)
-        write = report_writer(written, top, by, sort, table=table, color=color, again=follow)
-        status = 0
-        with stoppable() as stop:
-            if follow:
-                _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
-            else:
-                selection = None if asked is None else asked.selection()
-                collected = _collected(hosts, options, zone_of_logs, stop, notices)
-                with cluster_executor(cluster, notices) as executor:
-                    reading = _read(
-                        file,
-                        executor or workers,
-                        period,
-                        zone_of_logs,
-                        stop,
-                        scanner=scanner,
-                        selection=selection,
-                        notices=notices,
-                        collected=collected,
-                    )
-                if not text_on_terminal(written):
-                    notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
-                logs = facts_of(reading, fail_on)
-                found = combined(reading, wanted=asked, by_server=by is By.SERVER)
-                _print_not_found(found, written)
-                write(found)
-                status = judged_by_log(logs, typed, config, fail_on, notices)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    asked = select.wanted()
+    if follow:
+        check_followed(written)
+        others = {"hosts": hosts, "object stores": any(map(object_address, file)), "--by server": by is By.SERVER}
+        _check_follow({**others, "--since and --until": since or until, "options that select operations": asked})
+    check_alone_with(fail_on, {"--follow": follow, "the options that select operations": asked})
+    zone_of_logs = times.zone("--zone", zone)
+    period = times.asked_period(since, until, zone_of_logs)
+    check_alone(
+        cluster, {"--follow": follow, "--workers": workers, "options that select operations": asked, "hosts": hosts}
+    )
+    notices = Notices(quiet=quiet, color=output.color, gaps_in_output=contains_gaps(written))
+    _print_scanner_notice(scanner, notices)
+    write = report_writer(written, top, by, sort, table=table, color=output.color, again=follow)
+    status = 0
+    with stoppable() as stop:
+        if follow:
+            _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
+        else:
+            selection = None if asked is None else asked.selection()
+            collected = _collected(hosts, options, zone_of_logs, stop, notices)
+            with cluster_executor(cluster, notices) as executor:
+                reading = _read(
+                    file,
+                    executor or workers,
+                    period,
+                    zone_of_logs,
+                    stop,
+                    scanner=scanner,
+                    selection=selection,
+                    notices=notices,
+                    collected=collected,
+                )
+            if not text_on_terminal(written):
+                notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
+            logs = facts_of(reading, fail_on)
+            found = combined(reading, wanted=asked, by_server=by is By.SERVER)
+            _print_not_found(found, written)
+            write(found)
+            status = judged_by_log(logs, typed, config, fail_on, notices)
     raise typer.Exit(INTERRUPTED if stop.is_set() else status)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from ldapdiag.cli.judging import FailOn, exit_code
+from ldapdiag.cli.judging import exit_code
+from ldapdiag.cli.judging_options import FailOn, Gate
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.site_options import found_site, today
 from ldapdiag.errors import UsageError
@@ -56,7 +57,7 @@ def judged_by_log(
     in_force = checks_in_force(installed_checks(), site, today=today())
     diagnosis = diagnose(Bundle(facts=tuple(logs)), in_force.checks, in_force=in_force)
     _print(diagnosis, fail_on, files)
-    return exit_code(diagnosis, fail_on, strict=False)
+    return exit_code(diagnosis, Gate(fail_on=fail_on))
 
 
 def _print(diagnosis: Diagnosis, fail_on: FailOn, files: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -11,107 +11,100 @@ from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ldapdiag.analysis.log.selections import Wanted
 
 MOST_SHOWN = 1_000
 
-ClientOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--client",
-        metavar="ADDRESS",
-        help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-AccountOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--account",
-        metavar="DN",
-        help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-ConnectionOption = Annotated[
-    list[int] | None,
-    typer.Option(
-        "--conn",
-        metavar="N",
-        min=0,
-        help="Count only operations of the connection with this number. Repeatable.",
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-ShapeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--shape",
-        metavar="FILTER",
-        help="Count only searches whose filter is this one except for the values. Repeatable.",
-        show_default=False,
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-LeastEtimeOption = Annotated[
-    float,
-    typer.Option(
-        "--min-etime",
-        metavar="SECONDS",
-        parser=DurationOption(),
-        help="Count only operations that took this long.",
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-CodeOption = Annotated[
-    list[int] | None,
-    typer.Option(
-        "--code",
-        metavar="N",
-        min=0,
-        help="Count only operations with this result code. Repeatable.",
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
-ShowLinesOption = Annotated[
-    int,
-    typer.Option(
-        "--show-lines",
-        metavar="N",
-        min=0,
-        max=MOST_SHOWN,
-        help="Print the lines of the N slowest operations.",
-        rich_help_panel=Panel.SELECTION,
-    ),
-]
 
+class Select(NamedTuple):
+    """Which operations are counted, and how many lines are shown of them."""
 
-def wanted(
-    clients: Sequence[str] | None,
-    accounts: Sequence[str] | None,
-    connections: Sequence[int] | None,
-    shapes: Sequence[str] | None,
-    least_seconds: float,
-    codes: Sequence[int] | None,
-    most_shown: int,
-) -> Wanted | None:
-    """Return what the options ask for; None where they ask for nothing. Raises UsageError."""
-    if not any((clients, accounts, connections, shapes, least_seconds, codes, most_shown)):
-        return None
-    from ldapdiag.analysis.log.selections import Wanted  # noqa: PLC0415  import late
+    client: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--client",
+            metavar="ADDRESS",
+            help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
+            show_default=False,
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = None
+    account: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--account",
+            metavar="DN",
+            help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = None
+    conn: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--conn",
+            metavar="N",
+            min=0,
+            help="Count only operations of the connection with this number. Repeatable.",
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = None
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--shape",
+            metavar="FILTER",
+            help="Count only searches whose filter is this one except for the values. Repeatable.",
+            show_default=False,
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = None
+    min_etime: Annotated[
+        float,
+        typer.Option(
+            "--min-etime",
+            metavar="SECONDS",
+            parser=DurationOption(),
+            help="Count only operations that took this long.",
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = 0
+    code: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--code",
+            metavar="N",
+            min=0,
+            help="Count only operations with this result code. Repeatable.",
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = None
+    show_lines: Annotated[
+        int,
+        typer.Option(
+            "--show-lines",
+            metavar="N",
+            min=0,
+            max=MOST_SHOWN,
+            help="Print the lines of the N slowest operations.",
+            rich_help_panel=Panel.SELECTION,
+        ),
+    ] = 0
 
-    for option, values in (("--client", clients), ("--account", accounts), ("--shape", shapes)):
-        if values and "" in values:
-            raise UsageError(f"{option} needs a value that is not empty")
-    return Wanted(
-        clients=tuple(clients or ()),
-        accounts=tuple(accounts or ()),
-        connections=tuple(connections or ()),
-        shapes=tuple(shapes or ()),
-        codes=tuple(codes or ()),
-        least_seconds=least_seconds,
-        most_shown=most_shown,
-    )
+    def wanted(self) -> Wanted | None:
+        """Return what the options ask for; None where they ask for nothing. Raises UsageError."""
+        if not any(self):
+            return None
+        from ldapdiag.analysis.log.selections import Wanted  # noqa: PLC0415  import late
+
+        for option, values in (("--client", self.client), ("--account", self.account), ("--shape", self.shape)):
+            if values and "" in values:
+                raise UsageError(f"{option} needs a value that is not empty")
+        return Wanted(
+            clients=tuple(self.client or ()),
+            accounts=tuple(self.account or ()),
+            connections=tuple(self.conn or ()),
+            shapes=tuple(self.shape or ()),
+            codes=tuple(self.code or ()),
+            least_seconds=self.min_etime,
+            most_shown=self.show_lines,
+        )

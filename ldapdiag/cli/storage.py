@@ -5,40 +5,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
-from ldapdiag.cli import times
-from ldapdiag.cli.baseline import BaselineOption, FailOnNewOption, check_gate
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import (
-    FormatOption,
-    OutputOption,
-    ReportFormat,
-    check_file,
-    check_table,
-    contains_gaps,
-    deliver,
-    destinations,
-    text_on_terminal,
-    write_file,
-)
-from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.destinations import check_file, write_file
+from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import FailOn, FailOnOption, SinceOption, StrictOption, exit_code, print_unread, run_diagnosis
-from ldapdiag.cli.notices import Notices, QuietOption
-from ldapdiag.cli.options import ColorOption, LeastSeverity, OptionsFactory, SeverityOption, with_collection_options
-from ldapdiag.cli.output import print_error
+from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging_options import Judging
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import DurationOption
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.report.color import Color
 from ldapdiag.report.tables.names import StorageTable
 
 if TYPE_CHECKING:
@@ -46,95 +31,93 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.cli.destinations import ReportFormat
+    from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.storage.probe import StorageProbe
-    from ldapdiag.site.configuration import SiteConfiguration
-    from ldapdiag.sources.collection_options import CollectionOptions
-
-ProbeOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--probe",
-        metavar="DIRECTORY",
-        help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
-        "runs there is slower meanwhile.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
-    ),
-]
-ProbeSecondsOption = Annotated[
-    int,
-    typer.Option(
-        "--probe-seconds",
-        parser=DurationOption(least=2, most=600, whole=True),
-        metavar="SECONDS",
-        help="End the probe after SECONDS.",
-        rich_help_panel=Panel.PROBE,
-    ),
-]
-ProbeSizeOption = Annotated[
-    int,
-    typer.Option(
-        "--probe-size", min=1, max=4096, metavar="MIB", help="Write at most MIB mebibytes.", rich_help_panel=Panel.PROBE
-    ),
-]
-SaveProbeOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--save-probe",
-        metavar="FILE",
-        help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
-        show_default=False,
-        rich_help_panel=Panel.PROBE,
-    ),
-]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedProbe:
-    """The probe that the options ask for."""
+class Probe(NamedTuple):
+    """What is measured before the evidence is collected."""
 
-    directory: Path
-    seconds: int
-    mebibytes: int
-    saved_to: Path | None
+    probe: Annotated[
+        Path | None,
+        typer.Option(
+            "--probe",
+            metavar="DIRECTORY",
+            help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
+            "runs there is slower meanwhile.",
+            show_default=False,
+            rich_help_panel=Panel.PROBE,
+        ),
+    ] = None
+    probe_seconds: Annotated[
+        int,
+        typer.Option(
+            "--probe-seconds",
+            parser=DurationOption(least=2, most=600, whole=True),
+            metavar="SECONDS",
+            help="End the probe after SECONDS.",
+            rich_help_panel=Panel.PROBE,
+        ),
+    ] = 30
+    probe_size: Annotated[
+        int,
+        typer.Option(
+            "--probe-size",
+            min=1,
+            max=4096,
+            metavar="MIB",
+            help="Write at most MIB mebibytes.",
+            rich_help_panel=Panel.PROBE,
+        ),
+    ] = 128
+    save_probe: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-probe",
+            metavar="FILE",
+            help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
+            show_default=False,
+            rich_help_panel=Panel.PROBE,
+        ),
+    ] = None
 
-    def run(self, notices: Notices, stop: Event) -> StorageProbe:
-        """Return what was measured, as evidence of this host. LdapdiagError where it cannot be measured or saved."""
+    def check(self, evidence: Sequence[str]) -> None:
+        """Raise UsageError, before anything is written, where nothing can be measured or saved."""
+        if self.probe is None and self.save_probe is not None:
+            raise UsageError("--save-probe writes what --probe measures; add --probe DIRECTORY")
+        if self.probe is not None and evidence and "local:" not in evidence:
+            raise UsageError(f"--probe {self.probe} measures this host; name local: as well, or no evidence")
+        check_file(self.save_probe)
+
+    def measure(self, notices: Notices, stop: Event) -> tuple[StorageProbe, ...]:
+        """Return what was measured, as evidence of this host; nothing without --probe.
+
+        Raises LdapdiagError where it cannot be measured or saved.
+        """
         from ldapdiag.evidence.storage.probe_file import as_text  # noqa: PLC0415  import late: --help must be quick
         from ldapdiag.sources.live.local_host import own_folder  # noqa: PLC0415
         from ldapdiag.sources.probe.limits import ProbeLimits  # noqa: PLC0415
         from ldapdiag.sources.probe.probing import risk, run_probe  # noqa: PLC0415
         from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
-        limits = ProbeLimits(bytes=self.mebibytes << 20, seconds=float(self.seconds))
+        if (directory := self.probe) is None:
+            return ()
+        limits = ProbeLimits(bytes=self.probe_size << 20, seconds=float(self.probe_seconds))
         notices.write(risk(limits))
         with notices.progress() as progress:
-            probe = run_probe(self.directory, limits, progress or NO_PROGRESS, stop)
-        if self.saved_to is not None:
-            write_file(self.saved_to, lambda stream: stream.write(as_text(probe)))
-            notices.write(f"{self.saved_to}: what the probe measured")
+            probe = run_probe(directory, limits, progress or NO_PROGRESS, stop)
+        if self.save_probe is not None:
+            write_file(self.save_probe, lambda stream: stream.write(as_text(probe)))
+            notices.write(f"{self.save_probe}: what the probe measured")
         folder = own_folder()
         origin = replace(probe.origin, path=f"{folder}/probe of {probe.directory}", folder=folder)
-        return replace(probe, origin=origin)
+        return (replace(probe, origin=origin),)
 
 
-def asked_probe(
-    directory: Path | None, seconds: int, mebibytes: int, saved_to: Path | None, evidence: Sequence[str]
-) -> AskedProbe | None:
-    """Return the probe that is asked for, or None. Raises UsageError, before anything is written, if it cannot be."""
-    if directory is None:
-        if saved_to is not None:
-            raise UsageError("--save-probe writes what --probe measures; add --probe DIRECTORY")
-        return None
-    if evidence and "local:" not in evidence:
-        raise UsageError(f"--probe {directory} measures this host; name local: as well, or no evidence")
-    check_file(saved_to)
-    return AskedProbe(directory=directory, seconds=seconds, mebibytes=mebibytes, saved_to=saved_to)
-
-
-@with_collection_options
-def storage(  # noqa: PLR0913  one parameter per option of the command
+@command
+def storage(
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
@@ -146,8 +129,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
     *,
-    form: FormatOption = None,
-    output: OutputOption = None,
+    asked: Judging,
     table: Annotated[
         StorageTable | None,
         typer.Option(
@@ -157,26 +139,7 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
             rich_help_panel=Panel.OUTPUT,
         ),
     ] = None,
-    fail_on: FailOnOption = FailOn.HIGH,
-    since: SinceOption = None,
-    strict: StrictOption = False,
-    baseline: BaselineOption = None,
-    fail_on_new: FailOnNewOption = False,
-    probe: ProbeOption = None,
-    probe_seconds: ProbeSecondsOption = 30,
-    probe_size: ProbeSizeOption = 128,
-    save_probe: SaveProbeOption = None,
-    severity: SeverityOption = LeastSeverity.INFO,
-    color: ColorOption = Color.AUTO,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Show all volumes, files and findings in full.", rich_help_panel=Panel.OUTPUT
-        ),
-    ] = False,
-    quiet: QuietOption = False,
-    options: OptionsFactory,
-    site: SiteConfiguration | None,
+    probe: Probe,
 ) -> None:
     """Show the disk under a server, and what a power cut loses.
 
@@ -210,40 +173,20 @@ def storage(  # noqa: PLR0913  one parameter per option of the command
         With a measurement, kept as evidence:
             ldapdiag storage --probe /var/lib/dirsrv --save-probe probe.json
     """
-    try:
-        written = destinations(form, output)
-        check_table(table, written)
-        check_gate(baseline, fail_on_new=fail_on_new)
-        asked = asked_probe(probe, probe_seconds, probe_size, save_probe, evidence or [])
-        notices = Notices(quiet=quiet, color=color)
-        with interruptible(evidence or []) as stop:
-            diagnosis = run_diagnosis(
-                evidence or [],
-                cache(_checks),
-                partial(_collection_options, options),
-                stop,
-                period=times.asked_period(since),
-                notices=notices,
-                verbose=verbose,
-                measure=lambda: (asked.run(notices, stop),) if asked else (),
-                kind=ReportKind.STORAGE,
-                site=site,
-                baseline=baseline,
-            )
-        if not text_on_terminal(written):
-            print_unread(diagnosis, quiet=quiet, alone=not contains_gaps(written))
-        deliver(_writer(diagnosis, table, verbose=verbose, color=color, severity=severity), written)
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
-    raise typer.Exit(
-        INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict, fail_on_new=fail_on_new)
-    )
-
-
-def _collection_options(options: OptionsFactory) -> CollectionOptions:
-    """Return the options with access logs, and without a sample interval: disks do not change between snapshots."""
-    return replace(options(), sample_interval_seconds=0.0, logs=True)
+    written = asked.written(table)
+    probe.check(evidence or [])
+    with interruptible(evidence or []) as stop:
+        diagnosis = run_diagnosis(
+            evidence or [],
+            asked,
+            cache(_checks),
+            stop,
+            kind=ReportKind.STORAGE,
+            collecting={"sample_interval_seconds": 0.0, "logs": True},  # disks do not change between snapshots
+            measure=lambda: probe.measure(asked.notices, stop),
+        )
+    deliver_report(asked, diagnosis, _writer(diagnosis, table, asked), written)
+    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate))
 
 
 def _checks() -> tuple[AnyCheck, ...]:
@@ -253,7 +196,7 @@ def _checks() -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, table: StorageTable | None, *, verbose: bool, color: Color, severity: LeastSeverity
+    diagnosis: Diagnosis, table: StorageTable | None, asked: Judging
 ) -> Callable[[ReportFormat, TextIO], object]:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
@@ -263,7 +206,7 @@ def _writer(
 
     return writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)) | as_data.storage(diagnosis),
-        partial(as_text.print_storage, diagnosis, verbose=verbose, color=color, at_least=severity.severity),
+        partial(as_text.print_storage, diagnosis, **asked.text()),
         as_json.render,
         STORAGE_TABLES[table or StorageTable.VOLUMES],
     )

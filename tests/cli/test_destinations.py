@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
-from ldapdiag.cli.destinations import ENDINGS, ReportFormat, destinations
+from ldapdiag.cli.destinations import ENDINGS, Output, ReportFormat
 from ldapdiag.errors import UsageError
 
 ACCESS_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
 
 
 def forms(form: ReportFormat | None, *outputs: Path | str) -> list[ReportFormat]:
-    return [one.form for one in destinations(form, [Path(one) for one in outputs])]
+    return [one.form for one in Output(form, [Path(one) for one in outputs]).destinations()]
 
 
 def refusal(form: ReportFormat | None, *outputs: Path | str) -> str:
@@ -28,7 +28,11 @@ def refusal(form: ReportFormat | None, *outputs: Path | str) -> str:
 
 class TestTheFormat:
     def test_is_text_on_standard_output(self) -> None:
-        assert destinations(None, None) == destinations(ReportFormat.TEXT, []) == destinations(None, [Path("-")])
+        assert (
+            Output(None, None).destinations()
+            == Output(ReportFormat.TEXT, []).destinations()
+            == Output(None, [Path("-")]).destinations()
+        )
         assert forms(None) == [ReportFormat.TEXT]
 
     def test_is_that_of_the_option_on_standard_output(self) -> None:
@@ -79,7 +83,7 @@ class TestARefusal:
 
     def test_of_another_command_names_what_it_writes(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"this command writes no json; use one of \.txt$"):
-            destinations(None, [tmp_path / "a.json"], offered=(ReportFormat.TEXT,))
+            Output(None, [tmp_path / "a.json"]).destinations(offered=(ReportFormat.TEXT,))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag.check import Check, check
-from ldapdiag.cli.judging import FailOn, exit_code
+from ldapdiag.cli.judging import exit_code
+from ldapdiag.cli.judging_options import FailOn, Gate
 from ldapdiag.diagnosis import Diagnosis
 from ldapdiag.diagnosis import diagnose as judged_by
 from ldapdiag.evidence.bundle import Bundle
@@ -92,13 +93,13 @@ def test_the_gate(state: str) -> None:
     accepted, disabled, codes = TABLE[state]
     site = SiteConfiguration(path="f", sha256="", accepted=accepted, disabled=disabled)
     diagnosis = run(Severity.HIGH, site)
-    assert tuple(exit_code(diagnosis, level, strict=False) for level in LEVELS) == codes
-    assert tuple(exit_code(diagnosis, level, strict=True) for level in LEVELS) == codes
+    assert tuple(exit_code(diagnosis, Gate(fail_on=level, strict=False)) for level in LEVELS) == codes
+    assert tuple(exit_code(diagnosis, Gate(fail_on=level, strict=True)) for level in LEVELS) == codes
     with_open = run(Severity.HIGH, site, open_subject=True)
-    assert [exit_code(with_open, level, strict=True) for level in LEVELS] == [1] * 5
+    assert [exit_code(with_open, Gate(fail_on=level, strict=True)) for level in LEVELS] == [1] * 5
     # a critical finding is above all these acceptances
     worse = run(Severity.CRITICAL, site)
-    assert tuple(exit_code(worse, level, strict=False) for level in LEVELS) == (
+    assert tuple(exit_code(worse, Gate(fail_on=level, strict=False)) for level in LEVELS) == (
         (0,) * 5 if disabled else (1, 1, 1, 1, 0)
     )  # fmt: skip
 

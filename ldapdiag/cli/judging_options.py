@@ -1,0 +1,163 @@
+"""Options of the commands that judge evidence: diagnose, indexes and storage."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
+
+import typer
+
+from ldapdiag.cli.collecting import Collecting
+from ldapdiag.cli.commands import Panel
+from ldapdiag.cli.destinations import Destination, Output, check_table
+from ldapdiag.cli.notices import Notices, QuietOption
+from ldapdiag.errors import UsageError
+from ldapdiag.report.color import Color
+
+if TYPE_CHECKING:
+    from ldapdiag.finding import Severity
+    from ldapdiag.sources.collection_options import CollectionOptions
+
+
+class FailOn(StrEnum):
+    """The lowest severity that makes the exit code 1."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    NEVER = "never"
+
+
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option(
+        "--fail-on",
+        metavar="SEVERITY",
+        help="Exit with 1 for a finding of at least this severity.",
+        rich_help_panel=Panel.GATE,
+    ),
+]
+
+
+class Gate(NamedTuple):
+    """What makes the exit code 1."""
+
+    fail_on: FailOnOption = FailOn.HIGH
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE),
+    ] = False
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Compare with an earlier report of the same command, written by --format json.",
+            show_default=False,
+            rich_help_panel=Panel.GATE,
+        ),
+    ] = None
+    fail_on_new: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-new",
+            help="Of the findings, let only new and worse ones since --baseline count.",
+            rich_help_panel=Panel.GATE,
+        ),
+    ] = False
+
+    def check(self) -> None:
+        """Raise UsageError for --fail-on-new without a report to compare with."""
+        if self.fail_on_new and self.baseline is None:
+            raise UsageError("--fail-on-new needs --baseline FILE, the report to compare with")
+
+
+class LeastSeverity(StrEnum):
+    """Values of --severity."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def severity(self) -> Severity:
+        """Return the severity of this name."""
+        from ldapdiag.finding import Severity  # noqa: PLC0415  import late: --help must be quick
+
+        return Severity[self.name]
+
+
+class Detail(NamedTuple):
+    """How much of a report the text shows."""
+
+    severity: Annotated[
+        LeastSeverity,
+        typer.Option(
+            "--severity",
+            help="Show findings of at least this severity in the text; counts, other formats and exit code "
+            "include all.",
+            rich_help_panel=Panel.OUTPUT,
+        ),
+    ] = LeastSeverity.INFO
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all rows and findings in full, with origins and skipped files.",
+            rich_help_panel=Panel.OUTPUT,
+        ),
+    ] = False
+
+
+class TextOptions(TypedDict):
+    """What the functions that print a report take."""
+
+    verbose: bool
+    color: Color
+    at_least: Severity
+
+
+class Judging(NamedTuple):
+    """What the commands that judge evidence have in common."""
+
+    output: Output
+    detail: Detail
+    gate: Gate
+    collecting: Collecting
+    quiet: QuietOption = False
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
+            show_default=False,
+            rich_help_panel=Panel.EVIDENCE,
+        ),
+    ] = None
+
+    @property
+    def notices(self) -> Notices:
+        """Return what writes notices."""
+        return Notices(quiet=self.quiet, color=self.output.color)
+
+    def text(self) -> TextOptions:
+        """Return the options of the text alone."""
+        detail = self.detail
+        return {"verbose": detail.verbose, "color": self.output.color, "at_least": detail.severity.severity}
+
+    def collection(self) -> CollectionOptions:
+        """Return the collection options; may prompt for a password. Raises UsageError as `Binding.options` does."""
+        return self.collecting.options(self.notices)
+
+    def written(self, table: str | None) -> tuple[Destination, ...]:
+        """Return where the report goes. Raises UsageError, before anything is read, where options exclude others."""
+        self.gate.check()
+        written = self.output.destinations()
+        check_table(table, written)
+        return written
