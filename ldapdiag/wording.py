@@ -1,6 +1,8 @@
-"""Numbers, nouns and verbs in sentences for people: 1,234,567; 1 host is, 2 hosts are."""
+"""Quantities in words, for every sentence and table: numbers with nouns and verbs, durations, bytes, shares, times."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 
 def number(value: float) -> str:
@@ -48,11 +50,39 @@ def percent(share: float) -> str:
     return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
 
 
+AS_MINUTES, AS_HOURS, AS_DAYS = 600, 7200, 172_800
+"""Seconds from which a duration is in minutes, hours and days."""
+
+
 def duration(value: float) -> str:
-    """Return seconds in the unit that suits them, never with an exponent: `under 0.1 ms`, `140 ms`, `3.99 s`."""
+    """Return seconds in the unit that suits them: `83 µs`, `140 ms`, `3.99 s`, `16.3 min`, `4.2 h`, `3.1 d`."""
     if 0 < value < 0.0001:
-        return "under 0.1 ms"
-    return f"{1000 * value:.3g} ms" if 0 < value < 0.9995 else seconds(value)
+        return f"{1e6 * value:.3g} µs" if value >= 1e-6 else "<1 µs"
+    if 0 < value < 0.9995:
+        return f"{1000 * value:.3g} ms"
+    if value < AS_MINUTES:
+        return seconds(value)
+    unit, name = (60, "min") if value < AS_HOURS else (3600, "h") if value < AS_DAYS else (86_400, "d")
+    return f"{value / unit:,.3g} {name}" if value / unit < 999.5 else f"{value / unit:,.0f} {name}"
+
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def size(value: float) -> str:
+    """Return a number of bytes in a suitable unit, with three digits: 512 bytes, 1.46 MiB, 290 GiB."""
+    place = 0
+    while value >= 999.5 and place < len(UNITS) - 1:
+        value, place = value / 1024, place + 1
+    return f"{value:.0f} {UNITS[place]}" if place == 0 or value >= 99.95 else f"{value:.3g} {UNITS[place]}"
+
+
+def shown_time(text: str | None) -> str:
+    """Return a time of a report (ISO 8601, UTC) to the second; a text that is none unchanged, for None nothing."""
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S UTC") if text else ""
+    except ValueError:
+        return text or ""
 
 
 def rounded(value: float) -> str:

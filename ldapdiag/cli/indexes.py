@@ -129,7 +129,7 @@ def _writer(
 
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
     from ldapdiag.report.indexes import as_data, as_text, remedies  # noqa: PLC0415  import late, with rich
-    from ldapdiag.report.tables.of_diagnosis import INDEX_TABLES  # noqa: PLC0415
+    from ldapdiag.report.tables.of_indexes import TABLES  # noqa: PLC0415
 
     if ldif or script:
         render = remedies.as_ldif if ldif else remedies.as_script
@@ -138,5 +138,5 @@ def _writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)) | {"indexes": as_data.plans(diagnosis)},
         partial(as_text.print_indexes, diagnosis, **asked.text()),
         as_json.render,
-        INDEX_TABLES[table or IndexTable.PLAN],
+        TABLES[table or IndexTable.PLAN],
     )

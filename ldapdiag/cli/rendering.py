@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
 
-    from ldapdiag.report.tables.table import TableColumns
+    from ldapdiag.report.tables.table import Table
 
 
 SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://[^?\s]*\?).*", re.DOTALL), r"\1***"))
@@ -38,7 +38,7 @@ def writer(
     document: Callable[[], Mapping[str, Any]],
     text: Callable[[TextIO], None],
     json: Callable[[Mapping[str, Any]], str],
-    table: TableColumns,
+    table: Table,
 ) -> Callable[[ReportFormat, TextIO], None]:
     """Return a function that writes a report in a format; of CSV the table. All are made from one report object."""
     document = cache(document)

@@ -202,11 +202,11 @@ def _writer(
 
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
     from ldapdiag.report.storage import as_data, as_text  # noqa: PLC0415  import late, with rich
-    from ldapdiag.report.tables.of_diagnosis import STORAGE_TABLES  # noqa: PLC0415
+    from ldapdiag.report.tables.of_storage import TABLES  # noqa: PLC0415
 
     return writer(
         lambda: as_json.document(diagnosis, datetime.now(UTC)) | as_data.storage(diagnosis),
         partial(as_text.print_storage, diagnosis, **asked.text()),
         as_json.render,
-        STORAGE_TABLES[table or StorageTable.VOLUMES],
+        TABLES[table or StorageTable.VOLUMES],
     )

@@ -83,13 +83,13 @@ class TestText:
             "verdicts    1 high · 9 clear · 3 not judged",
             "",
             "slapd-ds1 · 1 min 34 s of log · 41 searches",
-            "63.0 s of search time, 63.0 s (99 %) of it without an index",
+            "63 s of search time, 63 s (99 %) of it without an index",
         ]
         assert lines[5:10] == [
             "PLAN        1 index change removes 99 % of the unindexed search time (the smallest set found)",
             "    first   add the indexes with the commands of this plan, one server at a time, off peak",
-            "             saves           searches  add  attribute",
-            "            63.0 s ━━━━━━━━         1   eq  displayName",
+            "            saves           searches  add  attribute",
+            "             63 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain · then each 0.4 ms",
         ]
         assert "steps() {" not in lines
@@ -115,7 +115,7 @@ class TestText:
         assert ran.text.splitlines()[2:7] == [
             "clear       Nothing wrong found by 10 checks; 3 checks could not judge",
             "",
-            "slapd-ds1 · 19.3 s of log · 40 searches · 8.00 ms of search time, none of it without an index",
+            "slapd-ds1 · 19.3 s of log · 40 searches · 8 ms of search time, none of it without an index",
             "",
             "PLAN        no index to add",
         ]
@@ -133,8 +133,8 @@ class TestText:
             "PLAN        possible: 1 index change removes 99 % of the unindexed search time (the smallest set",
             "            found)",
             "    then    add the index configuration: its dse.ldif",
-            "             saves           searches  add  attribute",
-            "            63.0 s ━━━━━━━━         1   eq  displayName",
+            "            saves           searches  add  attribute",
+            "             63 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168) · then each 0.4 ms",
         ]
         said = " ".join(ran.text.split())

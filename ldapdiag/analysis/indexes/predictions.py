@@ -179,7 +179,7 @@ GAIN = 0.99
 
 
 def time_with(after: PredictedTime, before: int, fastest: int) -> str:
-    """Return the average time with an index: `0.4 ms (0.3 to 16 ms)`, `under 0.1 ms, or no gain (up to 140 ms)`.
+    """Return the average time with an index: `0.4 ms (0.3 to 16 ms)`, `83 µs, or no gain (up to 140 ms)`.
 
     `before` is the average without it, `fastest` that of the fastest searches in the log. Nanoseconds.
     """

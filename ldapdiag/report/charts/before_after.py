@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Part, Table
+from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part
 from ldapdiag.wording import duration
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def before_after(plan: Mapping[str, Any]) -> BarChart | None:
         groups=tuple(_group(row) for row in rows[:MOST_SHAPES]),
         more=max(0, len(rows) - MOST_SHAPES),
         legend=((Kind.BEFORE, "as logged"), (Kind.AFTER, "with the plan, predicted")),
-        table=Table(COLUMNS, tuple(_cells(row) for row in rows)),
+        table=Numbers(COLUMNS, tuple(_cells(row) for row in rows)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Part, Table
+from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def both_ends(directions: Sequence[Mapping[str, Any]]) -> BarChart | None:
         groups=groups,
         more=len(rows) - len(groups),
         legend=tuple(one for one in LEGEND if one[0] in kinds),
-        table=Table(COLUMNS, tuple(_cells(row) for row in rows)),
+        table=Numbers(COLUMNS, tuple(_cells(row) for row in rows)),
     )
 
 

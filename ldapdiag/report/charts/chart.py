@@ -51,7 +51,7 @@ class MarkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Numbers:
     """The numbers of a chart as rows; each row has a cell for every column."""
 
     columns: tuple[str, ...]
@@ -103,7 +103,7 @@ class BarChart:
     """Groups that are in the table alone."""
     legend: tuple[tuple[Kind, str], ...]
     """The kinds that occur in the bars, in the order of a bar."""
-    table: Table
+    table: Numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ class StripChart:
     sentence: str
     notes: tuple[str, ...] = ()
     strips: tuple[Strip, ...]
-    table: Table
+    table: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class TimeChart:
     """Drawn as a line across; None: there is none, or a note gives its number because it is far above the values."""
     forecast: Line | None = None
     """From `last` on, at most twice as long as the values, and never to the limit unless that is reached within."""
-    table: Table
+    table: Numbers
 
     def points(self) -> tuple[Point | None, ...]:
         """Return a point per value, at the end of its step, where it is known."""

@@ -20,11 +20,11 @@ from ldapdiag.report.charts.chart import (
     Kind,
     Mark,
     MarkKind,
+    Numbers,
     Part,
     Strip,
     StripChart,
     StripRow,
-    Table,
 )
 from ldapdiag.report.charts.over_time import forecast_chart
 from ldapdiag.wording import between, counted, number, seconds
@@ -88,7 +88,7 @@ def idle_times(observed: Mapping[str, Any], recommended: Mapping[str, Any] | Non
         sentence=_sentence(ages, cells, marks),
         notes=tuple(f"Not on the axis: {mark.label}." for mark in marks if mark not in drawn),
         strips=tuple(_strip(bins, counts, drawn) for bins, counts in _widths(edges, rows)),
-        table=Table(COLUMNS, cells),
+        table=Numbers(COLUMNS, cells),
     )
 
 
@@ -180,5 +180,5 @@ def _chart(rows: list[tuple[str, int]], noun: str) -> BarChart:
         axis=axis_for(max(count for _, count in rows), whole=True),
         groups=(BarGroup("", bars),),
         legend=((Kind.COUNT, "connections"),),
-        table=Table((noun, "connections"), tuple(rows)),
+        table=Numbers((noun, "connections"), tuple(rows)),
     )

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.charts.axis import axis_for, time_scale
-from ldapdiag.report.charts.chart import Line, Point, Table, TimeChart
+from ldapdiag.report.charts.chart import Line, Numbers, Point, TimeChart
 from ldapdiag.wording import number, rounded
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def chart_of(one: Mapping[str, Any]) -> TimeChart | None:
         last_label=f"{_number(last.value)} at {_moment(begin + timedelta(seconds=known[-1][0] * step), step)} UTC",
         limit=shown,
         forecast=line,
-        table=Table(
+        table=Numbers(
             ("time (UTC)", unit), tuple((_time(begin, place, step), value) for place, value in enumerate(one["values"]))
         ),
     )

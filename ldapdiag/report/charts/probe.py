@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.storage.probe import MOST_MEASURED
 from ldapdiag.report.charts.axis import axis_for
-from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Part, Table
+from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _syncs(probe: Mapping[str, Any]) -> BarChart:
         axis=axis_for(max(p50 for _, p50 in medians)),
         groups=(_group(medians),),
         legend=((Kind.COUNT, "median"),),
-        table=Table(
+        table=Numbers(
             ("write and sync", *PERCENTILES), tuple((name, *row) for (name, _), row in zip(medians, rows, strict=True))
         ),
     )
@@ -55,7 +55,7 @@ def _commits(probe: Mapping[str, Any]) -> BarChart:
         axis=axis_for(max(rate for _, rate in rates), whole=True),
         groups=(_group(rates),),
         legend=((Kind.COUNT, "commits per second"),),
-        table=Table(COMMIT_COLUMNS, cells),
+        table=Numbers(COMMIT_COLUMNS, cells),
     )
 
 

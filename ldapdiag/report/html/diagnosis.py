@@ -1,11 +1,8 @@
-"""The values of the page of a diagnosis, from its report object.
-
-The tables of `ldapdiag storage` on a page.
-"""
+"""The values of the page of a diagnosis, from its report object."""
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.changes import FORMER, change_word, count_parts
@@ -13,8 +10,8 @@ from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sheets, sources
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
-from ldapdiag.report.html.values import PageTable, table
-from ldapdiag.report.storage.rows import NUMBERS, tables
+from ldapdiag.report.html.values import PageTable, page_tables, table
+from ldapdiag.report.tables.of_storage import of_pages
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
 
@@ -111,12 +108,9 @@ def _lack_row(lack: Lack) -> list[str]:
 
 
 TABLES = 40
-ROWS = 60
 
 
 def storage_tables(document: Mapping[str, Any]) -> list[PageTable]:
     """Return the tables of volumes and settings, and what the charts of a probe do not show."""
-    return [
-        table(one.title, [(name, name in NUMBERS) for name in one.columns], one.rows, most=ROWS)
-        for one in islice(tables(document, beside_charts=True), TABLES)
-    ]
+    found = (page_tables(one, tables) for one, tables in of_pages(document, beside_charts=True))
+    return list(islice(chain.from_iterable(found), TABLES))

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.html.values import PageTable, duration, shown_time, table
-from ldapdiag.wording import counted, number
+from ldapdiag.report.html.values import PageTable, page_tables, table
+from ldapdiag.report.tables.of_diagnosis import APPENDIX
+from ldapdiag.wording import counted, duration, number, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,34 +73,13 @@ def appendix(document: Mapping[str, Any], read: Sequence[Source]) -> Iterator[Pa
     if checked := [[one.origin, one.sha256] for one in read if one.sha256]:
         columns = [("Source", False), ("SHA-256 of its content, decompressed", False)]
         yield table("Checksums", columns, checked, most=SOURCES, what="checksums are")
-    hosts = document["hosts"]
-    if hosts:
-        columns = [
-            ("Host", False),
-            ("Roles", False),
-            ("Addresses", False),
-            ("Snapshots", True),
-            ("Merged because", False),
-        ]
-        yield table("Hosts", columns, map(_host, hosts), what="hosts are")
-    if gaps := document["gaps"]:
-        rows = ([one["target"], one["reason"], one["how"] or ""] for one in gaps)
-        columns = [("Not collected", False), ("Reason", False), ("What to do", False)]
-        yield table("Gaps: evidence that was not collected or not readable", columns, rows, what="gaps are")
-    if passed_over := document["passed_over"]:
-        rows = ([one["target"], one["reason"]] for one in passed_over)
-        yield table("Passed over: no evidence for a diagnosis", [("File", False), ("Reason", False)], rows)
+    yield from page_tables(document, APPENDIX)
 
 
 def _row(source: Source) -> list[str]:
     facts = [", ".join(source.facts), *source.notes]
     taken = shown_time(source.taken_at)
     return [source.origin, source.host, "; ".join(facts), taken, number(source.lines), number(source.not_understood)]
-
-
-def _host(host: Mapping[str, Any]) -> list[str]:
-    roles = ", ".join("middlebox" if role == "box" else role for role in host["roles"])
-    return [host["name"], roles, ", ".join(host["addresses"]), number(host["looks"]), host["merged_because"] or ""]
 
 
 SHEETS = 5

@@ -13,8 +13,8 @@ from ldapdiag.report.charts.of_finding import TIMEOUT, finding_charts
 from ldapdiag.report.charts.over_time import length, of_timeline, over_time
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.html.listing import IN_FULL
-from ldapdiag.report.html.values import PageTable, duration, table
-from ldapdiag.wording import number
+from ldapdiag.report.html.values import PageTable, table
+from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

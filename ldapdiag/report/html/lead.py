@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.headline import CLEAR
 from ldapdiag.report.html.listing import IN_FULL
-from ldapdiag.report.html.values import duration
-from ldapdiag.report.storage.rows import size
 from ldapdiag.report.verdicts import is_accepted, nothing_found, reservation_of
-from ldapdiag.wording import are, between, counted, number, seconds
+from ldapdiag.wording import are, between, counted, duration, number, seconds, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Values as the page prints them: lengths of SVG, durations, ticks, and times in UTC.
+"""Values as the page prints them: lengths and coordinates of SVG, and ticks.
 
 Tables of a page: a caption, columns with their alignment, rows of text, and how many rows are not shown.
 """
@@ -6,21 +6,17 @@ Tables of a page: a caption, columns with their alignment, rows of text, and how
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.wording import duration as short_duration
+from ldapdiag.report.tables.table import HTML, Table
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 WIDTH, HEIGHT = 1000, 200
 """Units of the box that lines and areas are drawn in; it is stretched to the page."""
-
-AS_MINUTES, AS_HOURS, AS_DAYS = 600, 7200, 172_800
-"""Seconds from which a duration is printed in minutes, hours and days."""
 
 
 def percent(share: float) -> str:
@@ -36,24 +32,6 @@ def points(places: Iterable[tuple[float, float]]) -> str:
 def tick(value: float) -> str:
     """Return the label of a tick, without its unit."""
     return number(int(value)) if value == int(value) else number(value)
-
-
-def duration(seconds: float) -> str:
-    """Return a duration with its unit: 0.7 ms, 30 s, 16 min, 4.2 h, 3.1 d."""
-    if seconds <= 0:
-        return "0 s"
-    if seconds < AS_MINUTES:
-        return short_duration(seconds)
-    unit, name = (60, "min") if seconds < AS_HOURS else (3600, "h") if seconds < AS_DAYS else (86_400, "d")
-    return f"{seconds / unit:,.3g} {name}" if seconds / unit < 999.5 else f"{seconds / unit:,.0f} {name}"
-
-
-def shown_time(text: str | None) -> str:
-    """Return a time of the report (ISO 8601, UTC) to the second; a text that is none unchanged, for None nothing."""
-    try:
-        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S UTC") if text else ""
-    except ValueError:
-        return text or ""
 
 
 Column = tuple[str, bool]
@@ -81,3 +59,16 @@ def table(
     rows = iter(rows)
     shown = list(islice(rows, most))
     return PageTable(caption=caption, columns=columns, rows=shown, more=sum(1 for _ in rows), what=what)
+
+
+def page_tables(document: Mapping[str, Any], tables: Iterable[Table]) -> list[PageTable]:
+    """Return tables of a document that have rows; titles name the values of the document, as in `Plan of {server}`."""
+    found = (_page_table(document, one) for one in tables)
+    return [one for one in found if one.rows]
+
+
+def _page_table(document: Mapping[str, Any], of: Table) -> PageTable:
+    columns = of.shown(HTML)
+    rows = ([one.words(row) for one in columns] for row in of.rows(document))
+    headings = [(one.label, one.unit.is_number) for one in columns]
+    return table(of.title.format_map(document), headings, rows, most=of.most, what=of.what)

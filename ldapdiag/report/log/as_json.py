@@ -16,7 +16,7 @@ from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.cluster_json import cluster_as_data
-from ldapdiag.report.log.fleet_rows import fleet_as_data
+from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
 from ldapdiag.report.log.sort import Sort, in_order

@@ -11,7 +11,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, when
+from ldapdiag import wording
+from ldapdiag.evidence.log.stamps import SECOND, when
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
@@ -32,18 +33,8 @@ def day_and_time(nanoseconds: int) -> tuple[str, str]:
 
 
 def duration(nanoseconds: int) -> str:
-    """Return a duration in a suitable unit, in eight columns: 0.31 ms, 98 ms, 30.2 s, 13.7 min, 2.5 h, 31 h."""
-    if nanoseconds <= 0:
-        return "0 s"
-    if nanoseconds < SECOND:
-        return f"{_three(nanoseconds / MILLISECOND)} ms"
-    if nanoseconds < 10 * MINUTE:
-        return f"{_three(nanoseconds / SECOND)} s"
-    if nanoseconds < 3 * HOUR:
-        return f"{_three(nanoseconds / MINUTE)} min"
-    if nanoseconds < 10 * DAY:
-        return f"{_three(nanoseconds / HOUR)} h"
-    return f"{number(round(nanoseconds / DAY))} d"
+    """Return a duration in words."""
+    return wording.duration(max(nanoseconds, 0) / SECOND)
 
 
 def span(nanoseconds: int) -> str:

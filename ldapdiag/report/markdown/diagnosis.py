@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.remedy import Needs, step_labels
@@ -12,8 +13,9 @@ from ldapdiag.report.changes import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.headline import UNKNOWN
 from ldapdiag.report.log.quantities import HOUR, span
-from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, prose, size, table
-from ldapdiag.report.storage.rows import tables as storage_tables
+from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, parts, prose, size, table
+from ldapdiag.report.tables.of_indexes import PLAN, captioned
+from ldapdiag.report.tables.of_storage import of_pages
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found, reservation_of
 from ldapdiag.wording import between, counted, number, seconds
 
@@ -69,9 +71,8 @@ def _head(document: Plain) -> Iterator[str]:
     )
     for plan in document.get("indexes", ()):
         yield from _plan(plan)
-    for one in storage_tables(document)[:TABLES]:
-        yield f"### {prose(one.title)}"
-        yield table(list(one.columns), [list(row) for row in one.rows])
+    shown = (part for one, tables in of_pages(document) for part in parts(one, tables))
+    yield from islice(shown, TABLES)
 
 
 def _numbers(document: Plain) -> dict[str, str]:
@@ -104,24 +105,11 @@ def _plan(plan: Plain) -> Iterator[str]:
     log = span(round(plan["log_hours"] * HOUR))
     possible = "" if plan["configured"] else "This is possible only: the index configuration was not read. "
     yield (
-        f"### Index plan of {prose(plan['server'])}\n\n{possible}Of {seconds(plan['etime_seconds'])} of search time in "
+        f"{possible}Of {seconds(plan['etime_seconds'])} of search time in "
         f"{log} of log, {seconds(plan['unindexed_etime_seconds'])} is unindexed; the plan saves "
         f"about {seconds(plan['saves_seconds'])}."
     )
-    yield table(
-        ["attribute", "add", "database", "saves", "searches", "accounts (clients)"],
-        [
-            [
-                row["attribute"],
-                ", ".join(row["types"]),
-                row["backend"] or "",
-                seconds(row["saves_seconds"]),
-                number(row["searches"]),
-                f"{'; '.join(row['accounts'])} ({', '.join(row['clients'])})",
-            ]
-            for row in plan["plan"]
-        ],
-    )
+    yield from parts(captioned(plan), [PLAN])
 
 
 def _line(finding: Plain) -> str:

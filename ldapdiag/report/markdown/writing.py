@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.neutral import neutral
+from ldapdiag.report.tables.table import MARKDOWN, Table
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MARKUP = re.compile(r"[\\`*_\[\]<>|@#&$~^]")
 BLOCK = re.compile(r"(?=[-+=])|(?<=\d)(?=[.)])")
@@ -63,6 +64,14 @@ def part(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], ro
     if kept:
         more = f"\n\nand {len(kept) - ROWS:,} more" if len(kept) > ROWS else ""
         yield f"### {prose(title)}\n\n{table(header, kept[:ROWS], room)}{more}"
+
+
+def parts(document: Mapping[str, Any], tables: Iterable[Table], room: int = ROOM) -> Iterator[str]:
+    """Yield tables of a document that have rows, each with its heading."""
+    for of in tables:
+        columns = of.shown(MARKDOWN)
+        rows = ([one.words(row) for one in columns] for row in of.rows(document))
+        yield from part(of.title.format_map(document), [one.label for one in columns], rows, room)
 
 
 def _row(cells: Sequence[object], *, prose_too: bool = True) -> str:

@@ -46,9 +46,9 @@ from ldapdiag.report.headline import first_step, headline
 from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.report.storage.as_data import probe_values, unknowns
-from ldapdiag.report.storage.rows import MARK, durability_words, option_words, size, stack_words, words_of_lost_flushes
+from ldapdiag.report.storage.rows import MARK, durability_words, option_words, stack_words, words_of_lost_flushes
 from ldapdiag.servers.volumes.storage_rules import Window
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, number, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,11 +1,11 @@
-"""The tables of `ldapdiag diagnose`, `ldapdiag indexes` and `ldapdiag storage`."""
+"""The tables of `ldapdiag diagnose`, and those that every diagnosis has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.tables.names import DiagnosisTable, IndexTable, StorageTable
-from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
+from ldapdiag.report.tables.names import DiagnosisTable
+from ldapdiag.report.tables.table import COUNT, NAMES, Column, Table, only_csv, rows_at, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,6 @@ PORTS = {
     "severed_client_ports": "severed",
 }
 """The sockets that findings list, and what they are called in the table."""
-SEARCHES = ("not_built", "no_index_helps", "not_worth_an_index", "harmless")
 
 
 def _findings(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -55,93 +54,58 @@ def _accounts(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {"server": finding["server"]} | row
 
 
-def _searches(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the searches that the plan does not change, with the list that they are in."""
-    for plan in document["indexes"]:
-        for name in SEARCHES:
-            for row in plan[name]:
-                yield {"server": plan["server"], "list": name} | row
+def _roles(roles: list[str]) -> str:
+    return ", ".join("middlebox" if role == "box" else role for role in roles)
 
 
-def _files(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the files of each volume."""
-    for storage in document["storage"]:
-        for volume in storage["volumes"]:
-            for row in volume["files"]:
-                yield {"server": storage["server"], "mount_point": volume["mount_point"]} | row
-
-
-def _measurements(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what each probe measured: latencies of a sync, commits of several committers, small files."""
-    for probe in document["probes"]:
-        place = {name: probe[name] for name in ("host", "directory", "mount_point", "fs_type", "begun")}
-        for row in probe["syncs"]:
-            yield place | {"measured": f"{row['write']}, {row['call']}"} | row | row["sync"]
-        for row in probe["commits"]:
-            rate = _rate(row, "commits")
-            yield (
-                place | {"measured": "group commit", "per_second": rate, "count": row["commits"]} | row | row["commit"]
-            )
-        for row in probe["files"]:
-            rate = _rate(row, "count")
-            yield place | {"measured": f"{row['operation']} small files", "per_second": rate} | row
-
-
-def _rate(row: dict[str, Any], name: str) -> float | None:
-    return row[name] / row["seconds"] if row["seconds"] else None
-
-
-FINDINGS = TableColumns(
+FINDINGS = Table(
+    tuple(
+        only_csv(
+            "severity confidence check server hosts subject title detail origins id acceptance until reason "
+            "change before.number before.now"
+        )
+    ),
     _findings,
-    "severity confidence check server hosts subject title detail origins id acceptance until reason "
-    "change before.number before.now",
 )
-VERDICTS = TableColumns(_verdicts, "check about subject outcome reason missing how")
-GAPS = TableColumns(rows_at("gaps"), "target reason how")
-EVIDENCE = TableColumns(rows_at("evidence"), "origin fact host server taken_at lines lines_not_understood sha256 notes")
-
+VERDICTS = Table(tuple(only_csv("check about subject outcome reason missing how")), _verdicts)
+GAPS = Table(
+    (Column("target", "Not collected"), Column("reason", "Reason"), Column("how", "What to do")),
+    rows_at("gaps"),
+    title="Gaps: evidence that was not collected or not readable",
+    most=100,
+    what="gaps are",
+)
+EVIDENCE = Table(
+    tuple(only_csv("origin fact host server taken_at lines lines_not_understood sha256 notes")), rows_at("evidence")
+)
+COMMON = {"findings": FINDINGS, "verdicts": VERDICTS, "gaps": GAPS, "evidence": EVIDENCE}
+"""Tables of all diagnoses."""
 TABLES = {
-    DiagnosisTable.FINDINGS: FINDINGS,
-    DiagnosisTable.GHOSTS: TableColumns(_ghosts, "check confidence state listener client port id"),
-    DiagnosisTable.ACCOUNTS: TableColumns(_accounts, "server bind_dn connections"),
-    DiagnosisTable.VERDICTS: VERDICTS,
-    DiagnosisTable.GAPS: GAPS,
-    DiagnosisTable.EVIDENCE: EVIDENCE,
+    **{DiagnosisTable(name): table for name, table in COMMON.items()},
+    DiagnosisTable.GHOSTS: Table(tuple(only_csv("check confidence state listener client port id")), _ghosts),
+    DiagnosisTable.ACCOUNTS: Table(tuple(only_csv("server bind_dn connections")), _accounts),
 }
-INDEX_TABLES = {
-    IndexTable.PLAN: TableColumns(
-        rows_within("indexes", "plan"),
-        "server backend attribute types sure saves_seconds saves.least saves.most after_seconds.least "
-        "after_seconds.most searches shapes slows clients accounts configured",
+
+APPENDIX = (
+    Table(
+        (
+            Column("name", "Host"),
+            Column("roles", "Roles", words(_roles)),
+            Column("addresses", "Addresses", NAMES),
+            Column("looks", "Snapshots", COUNT),
+            Column("merged_because", "Merged because"),
+        ),
+        rows_at("hosts"),
+        title="Hosts",
+        most=100,
+        what="hosts are",
     ),
-    IndexTable.SEARCHES: TableColumns(
-        _searches, "server list shape base scope searches etime_seconds noted cause part reason"
+    GAPS,
+    Table(
+        (Column("target", "File"), Column("reason", "Reason")),
+        rows_at("passed_over"),
+        title="Passed over: no evidence for a diagnosis",
+        most=100,
     ),
-    IndexTable.UNUSED: TableColumns(rows_within("indexes", "not_used"), "server backend attribute types log_hours"),
-    IndexTable.FINDINGS: FINDINGS,
-    IndexTable.VERDICTS: VERDICTS,
-    IndexTable.GAPS: GAPS,
-    IndexTable.EVIDENCE: EVIDENCE,
-}
-STORAGE_TABLES = {
-    StorageTable.VOLUMES: TableColumns(
-        rows_within("storage", "volumes"),
-        "server host mount_point source fs_type roles options hidden_options disks write_cache in_memory durable local "
-        "total_bytes used_bytes free_bytes",
-    ),
-    StorageTable.SETTINGS: TableColumns(
-        rows_within("storage", "settings"),
-        "server backend setting value is_default window window_seconds loss corrupts survives_kill effective why "
-        "flushes_per_write tested",
-    ),
-    StorageTable.FILES: TableColumns(_files, "server mount_point path bytes allocated_bytes extents compressed reason"),
-    StorageTable.PROBES: TableColumns(
-        _measurements,
-        "host directory mount_point fs_type begun measured block_bytes committers count per_second p10_seconds "
-        "p50_seconds p90_seconds p99_seconds worst_seconds",
-    ),
-    StorageTable.FINDINGS: FINDINGS,
-    StorageTable.VERDICTS: VERDICTS,
-    StorageTable.GAPS: GAPS,
-    StorageTable.EVIDENCE: EVIDENCE,
-}
+)
+"""What was read beside the sources, and what was not, at the end of a page."""

@@ -5,21 +5,55 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.fleet.balance import UNEVEN
+from ldapdiag.report.log.caveats import left_out
+from ldapdiag.report.log.quantities import senders
 from ldapdiag.report.tables.names import LogTable
-from ldapdiag.report.tables.table import TableColumns, rows_at, rows_within
+from ldapdiag.report.tables.of_diagnosis import GAPS
+from ldapdiag.report.tables.table import (
+    COUNT,
+    COUNTS,
+    CSV,
+    HTML,
+    MARKDOWN,
+    NAMES,
+    PAGES,
+    SECONDS,
+    SHARE,
+    Column,
+    Table,
+    Unit,
+    listed,
+    only_csv,
+    rows_at,
+    words,
+)
+from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-COUNTS = "count answered abandoned unanswered etime_seconds wait_seconds share p50_seconds p95_seconds p99_seconds"
-WORST = "worst.etime_seconds worst.time worst.connection worst.operation"
-SEEN = "first_seen last_seen since until growth.growing"
+    from ldapdiag.report.tables.table import Plain
+
+FILES = 20
+"""Of a log, named on a page."""
+SENDERS = Column("requesters", "Sent by", words(senders), PAGES)
+TIMES = (
+    Column("etime_seconds", "Time", SECONDS),
+    *only_csv("wait_seconds"),
+    Column("share", "Share", SHARE),
+    Column("p50_seconds", "Half took", SECONDS, (CSV, HTML)),
+    Column("p95_seconds", "95 % took", SECONDS),
+    Column("p99_seconds", "99 % took", SECONDS, (CSV, HTML)),
+)
+LONGEST = Column("worst.etime_seconds", "Longest", SECONDS)
+WORST = "worst.time worst.connection worst.operation"
 INTERVALS = (
     "operations operation_seconds searches search_seconds slow failed_binds opened closed open busy_workers queued"
 )
 
 
-def _intervals(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _intervals(document: Plain) -> Iterator[dict[str, Any]]:
     """Yield the intervals of the time axis as rows."""
     axis = document["timeline"]
     if axis is None:
@@ -31,39 +65,234 @@ def _intervals(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"from": at, **{name: values[place] for name, values in arrays.items()}}
 
 
+def _servers(document: Plain) -> Iterator[Plain]:
+    """Yield the servers side by side with why they differ, those that do first, then by connections."""
+    fleet = document["fleet"]
+    if fleet is None:
+        return
+    lacking = {one["server"] for one in fleet["differing_searches"] if one["lacks_index"]}
+    slower = {one["server"] for one in fleet["differing_searches"]} - lacking
+    rows = [one | {"differs": _marks(one, fleet["even_share"], lacking, slower)} for one in fleet["servers"]]
+    yield from sorted(rows, key=lambda one: (not one["differs"], -one["connections"], one["name"]))
+
+
+def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Iterable[str]) -> list[str]:
+    shares = (one["connection_share"] or 0.0, one["operation_share"] or 0.0)
+    marks = {
+        "lacks an index": one["name"] in lacking,
+        "slower": one["name"] in slower,
+        "uneven": bool(even) and not one["idle"] and max(shares) >= UNEVEN * (even or 0.0),
+        "idle": one["idle"],
+        "silent": bool(one["silences"]),
+    }
+    return [name for name, holds in marks.items() if holds]
+
+
+def _clients(document: Plain) -> list[Mapping[str, Any]]:
+    return sorted(document["connections"]["clients"], key=lambda one: (-one["opened"], one["client"]))
+
+
+def _longest_idle_time(used_again: Plain) -> str:
+    return duration(used_again["longest_seconds"]) if used_again["count"] else ""
+
+
+def _base(row: Plain) -> str:
+    return f"{row['base'] or '(root)'} {row['scope']}"
+
+
+BASE = Column("", "Base", words(_base), PAGES)
+
+SEARCHES = Table(
+    (
+        Column("shape", "Filter"),
+        *only_csv("base scope"),
+        BASE,
+        Column("count", "Searches", COUNT),
+        *only_csv("answered abandoned unanswered"),
+        *TIMES,
+        *only_csv("first_seen last_seen since until growth.growing entries"),
+        Column("notes", "Notes", COUNTS, (CSV, MARKDOWN)),
+        Column("unindexed", "Unindexed", COUNT, (CSV, HTML)),
+        *only_csv("errors clients accounts"),
+        LONGEST,
+        *only_csv(f"{WORST} worst.filter"),
+        SENDERS,
+    ),
+    rows_at("searches.shapes"),
+    title="Filter shapes (values replaced by ?), the most search time first",
+    most=50,
+    what="filter shapes are",
+)
+REQUESTERS = Table(
+    tuple(only_csv("shape base scope client account count etime_seconds noted refused")),
+    rows_at("requesters"),
+    within="searches.shapes",
+)
+TARGETS = Table(
+    (
+        Column("operation", "Operation"),
+        *only_csv("target name"),
+        Column("", "Target", words(lambda row: row["name"] or row["target"]), PAGES),
+        Column("count", "Requests", COUNT),
+        *only_csv("answered abandoned unanswered"),
+        *TIMES,
+        *only_csv("entries"),
+        Column("errors", "Errors", COUNTS),
+        LONGEST,
+        *only_csv(f"{WORST} worst.dn"),
+        SENDERS,
+    ),
+    rows_at("targets"),
+    title="Operations and what they are about, the most time first",
+)
+FAILURES = Table(
+    (
+        Column("operation", "Operation"),
+        Column("target", "Target"),
+        Column("client", "Client"),
+        Column("account", "Account"),
+        Column("err", "Code", COUNT),
+        Column("count", "Results", COUNT),
+        *only_csv("etime_seconds"),
+    ),
+    rows_at("failures"),
+    title="Results with an error code, the most frequent first",
+)
+FAILED_BINDS = Table(
+    (
+        Column("dn", "Account"),
+        Column("client", "Client"),
+        Column("err", "Code", COUNT),
+        Column("count", "BINDs", COUNT),
+    ),
+    rows_at("failed_binds"),
+    title="Failed BINDs",
+)
+CLOSES = Table(
+    (
+        Column("code", "Close code"),
+        Column("meaning", "Meaning"),
+        Column("kind", "Kind"),
+        Column("count", "Connections", COUNT),
+        *only_csv("by_client"),
+    ),
+    rows_at("connections.closes"),
+    title="Why connections ended",
+)
+CLIENTS = Table(
+    (
+        Column("client", "Client"),
+        Column("opened", "Connections opened", COUNT),
+        Column("operations", "Operations", COUNT),
+        *only_csv("closed_without_operation used_again.count"),
+        Column("used_again.longest_seconds", on=(CSV,)),
+        Column("used_again", "Longest idle time, used again", Unit(_longest_idle_time), PAGES),
+        *only_csv("used_again.longest_ended"),
+    ),
+    _clients,
+    title="Clients that opened the most connections",
+    what="clients are",
+)
+IDLE_TIMES = Table(
+    tuple(
+        only_csv(
+            "client account used_again.count used_again.p50_seconds used_again.p99_seconds used_again.longest_seconds "
+            "used_again.longest_ended open_at_end.count open_at_end.longest_seconds"
+        )
+    ),
+    rows_at("connections.idle_times"),
+)
+TIMELINE = Table(tuple(only_csv(f"from {INTERVALS}")), _intervals)
+SERVERS = Table(
+    (
+        Column("name", "Server"),
+        Column("connections", "Connections", COUNT),
+        Column("connection_share", "Share", SHARE),
+        Column("operations", "Operations", COUNT),
+        *only_csv("operation_share"),
+        Column("search_seconds", "Search time", SECONDS),
+        *only_csv("time_share"),
+        Column("unindexed_share", "Unindexed", SHARE),
+        Column("error_share", "Errors", SHARE),
+        Column("peak", "At once", COUNT),
+        Column("differs", "Differs", NAMES),
+        *only_csv("idle silences"),
+    ),
+    _servers,
+    title="Servers, those that differ first",
+    most=50,
+    what="servers are",
+)
+DIFFERING_SEARCHES = Table(
+    (
+        Column("server", "Server"),
+        Column("shape", "Filter"),
+        *only_csv("base scope"),
+        BASE,
+        *only_csv("answered unindexed lacks_index"),
+        Column("lacks_index", "What", words(lambda lacks: "unindexed here" if lacks else "slower here"), PAGES),
+        Column("median_seconds", "Median here", SECONDS),
+        *only_csv("others"),
+        Column("others_median_seconds", "Median elsewhere", SECONDS),
+        Column("others", "Compared with", Unit(lambda others: number(len(others))), PAGES),
+    ),
+    rows_at("fleet.differing_searches"),
+    title="Searches that one server answers in another way",
+    most=50,
+)
+
 TABLES = {
-    LogTable.SEARCHES: TableColumns(
-        rows_at("searches.shapes"),
-        f"shape base scope {COUNTS} {SEEN} entries notes unindexed errors clients accounts {WORST} worst.filter",
-    ),
-    LogTable.REQUESTERS: TableColumns(
-        rows_within("searches.shapes", "requesters"),
-        "shape base scope client account count etime_seconds noted refused",
-    ),
-    LogTable.TARGETS: TableColumns(
-        rows_at("targets"), f"operation target name {COUNTS} entries errors {WORST} worst.dn"
-    ),
-    LogTable.FAILURES: TableColumns(rows_at("failures"), "operation target client account err count etime_seconds"),
-    LogTable.CLIENTS: TableColumns(
-        rows_at("connections.clients"),
-        "client opened operations closed_without_operation "
-        "used_again.count used_again.longest_seconds used_again.longest_ended",
-    ),
-    LogTable.IDLE_TIMES: TableColumns(
-        rows_at("connections.idle_times"),
-        "client account used_again.count used_again.p50_seconds used_again.p99_seconds used_again.longest_seconds "
-        "used_again.longest_ended open_at_end.count open_at_end.longest_seconds",
-    ),
-    LogTable.CLOSES: TableColumns(rows_at("connections.closes"), "code meaning kind count by_client"),
-    LogTable.FAILED_BINDS: TableColumns(rows_at("failed_binds"), "dn client err count"),
-    LogTable.TIMELINE: TableColumns(_intervals, f"from {INTERVALS}"),
-    LogTable.SERVERS: TableColumns(
-        rows_at("fleet.servers"),
-        "name connections connection_share operations operation_share search_seconds time_share unindexed_share "
-        "error_share peak idle silences",
-    ),
-    LogTable.DIFFERING_SEARCHES: TableColumns(
-        rows_at("fleet.differing_searches"),
-        "server shape base scope answered unindexed lacks_index median_seconds others others_median_seconds",
-    ),
+    LogTable.SEARCHES: SEARCHES,
+    LogTable.REQUESTERS: REQUESTERS,
+    LogTable.TARGETS: TARGETS,
+    LogTable.FAILURES: FAILURES,
+    LogTable.CLIENTS: CLIENTS,
+    LogTable.IDLE_TIMES: IDLE_TIMES,
+    LogTable.CLOSES: CLOSES,
+    LogTable.FAILED_BINDS: FAILED_BINDS,
+    LogTable.TIMELINE: TIMELINE,
+    LogTable.SERVERS: SERVERS,
+    LogTable.DIFFERING_SEARCHES: DIFFERING_SEARCHES,
 }
+SECTIONS = (
+    ("servers", "Servers side by side", (SERVERS, DIFFERING_SEARCHES)),
+    ("searches", "Searches", (SEARCHES,)),
+    ("operations", "Other operations", (TARGETS,)),
+    ("problems", "Failures and connections", (FAILURES, FAILED_BINDS, CLOSES, CLIENTS)),
+)
+"""Of a page: anchor, heading and tables."""
+
+READ = (
+    Table(
+        (
+            Column("name", "Log"),
+            Column("dialect", "Dialect"),
+            Column("files", "Files", words(lambda files: listed(files, FILES))),
+            Column("server_processes", "Server processes", COUNT),
+            Column("peak", "Connections at once", COUNT),
+        ),
+        rows_at("streams"),
+        title="Access logs",
+        most=100,
+    ),
+    Table(
+        (Column("target", "File"), Column("reason", "Reason")),
+        lambda document: [dict(zip(("target", "reason"), one, strict=True)) for one in left_out(document)],
+        title="Left out: not counted",
+        most=100,
+        what="files are",
+    ),
+    GAPS,
+    Table(
+        (Column("target", "File"), Column("reason", "Reason")),
+        rows_at("files_not_logs"),
+        title="Files that are no access log",
+        most=100,
+    ),
+    Table(
+        (Column("line", "Line"),),
+        lambda document: [{"line": one} for one in document["lines_not_understood_samples"]],
+        title="Lines that were not understood, samples",
+    ),
+)
+"""What was read, and what was not, at the end of a page."""

@@ -1,82 +1,134 @@
-r"""A table of a report: where its rows are in the report object, and which of their values are columns.
+r"""A table of a report: its rows in the document, and its columns for files (CSV), pages (HTML, Markdown) and screens.
 
-A table of a report as CSV (RFC 4180) that no spreadsheet takes for formulas.
-
-A spreadsheet computes a cell that begins with = + - @, also after blanks, and a semicolon begins a cell where the
-country's separator is one. There text gets a single quotation mark before it, which spreadsheets do not show
-(https://owasp.org/www-community/attacks/CSV_Injection). Numbers are written as they are. Characters that control a
-terminal, tabs and line breaks among them, are written as \xNN: a file is also read with cat.
+A table as CSV (RFC 4180) that no spreadsheet takes for formulas: a spreadsheet computes a cell that begins with
+= + - @, also after blanks, and a semicolon begins a cell where the country's separator is one. There text gets a single
+quotation mark before it, which spreadsheets do not show (https://owasp.org/www-community/attacks/CSV_Injection).
+Numbers are written as they are. Characters that control a terminal, tabs and line breaks among them, are written as
+\xNN: a file is also read with cat.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from ldapdiag.report.neutral import neutral
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from ldapdiag.wording import duration, number, percent, shown_time
 
 Plain = Mapping[str, Any]
+CSV, HTML, MARKDOWN = "csv", "html", "markdown"
+PAGES = (HTML, MARKDOWN)
+EVERYWHERE = (CSV, *PAGES)
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumns:
-    """Rows of a report object, and the paths of their columns: `worst.time` is the column `worst_time`."""
+class Unit(NamedTuple):
+    """How a page shows the values of a column; a file has them as they are."""
 
-    rows: Callable[[Plain], Iterable[Plain]]
-    paths: str
-    """Separated by blanks."""
+    words: Callable[[Any], str]
+    is_number: bool = True
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}: {number(count)}" for name, count in counts.items())
+
+
+def listed(names: Iterable[object], most: int = 0) -> str:
+    """Return names with commas, and how many there are beyond the most."""
+    every = list(map(str, names))
+    more = f" and {len(every) - most:,} more" if most and len(every) > most else ""
+    return f"{', '.join(every[: most or None])}{more}"
+
+
+def words(of: Callable[[Any], str]) -> Unit:
+    """Return the unit of a column that a function puts into words."""
+    return Unit(of, is_number=False)
+
+
+TEXT = words(str)
+NAMES = words(listed)
+COUNTS = words(_counts)
+TIME = words(shown_time)
+COUNT, SECONDS, SHARE = Unit(number), Unit(duration), Unit(percent)
+
+
+class Column(NamedTuple):
+    """A column: where its values are in a row, and how pages show them."""
+
+    path: str
+    """`worst.time` is the column worst_time of a file; empty: the whole row, for `unit` to put into words."""
+    label: str = ""
+    unit: Unit = TEXT
+    on: tuple[str, ...] = EVERYWHERE
 
     @property
-    def columns(self) -> list[str]:
-        """Return the names of the columns."""
-        return self.paths.replace(".", "_").split()
+    def name(self) -> str:
+        """Return the name of the column in a file."""
+        return self.path.replace(".", "_")
 
-    def values(self, document: Plain) -> Iterator[list[Any]]:
-        """Yield the values of each row; what a row does not have is None."""
-        paths = self.paths.split()
-        for row in self.rows(document):
-            yield [_at(row, path) for path in paths]
+    def words(self, row: Plain) -> str:
+        """Return the value of a row for people; what it does not have is empty."""
+        value = value_at(row, self.path)
+        return "" if value is None else self.unit.words(value)
 
 
-def _at(row: Any, path: str) -> Any:  # noqa: ANN401  plain values
-    for key in path.split("."):
+def only_csv(paths: str) -> Iterator[Column]:
+    """Yield columns that files alone have."""
+    yield from (Column(path, on=(CSV,)) for path in paths.split())
+
+
+class Table(NamedTuple):
+    """A table of a document, or of each of several objects in it."""
+
+    columns: tuple[Column, ...]
+    rows: Callable[[Plain], Iterable[Plain]]
+    """Of the document, or of one of the objects."""
+    within: str = ""
+    """Where the objects are, whose values a file repeats in each row; empty: the document."""
+    title: str = ""
+    """On pages; it may name values of the object, as in `Volumes of {server}`."""
+    most: int = 20
+    """Rows of a page in HTML."""
+    what: str = "rows are"
+    """What they are, with the verb."""
+
+    def every(self, document: Plain) -> Iterator[Plain]:
+        """Yield the rows of all objects, with their values."""
+        for one in value_at(document, self.within) or () if self.within else ():
+            yield from (one | row for row in self.rows(one))
+        if not self.within:
+            yield from self.rows(document)
+
+    def shown(self, medium: str) -> list[Column]:
+        """Return the columns of a medium."""
+        return [one for one in self.columns if medium in one.on]
+
+
+def value_at(row: Any, path: str) -> Any:  # noqa: ANN401  plain values
+    """Return the value at a path of keys; the row itself for none, None where there is no such key."""
+    for key in path.split(".") if path else ():
         row = row.get(key) if isinstance(row, dict) else None
     return row
 
 
 def rows_at(path: str) -> Callable[[Plain], Iterable[Plain]]:
-    """Return a function that finds the rows of a table in a report object."""
-    return lambda document: _at(document, path) or ()
-
-
-def rows_within(path: str, key: str) -> Callable[[Plain], Iterable[Plain]]:
-    """Return a function that finds the rows below those of a table, with the values of the outer row."""
-
-    def rows(document: Plain) -> Iterator[Plain]:
-        for row in _at(document, path) or ():
-            for inner in row[key]:
-                yield row | inner
-
-    return rows
+    """Return a function that finds the rows of a table in a document."""
+    return lambda document: value_at(document, path) or ()
 
 
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
 """Where a cell would begin with a sign of formulas, or with its full-width form."""
 
 
-def render(document: Mapping[str, Any], table: TableColumns) -> str:
-    """Return one table of a report object, with a header line."""
+def render(document: Plain, table: Table) -> str:
+    """Return one table of a document as CSV, with a header line."""
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
-    writer.writerow(table.columns)
-    writer.writerows([_cell(value) for value in row] for row in table.values(document))
+    columns = table.shown(CSV)
+    writer.writerow([one.name for one in columns])
+    writer.writerows([_cell(value_at(row, one.path)) for one in columns] for row in table.every(document))
     return stream.getvalue()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import documents
 from ldapdiag.report.html.index_tables import index_tables
-from ldapdiag.report.html.values import duration
+from ldapdiag.wording import duration
 
 
 def test_each_planned_index_is_a_row_with_its_saving_and_bounds() -> None:
@@ -12,8 +12,8 @@ def test_each_planned_index_is_a_row_with_its_saving_and_bounds() -> None:
     first = index_tables([plan])[0]
     assert [row[0] for row in first.rows] == [one["attribute"] for one in plan["plan"]]
     for row, one in zip(first.rows, plan["plan"], strict=True):
-        assert row[1] == ", ".join(one["types"])
-        assert row[2:5] == [duration(one["saves_seconds"]), *(duration(one["saves"][end]) for end in ("least", "most"))]
+        assert row[1:3] == [", ".join(one["types"]), one["backend"]]
+        assert row[3:6] == [duration(one["saves_seconds"]), *(duration(one["saves"][end]) for end in ("least", "most"))]
 
 
 def test_a_plan_without_the_index_configuration_is_a_possible_one() -> None:

@@ -7,34 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log.stamps import moment
-from ldapdiag.report.log.quantities import duration, per_second, span
+from ldapdiag.report.log.quantities import per_second, span
 from ldapdiag.wording import number
 
 SECOND = 10**9
-
-
-@pytest.mark.parametrize(
-    ("nanoseconds", "expected"),
-    [
-        (0, "0 s"),
-        (310_000, "0.31 ms"),
-        (98_300_000, "98.3 ms"),
-        (716_000_000, "716 ms"),
-        (30_200_000_000, "30.2 s"),
-        (599 * SECOND, "599 s"),
-        (822 * SECOND, "13.7 min"),
-        (3 * 3600 * SECOND, "3.00 h"),
-        (31 * 3600 * SECOND, "31.0 h"),
-        (4000 * 86_400 * SECOND, "4,000 d"),
-    ],
-)
-def test_a_duration_has_its_own_unit(nanoseconds, expected):
-    assert duration(nanoseconds) == expected
-
-
-@given(st.integers(0, 1 << 62))
-def test_a_duration_fits_its_column(nanoseconds):
-    assert len(duration(nanoseconds)) <= 9
 
 
 @pytest.mark.parametrize(

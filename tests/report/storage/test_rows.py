@@ -1,49 +1,50 @@
-"""The tables of pages: what the report object has, as text."""
+"""Words about a volume: options in force, the devices down to the disks, what a setting risks."""
 
 from __future__ import annotations
 
-import storage_site
-from ldapdiag.evidence.storage.probe import FileOperation, FileRate
-from ldapdiag.report.storage.rows import tables
-from storage_documents import document
+from dataclasses import replace
+
+from ldapdiag.analysis.storage.options import Options
+from ldapdiag.evidence.storage import BlockDevice
+from ldapdiag.report.storage.rows import durability_words, option_words, stack_words
+from ldapdiag.servers.volumes.storage_rules import Durability, Window
+
+SAFE = Durability(
+    backend="{1}mdb",
+    setting="olcDbNoSync",
+    value="FALSE",
+    is_default=True,
+    window=Window.NONE,
+    loss="",
+    corrupts=False,
+    survives_kill=True,
+    flushes_per_write=2,
+    tested=True,
+)
 
 
-def test_a_volume_is_a_row_with_its_options_and_disks() -> None:
-    first = tables(document())[0]
-    assert first.title == "Volumes of ldap"
-    assert list(first.rows[0]) == [
-        "/srv/ldap",
-        "ext4 on /dev/mapper/vg-ldap",
-        "database, transaction log, changelog",
-        "nobarrier* data=ordered relatime commit=5 (* not shown by mount)",
-        "sdb",
-        "volatile assumed",
-        "12 GiB of 80 GiB",
-    ]
+def test_options_are_those_in_force() -> None:
+    known = Options(barrier=False, journal="ordered", atime="relatime", commit_seconds=5, lazytime=True)
+    assert option_words(known) == ["nobarrier", "data=ordered", "relatime", "commit=5", "lazytime"]
+    assert option_words(Options(barrier=True, journal="none")) == ["barrier", "no journal"]
+    assert option_words(Options()) == []
 
 
-def test_a_measurement_is_a_row_with_its_percentiles() -> None:
-    (measured,) = (one for one in tables(document(storage_site.probe())) if one.title.startswith("Measured"))
-    assert measured.title == "Measured in /srv/ldap/db (ext4 at /srv/ldap)"
-    rows = {row[0]: list(row[1:]) for row in measured.rows}
-    assert rows["overwrite 4 KiB, fdatasync"] == ["120", "10.4 ms", "15.6 ms", "41.6 ms", ""]
-    assert rows["commits of 80 at once"] == ["1,386", "20.0 ms", "30.0 ms", "80.0 ms", "924"]
+def test_a_stack_is_read_from_the_file_system_down_to_the_disks() -> None:
+    disks = tuple(BlockDevice(name=name, type="disk") for name in ("sda", "sdb"))
+    raid = BlockDevice(name="md0", type="raid1", parents=("sda", "sdb"))
+    volume = BlockDevice(name="dm-0", type="lvm", mapper_name="vg-ldap", parents=("md0",))
+    assert stack_words((volume, raid, *disks), disks) == "vg-ldap (lvm) on md0 (raid1) on sda, sdb"
+    loop = BlockDevice(name="loop0", type="loop", backing_file="/var/img")
+    assert stack_words((loop,), ()) == "loop0 (loop of /var/img)"
+    assert stack_words((), ()) == ""
 
 
-def test_beside_charts_only_what_they_do_not_show_is_listed() -> None:
-    files = (FileRate(operation=FileOperation.CREATE, count=2000, seconds=0.5),)
-    (measured,) = (
-        one
-        for one in tables(document(storage_site.probe(files=files)), beside_charts=True)
-        if one.title.startswith("Measured")
+def test_a_setting_says_what_it_risks() -> None:
+    assert durability_words(SAFE) == "each change waits for the disk (2 flushes)"
+    lossy = replace(SAFE, window=Window.UNBOUNDED, loss="A power cut loses all changes since the last flush.")
+    assert durability_words(lossy) == "A power cut loses all changes since the last flush"
+    assert durability_words(replace(SAFE, window=Window.UNKNOWN)) == "what a power cut loses is not known"
+    assert (
+        durability_words(replace(lossy, effective=False, why="Version 2.3.1 ignores it.")) == "Version 2.3.1 ignores it"
     )
-    assert [list(row) for row in measured.rows] == [["create small files", "2,000", "", "", "", "4,000"]]
-
-
-def test_without_storage_there_is_no_table() -> None:
-    assert tables({}) == []
-
-
-def test_every_table_has_a_cell_for_each_column() -> None:
-    for one in tables(document(storage_site.probe(), whole=False)):
-        assert {len(row) for row in one.rows} == {len(one.columns)}

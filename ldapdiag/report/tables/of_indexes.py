@@ -1,0 +1,122 @@
+"""The tables of `ldapdiag indexes`; on a page they are those of one server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.report.tables.names import IndexTable
+from ldapdiag.report.tables.of_diagnosis import COMMON
+from ldapdiag.report.tables.table import (
+    COUNT,
+    CSV,
+    HTML,
+    NAMES,
+    PAGES,
+    SECONDS,
+    Column,
+    Table,
+    listed,
+    only_csv,
+    rows_at,
+    words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ldapdiag.report.tables.table import Plain
+
+SENT_BY = 4
+"""Accounts and clients named in a row."""
+LISTS = {
+    "no_index_helps": "No index helps these searches",
+    "not_built": "A configured index would help these searches if it were built",
+    "not_worth_an_index": "Not worth an index",
+}
+
+
+def _searches(plan: Plain) -> Iterator[dict[str, Any]]:
+    """Yield the searches that the plan does not change, with the list that they are in."""
+    for name in ("not_built", "no_index_helps", "not_worth_an_index", "harmless"):
+        for row in plan[name]:
+            yield {"list": name} | row
+
+
+def _senders(row: Mapping[str, Any]) -> str:
+    return listed((*row["accounts"], *row["clients"]), SENT_BY)
+
+
+SENDERS = Column("", "Sent by", words(_senders), PAGES)
+PLAN = Table(
+    (
+        *only_csv("server backend"),
+        Column("attribute", "Attribute"),
+        Column("types", "Index types to add", NAMES),
+        Column("backend", "Database", on=PAGES),
+        *only_csv("sure"),
+        Column("saves_seconds", "Saves", SECONDS),
+        Column("saves.least", "At least", SECONDS, (CSV, HTML)),
+        Column("saves.most", "At most", SECONDS, (CSV, HTML)),
+        *only_csv("after_seconds.least after_seconds.most"),
+        Column("searches", "Searches", COUNT),
+        SENDERS,
+        *only_csv("shapes slows clients accounts configured"),
+    ),
+    rows_at("plan"),
+    within="indexes",
+    title="{caption} {server}, the most time saved first",
+    most=30,
+    what="indexes are",
+)
+SEARCHES = Table(
+    (
+        *only_csv("server list"),
+        Column("shape", "Filter"),
+        *only_csv("base scope"),
+        Column("", "Base", words(lambda row: f"{row['base'] or '(root)'} {row['scope']}"), PAGES),
+        Column("searches", "Searches", COUNT),
+        Column("etime_seconds", "Time", SECONDS),
+        SENDERS,
+        *only_csv("noted cause part"),
+        Column("reason", "Reason"),
+    ),
+    _searches,
+    within="indexes",
+    most=30,
+    what="filters are",
+)
+UNUSED = Table(
+    (
+        *only_csv("server backend"),
+        Column("attribute", "Attribute"),
+        Column("types", "Index types", NAMES),
+        Column("backend", "Database", on=PAGES),
+        *only_csv("log_hours"),
+    ),
+    rows_at("not_used"),
+    within="indexes",
+    title="Indexes that no search of the log used, at {server}",
+    most=30,
+    what="indexes are",
+)
+
+TABLES = {
+    IndexTable.PLAN: PLAN,
+    IndexTable.SEARCHES: SEARCHES,
+    IndexTable.UNUSED: UNUSED,
+    **{IndexTable(name): table for name, table in COMMON.items()},
+}
+OF_A_PAGE = (
+    PLAN,
+    *(SEARCHES._replace(rows=rows_at(key), title=f"{title}, at {{server}}") for key, title in LISTS.items()),
+    UNUSED,
+)
+
+
+def captioned(plan: Plain) -> Plain:
+    """Return the plan of a server with the caption of its table."""
+    certain = plan["configured"]
+    return {
+        **plan,
+        "caption": f"{'Index' if certain else 'Possible (its index configuration was not read) index'} plan of",
+    }
