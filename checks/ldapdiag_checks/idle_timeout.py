@@ -121,7 +121,7 @@ def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connectio
     elif advice.unclassified:
         yield NotJudged(
             subject=server.name,
-            reason=f"{counted(advice.unclassified, 'connection')} proven neither live nor dead; {lifetime.summary}",
+            reason=f"{counted(advice.unclassified, 'connection')} may be dead, which is not known; {lifetime.summary}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )

@@ -98,7 +98,7 @@ def judge(
     """
     directions = [direction for direction in pairing.directions if direction.missing is not None or direction.matched]
     if not directions:
-        yield Clear(subject=pairing.server, reason="no connection is established at both ends")
+        yield Clear(subject=pairing.server, reason="no connection is shown as established at both ends")
     for direction in directions:
         severed = direction.severed
         if severed.count:
@@ -116,7 +116,7 @@ def judge(
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{count:,} of {counted(direction.matched, 'connection')} established at both ends "
-                f"{are(count)} proven neither live nor dead: {reason_list(severed.unproven)}",
+                f"{are(count)} not judged: {reason_list(severed.unproven)}",
                 missing=_missing(severed),
                 how=f"{FlowTable.how.partition(';')[0]}; at both ends: ip route, and before and after: {SS_COMMAND}"
                 if not severed.lacks_rules
@@ -139,7 +139,7 @@ def _clear(direction: Direction) -> str:
         box = direction.severed.middlebox
         return f"{connections}; {passed:,} without an entry at {box}, whose rules pass the next packet of each"
     if not boxes:
-        return f"{connections}; no flow table of a middlebox on this path was read, and no packet is unanswered"
+        return f"{connections}; no flow table with connections of this path was read, and no packet is unanswered"
     return f"none of {connections} is known to lack an entry at {boxes}"
 
 
@@ -225,7 +225,7 @@ def _not_counted(severed: Severed) -> Iterator[str]:
     if count := sum(severed.unproven.values()):
         only = next(iter(severed.unproven)) if len(severed.unproven) == 1 else ""
         reasons = f" ({only})" if only else f": {reason_list(severed.unproven)}"
-        yield f"Not counted: {counted(count, 'connection')} proven neither live nor dead{reasons}."
+        yield f"Not counted: {counted(count, 'connection')} that may be live or dead{reasons}."
 
 
 def _title(direction: Direction, server: str) -> str:

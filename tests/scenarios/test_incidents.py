@@ -393,8 +393,14 @@ class TestUnreadClient:
             (tmp_path / "app1").mkdir()
             head = (EXAMPLE / "app1" / "ss-tiepmnaO.txt").read_text().partition("\n")[0]
             (tmp_path / "app1" / "ss-tiepmnaO.txt").write_text(f"{head}\n" if kept == ("header",) else "")
-        diagnosis = diagnosed(tmp_path)
         whole = finding(diagnosed(EXAMPLE), "ghost-connections")
+        sysctl = tmp_path / "fw" / "sysctl-nf_conntrack.txt"
+        selected = finding(diagnosed(tmp_path), "severed-connections").observed
+        assert (selected["severed"], selected["unproven"]) == (41, 227)  # its kernel counted 0 beside 42 entries
+        assert set(selected["severed_client_ports"]) < set(whole.observed["ghost_client_ports"])
+        sysctl.with_name("sysctl.txt").write_text(sysctl.read_text().replace("_count = 0", "_count = 42"))
+        sysctl.unlink()
+        diagnosis = diagnosed(tmp_path)
         found = finding(diagnosis, "severed-connections")
         assert found.observed["severed_client_ports"] == whole.observed["ghost_client_ports"]
         assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.LIKELY)

@@ -222,11 +222,20 @@ def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRo
     return ExplainedRows(frozenset(rows if may_contain else ()), reason)
 
 
+def inexact_address(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
+    """Explain rows whose client port the client's table has with a name, or a truncated address, for either end."""
+    ports = context.unjoined.table.remote_port
+    listed = context.near.inexact_ports(context.unjoined.server_port)
+    reason = "the client's table has the same ports with a name or a truncated address (take it with ss -tan)"
+    return ExplainedRows(frozenset(row for row in rows if ports[row] in listed), reason)
+
+
 ABSENCE_REASONS: tuple[AbsenceReason, ...] = (
     closing_at_middlebox,
     carried_by_middlebox,
     not_in_every_listing,
     open_at_other_host,
+    inexact_address,
     in_unread_namespace,
     state_not_shown,
     one_family_read,

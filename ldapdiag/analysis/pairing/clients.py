@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.hosts.next_hops import NextHops
-from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex, inexact_ports
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
@@ -171,6 +171,7 @@ def _is_unseen(client: ClientSnapshots, unjoined: UnjoinedDirection) -> bool:
     )
 
 
+TAKE_AGAIN = f"take it again: {SS_COMMAND} (or netstat -anW)"
 NAMES = 3
 """Addresses that a reason names."""
 
@@ -216,6 +217,14 @@ def why_unseen(
             lacks=(HostDescription.kind,),
             how=HostDescription.how,
         )
+    owner = clients.owner(unjoined.client, server)
+    listed = inexact_ports(unjoined.server_index.sockets, unjoined.server_port)
+    if owner is not None and not listed.isdisjoint(owner.latest.established(unjoined.direction)):
+        return Missing(
+            reason=f"the server's table has ports of {unjoined.client} with a name or a truncated address",
+            lacks=(SocketTable.kind,),
+            how=TAKE_AGAIN,
+        )
     for middlebox in middleboxes:
         if (unjoined.client, *unjoined.endpoint) in middlebox.translated_clients:
             first, more = sorted(middlebox.translated)[:NAMES], len(middlebox.translated) - NAMES
@@ -245,7 +254,7 @@ def why_unread(
         return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"there: {SS_COMMAND}")
     if not (is_exact(client) and is_exact(unjoined.server_address)):
         reason = f"the table truncates this address or shows a name for it{carried}: only ports could be joined"
-        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"take it again: {SS_COMMAND} (or netstat -anW)")
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how=TAKE_AGAIN)
     if owner is not None:
         reason = f"{client} appears to translate the addresses of other hosts{carried}"
         return Missing(reason=reason, lacks=(FlowTable.kind,), how=f"on {client}, as root: conntrack -L")

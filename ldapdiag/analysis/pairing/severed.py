@@ -37,12 +37,14 @@ WITH_ENTRY = (
 )
 EXPIRED = "their entries at {} had less time left than they were idle for since: its table has to be read again"
 MAY_CARRY = "{} lists other clients' connections to this server, not these, and may be on their path, as routes show"
+USED_SINCE = "{} has no entry for them, and they were used or opened after its table was taken, unless a clock is wrong"
 NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
 RULES = "its rules decide that: nft list ruleset, sysctl net.netfilter.nf_conntrack_tcp_loose"
 MOST = 0.9
 """Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
 CONTRADICTING = 2
-"""More entries than so many times what the kernel counts are of another time or host. A namespace may count 0."""
+"""More entries than so many times what the kernel counts are of another time or host. A namespace may count 0 beside
+entries, which proves nothing of the rest."""
 SEVERAL = 2
 """A single connection with an unanswered packet may have lost it by chance."""
 
@@ -95,8 +97,7 @@ class TrackingBox:
             return self.host is not None
         entries = self.host.kernel.number(CONNTRACK_COUNT) if self.host.kernel else None
         listed = len(self.box.flows) + len(self.box.unjoined)
-        most = CONTRADICTING * entries if entries else listed
-        return entries is not None and MOST * entries <= listed <= most
+        return entries is not None and MOST * entries <= listed <= CONTRADICTING * entries
 
     @property
     def timeout_seconds(self) -> float | None:
@@ -247,6 +248,8 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     passes = tracking.passes(matched) if lacking else None
     if passes and not unanswered:
         return Severed(passed=len(lacking), middlebox=tracking.box.host)
+    if lacking and _lists_none(tracking, matched) and set(traces.values()) <= {Trace.USED, Trace.NEW}:
+        return Severed(unproven={USED_SINCE.format(tracking.box.host): len(lacking)}, middlebox=tracking.box.host)
     dead = unanswered if passes else unanswered + quiet
     count = Counter(traces.values())
     unknown = Counter({NO_AGES: count[Trace.UNKNOWN], MAY_HAVE_ENDED: count[Trace.ENDED]})
@@ -286,6 +289,12 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         kept_seconds=tracking.box.kept_seconds(matched.unjoined.endpoint) or tracking.setting_that_explains(ages),
         idle_seconds=ages,
     )
+
+
+def _lists_none(tracking: TrackingBox, matched: MatchedEnds) -> bool:
+    """Return whether a table in use lists nothing of a path of which both ends' routes lead through it."""
+    is_in_use = tracking.is_readable and tracking.is_in_use(matched)
+    return tracking.is_on_both_routes and not tracking.carries_path and is_in_use
 
 
 def _doubt(

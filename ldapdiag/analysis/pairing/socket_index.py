@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import retransmits
-from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_exact
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
@@ -53,6 +53,16 @@ def count_unnumbered(
         return {}
     rows = zip(directions, ports, states, strict=True)
     return Counter(key for key, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
+
+
+def inexact_ports(sockets: Sockets, server_port: int) -> frozenset[int]:
+    """Return the client ports of sockets at this server port with a name or a truncated address for either end."""
+    return frozenset(
+        port
+        for (server, number, client), ports in sockets.items()
+        if number in {server_port, UNKNOWN_PORT} and not (is_exact(server) and is_exact(client))
+        for port in ports
+    )
 
 
 def retransmits_fin(table: SocketTable, row: int) -> bool:
@@ -141,6 +151,10 @@ class ClientIndex:
         """Return whether this end has the connection established; the key is written as the server does."""
         row = self.sockets.get(key[:3], {}).get(key[3])
         return row is not None and self.table.state[row] is TcpState.ESTABLISHED
+
+    def inexact_ports(self, server_port: int) -> frozenset[int]:
+        """Return its ports in connections to this server port that show a name or a truncated address."""
+        return inexact_ports(self.sockets, server_port)
 
     def retransmits_fin(self, row: int) -> bool:
         """Return whether a socket retransmits its FIN: its program has closed it."""

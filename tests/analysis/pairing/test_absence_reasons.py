@@ -16,6 +16,7 @@ from ldapdiag.analysis.pairing.absence_reasons import (
     cut_table,
     explain_absences,
     in_unread_namespace,
+    inexact_address,
     not_in_every_listing,
     one_family_read,
     open_at_other_host,
@@ -78,12 +79,20 @@ def truncated() -> AbsenceContext:
     return context(client=facts.table([row], "app1", ports_truncated=True))
 
 
+def named(*spelled: str) -> AbsenceContext:
+    rows = [facts.row(f"{client}:{PORTS[0]}", f"{server}:389") for client, server in [spelled]]
+    return context(client=facts.table([*rows, *facts.row_of_another_service()], "app1"))
+
+
 ALL, IPV4 = {0, 1, 2, 3}, frozenset({4})
 CASES = [
     (closing_at_middlebox, with_flows("TIME_WAIT"), {0}, "closing"),
     (carried_by_middlebox, with_flows("ESTABLISHED"), {0}, "fw still has them as established"),
     (not_in_every_listing, inconsistent(), {1}, "not in every listing"),
     (open_at_other_host, context(foreign_ports=frozenset({PORTS[2]})), {2}, "from the same ports"),
+    (inexact_address, named("app1.example.com…", "ds1.example.com…"), {0}, "with a name or a truncated address"),
+    (inexact_address, named(facts.APP1, "10.77.1.2001:d…"), {0}, "with a name or a truncated address"),
+    (inexact_address, named(facts.APP1, "10.77.9.9"), set(), "with a name or a truncated address"),
     (in_unread_namespace, in_namespaces(2), {0, 1, 2}, "2 other network namespaces of app1 could not be read"),
     (state_not_shown, without_states(), ALL, "one unnamed state"),
     (one_family_read, context(client=facts.table([], "app1", families=IPV4)), ALL, "only one of"),
@@ -144,7 +153,7 @@ class TestOrder:
         assert explain_absences(known, range(4)).rows(unreadable_lines) == {1, 2, 3}
 
     def test_reasons_of_single_rows_come_before_reasons_of_all(self) -> None:
-        single = (closing_at_middlebox, carried_by_middlebox, not_in_every_listing, open_at_other_host)
+        single = (closing_at_middlebox, carried_by_middlebox, not_in_every_listing, open_at_other_host, inexact_address)
         whole = (state_not_shown, one_family_read, unreadable_lines, cut_table, truncated_ports)
         assert (*single, in_unread_namespace, *whole) == ABSENCE_REASONS
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,17 @@ def test_what_another_server_of_the_same_address_has_is_not_stranded() -> None:
     client = facts.host("app1", table(at_client(6), "app1", shows_time_wait=True))
     found = directions(one, facts.host("two", two), client)[APP1]
     assert (found.matched, found.client_count, found.stranded.ports) == (3, 4, (40005,))
+
+
+def test_a_client_whose_ports_the_server_shows_with_names_is_not_stranded() -> None:
+    """`ss -ta` prints names for addresses: all 20 connections of a healthy client were stranded, of high severity."""
+    rows = [facts.row("ds1.example.com…:389", f"app1.example.com…:{40000 + port}") for port in range(20)]
+    server = replace(facts.host("ldap", facts.table([facts.listening(), *rows])), addresses=frozenset({facts.LDAP}))
+    client = facts.host("app1", facts.table(facts.at_client(20), "app1"))
+    found = {one.client: one for one in pair(facts.server(), (server, client), ()).directions}
+    assert found[facts.APP1].missing is not None
+    assert "with a name" in found[facts.APP1].missing.reason
+    assert found[facts.APP1].stranded.count == 0
 
 
 def test_an_address_of_several_hosts_identifies_no_client() -> None:

@@ -48,8 +48,12 @@ def severing(
     times: tuple[float | None, ...] = (3, 4),
     hosts: tuple[Host, ...] = (),
     earlier: bool = False,
+    routed: bool = False,
 ) -> Direction:
-    """Return app1's direction: five live connections, and twenty that no box has an entry for; `times` of both ends."""
+    """Return app1's direction: five live connections, and twenty that no box has an entry for; `times` of both ends.
+
+    `routed`: the routes of both lead through the first host.
+    """
     ages = {} if live_ms is None else {"last_received": live_ms}
     at_ldap = [listening(), *at_server(LIVE, **ages), *dead_rows(idle_ms)]
     at_app1 = [*at_client(LIVE, **ages), *dead_rows(idle_ms, at=at_client, **(client or {}))]
@@ -57,6 +61,12 @@ def severing(
     server = facts.host("ldap", table(at_ldap, columns=columns, taken=times[0]))
     before = [table(at_app1, "app1", columns=columns, taken=-9)] if earlier else []
     app1 = facts.host("app1", *before, table(at_app1, "app1", columns=columns, taken=times[1]))
+    if routed:
+        server, app1 = (
+            replace(one, routes=(Route(network="0.0.0.0/0", gateways=(gateway,)),))
+            for one, gateway in ((server, "10.77.1.1"), (app1, "10.77.2.1"))
+        )
+        hosts = tuple(replace(one, addresses=frozenset({"10.77.1.1", "10.77.2.1"})) for one in hosts)
     (direction, *_) = pair(facts.server(), (server, app1, *(hosts or (fw(),))), boxes).directions
     return direction
 
@@ -125,6 +135,15 @@ class TestProof:
 
 class TestNotJudged:
     """What a table leaves open is never clear, and no finding either."""
+
+    def test_an_earlier_table_without_any_connection_that_was_used_since(self) -> None:
+        """The clock of the firewall was 5 min slow: 20 connections that it had dropped were used after its table."""
+        other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=-300)
+        found = severing(other, hosts=(fw(loose=0),), routed=True)
+        assert (found.severed.count, found.live) == (0, 0)
+        assert ["clock" in one for one in found.severed.unproven] == [True]
+        assert sum(found.severed.unproven.values()) == LIVE + DEAD
+        assert severing(table_of_fw(taken=-300), hosts=(fw(loose=0),), routed=True).severed.unproven == {}
 
     @pytest.mark.parametrize("box", ["fw", "app2"])
     def test_a_box_of_unknown_position_that_lists_other_clients_only(self, box: str) -> None:
@@ -241,6 +260,11 @@ class TestLimitsOfTables:
     def test_a_count_that_contradicts_the_table_proves_nothing(self) -> None:
         for count in (1, 2, 100):
             assert severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=count),)).severed.count == 0
+
+    def test_a_count_of_none_beside_entries_proves_nothing(self) -> None:
+        """A network namespace may count 0 whatever its table lists: `conntrack -L | head` would prove the rest dead."""
+        found = severing(table_of_fw(), hosts=(fw(described=False, loose=0, count=0),))
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
 
     def test_a_table_taken_much_later_proves_nothing_of_young_ones(self) -> None:
         found = severing(table_of_fw(taken=8), idle_ms=5_000)
