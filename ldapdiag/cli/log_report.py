@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.cli.destinations import deliver
 from ldapdiag.cli.rendering import writer
 from ldapdiag.report.tables.names import LogTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO
 
     from ldapdiag.analysis.fleet.comparison import Comparison
@@ -153,16 +153,17 @@ def report_writer(
 
     as_stream = again and any(one.path is None for one in written)
 
-    def text(read: ReadLog, stream: TextIO) -> None:
+    def text(read: ReadLog, document: Callable[[], Mapping[str, Any]], stream: TextIO) -> None:
         from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
 
         if again and stream is sys.stdout:
             stream.write(CLEAR if stream.isatty() else RULE)
-        as_text.print_log(read, stream, top=top, by=by, sort=sort, color=color)
+        as_text.print_log(document(), stream, top=top, by=by, sort=sort, color=color, fleet=read.fleet)
 
     def write(read: ReadLog) -> bool:
         json = as_json.line if as_stream else as_json.render
         rows = TABLES[table or LogTable.SEARCHES]
-        return deliver(writer(lambda: as_json.document(read, sort), partial(text, read), json, rows), written)
+        document = cache(lambda: as_json.document(read, sort))
+        return deliver(writer(document, partial(text, read, document), json, rows), written)
 
     return write

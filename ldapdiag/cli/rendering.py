@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
 
-    from ldapdiag.report.tables.table import Table
+    from ldapdiag.report.table import Table
 
 
 SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://[^?\s]*\?).*", re.DOTALL), r"\1***"))
@@ -54,7 +54,7 @@ def writer(
 
                 stream.write(page.render(document(), _made()))
             case ReportFormat.CSV:
-                from ldapdiag.report.tables import table as as_csv  # noqa: PLC0415  import late
+                from ldapdiag.report import table as as_csv  # noqa: PLC0415  import late
 
                 stream.write(as_csv.render(document(), table))
             case ReportFormat.HTML:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from ldapdiag.documents.common import Counts, From, Gap, Period
-from ldapdiag.documents.log_connections import Connections, FailedBind, Refused, Tls
+from ldapdiag.documents.log_connections import Connections, FailedBind, FailedBindGroup, Refused, Tls
 from ldapdiag.documents.log_fleet import Fleet
 from ldapdiag.documents.log_operations import (
     Failure,
@@ -56,6 +56,10 @@ class Selection(TypedDict):
     shapes: list[str]
     codes: list[int]
     least_etime_seconds: float
+    not_found: list[str]
+    """A sentence for each client or account that is not in the logs."""
+    connections_opened: int
+    """By the clients asked for."""
 
 
 class NoMatch(TypedDict):
@@ -191,11 +195,14 @@ class Document(TypedDict):
     internal_operations: int
     results: Counts
     """Code: results."""
+    whole_seconds: bool
+    """All durations are whole seconds, as some servers write them."""
     holes: int
     """Jumps in operation numbers."""
     connections: Connections
     failed_binds: list[FailedBind]
     """The most first."""
+    failed_bind_groups: list[FailedBindGroup]
     waits: Waits
     timeline: Timeline | None
     """Null without records."""

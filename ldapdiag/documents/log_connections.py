@@ -95,6 +95,19 @@ class FailedBind(TypedDict):
     count: int
 
 
+class FailedBindGroup(TypedDict):
+    """The failed BINDs of one account, or of one client that tried many accounts."""
+
+    account: str | None
+    client: str | None
+    """Exactly one of the two is null, if several: the clients of an account, the accounts of a client."""
+    accounts: int
+    clients: int
+    err: int
+    """The most frequent."""
+    count: int
+
+
 class TlsConnections(TypedDict):
     """Connections with TLS."""
 

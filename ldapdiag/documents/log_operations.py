@@ -239,6 +239,18 @@ class Filter(FilterShape):
     bases: int
 
 
+class RequesterTotals(TypedDict):
+    """The searches of one client, or of one account."""
+
+    name: str
+    count: int
+    """Results."""
+    etime_seconds: float
+    noted: int
+    connections: int | None
+    """Of a client: opened; of an account: those whose last BIND was as this; null: the table was full (`other`)."""
+
+
 class Searches(TypedDict):
     """Searches."""
 
@@ -253,6 +265,9 @@ class Searches(TypedDict):
     """Notes: searches."""
     shapes: list[Shape]
     filters: list[Filter]
+    by_client: list[RequesterTotals]
+    """The most time first."""
+    by_account: list[RequesterTotals]
 
 
 class Notice(TypedDict):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.wording import counted, duration
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,26 +42,27 @@ class Omission:
 
     table: str
     """Its name in `caps_hit`."""
-    what: str
-    """What one of its rows is about."""
     most: int
     """The most that one which is not listed may have: nanoseconds, or a number of `unit`."""
     unit: str
     """Empty: nanoseconds."""
 
-    @property
-    def units(self) -> str | None:
-        """Return the plural of the unit, where it is not regular."""
-        return IRREGULAR.get(self.unit)
-
 
 def omissions(segment: Segment) -> Iterator[Omission]:
     """Yield the tables that were full, with their bounds."""
-    for table, what in SECONDS.items():
+    for table in SECONDS:
         rows = getattr(segment, table)
         if rows.full:
-            yield Omission(table=table, what=what, most=rows.omitted, unit="")
-    for table, (what, unit) in COUNTS.items():
+            yield Omission(table=table, most=rows.omitted, unit="")
+    for table, (_, unit) in COUNTS.items():
         rows = getattr(segment, table)
         if rows.full:
-            yield Omission(table=table, what=what, most=rows.omitted, unit=unit)
+            yield Omission(table=table, most=rows.omitted, unit=unit)
+
+
+def bound_in_words(table: str, most_seconds: float | None, most: int | None) -> str:
+    """Return how much one that a table does not list may have."""
+    if table in SECONDS:
+        return f"{SECONDS[table]} that is not listed has at most {duration(most_seconds or 0)}"
+    what, unit = COUNTS[table]
+    return f"{what} that is not listed has at most {counted(most or 0, unit, IRREGULAR.get(unit))}"

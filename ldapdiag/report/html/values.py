@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.tables.table import HTML, Table
+from ldapdiag.report.table import HTML, Table
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:

@@ -30,11 +30,12 @@ from ldapdiag.report.head import print_head, print_outcomes, print_reprise, rema
 from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
-from ldapdiag.report.log.quantities import AccountNames, duration, span
+from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.tables import NumberTable
 from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted, number, percent
+from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,6 +52,14 @@ FEW = 4
 MOST_ROWS = 100
 """Of the few lines of a plan; those of more are in the script alone."""
 MONTH = 30 * 24 * 3600
+
+
+ADD = (
+    Column("saves", "saves", SECONDS),
+    Column("searches", "searches", COUNT),
+    Column("types", "add", words(",".join)),
+)
+"""The indexes of a plan."""
 
 
 def print_indexes(
@@ -118,8 +127,10 @@ class IndexScreen:
         searches = sum(row.count for row in coverage.searches)
         many = counted(searches, "search", "searches")
         share = f" ({percent(scanned / total)})" if total and scanned else ""
-        whole = f"{duration(total)} of search time"
-        unindexed = f"{duration(scanned)}{share} of it without an index" if scanned else "none of it without an index"
+        whole = f"{duration(total / SECOND)} of search time"
+        unindexed = (
+            f"{duration(scanned / SECOND)}{share} of it without an index" if scanned else "none of it without an index"
+        )
         self.page.line(
             [plan.server, f"{span(int(coverage.seconds * SECOND))} of log", many,
              f"{whole}, {unindexed}"],
@@ -191,12 +202,8 @@ class IndexScreen:
     def table(self, rows: Sequence[PlannedIndexes], coverage: IndexCoverage) -> None:
         """Print the indexes to add, with their filters, accounts and clients."""
         names = AccountNames({asker.account for row in rows for asker in row.requesters})
-        columns = [
-            ("saves", [duration(row.saved) for row in rows]),
-            ("searches", [number(row.search_count) for row in rows]),
-            ("add", [",".join(row.types) for row in rows]),
-        ]
-        table = NumberTable(self.page, columns, [row.saved for row in rows])
+        shown = [{"saves": row.saved / SECOND, "searches": row.search_count, "types": row.types} for row in rows]
+        table = NumberTable(self.page, ADD, shown, bar_of="saves")
         table.header("attribute")
         for place, row in enumerate(rows):
             table.row(place, f"{row.attribute}{_place(row.backend, coverage)}")
@@ -242,15 +249,15 @@ class IndexScreen:
         """Print searches by filter, each with the time it took."""
         if not rows:
             return
-        self.page.labelled(label, f"{text} ({duration(sum(row.etime for row in rows))} in total)", "bold")
+        self.page.labelled(label, f"{text} ({duration(sum(row.etime for row in rows) / SECOND)} in total)", "bold")
         shown = rows if self.verbose else rows[: 2 * FEW]
-        width = max(len(duration(row.etime)) for row in shown)
+        width = max(len(duration(row.etime / SECOND)) for row in shown)
         for row in shown:
-            times = f"{duration(row.etime):>{width}}  {number(row.count)} x"
+            times = f"{duration(row.etime / SECOND):>{width}}  {number(row.count)} x"
             self.page.indented(f"{times} {row.group.shape}: {explain(row)}")
         if len(rows) > len(shown):
             more = rows[len(shown) :]
-            took = duration(sum(row.etime for row in more))
+            took = duration(sum(row.etime for row in more) / SECOND)
             self.page.indented(f"and {number(len(more))} more, {took} (-v shows them)")
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
@@ -276,7 +283,7 @@ def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
 
 
 def _each(etime: int, count: int) -> str:
-    return f"{duration(etime // count if count else 0)} each"
+    return f"{duration(etime / count / SECOND if count else 0)} each"
 
 
 def _why(row: SearchCoverage) -> str:

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from ldapdiag.analysis.log.failed_binds import grouped_failures
 from ldapdiag.analysis.log.omissions import omissions
 from ldapdiag.analysis.log.spellings import text
 from ldapdiag.analysis.log.workload import busiest_workers
@@ -19,24 +20,26 @@ from ldapdiag.report.cluster_json import cluster_as_data
 from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
-from ldapdiag.report.log.sort import Sort, in_order
+from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
 from ldapdiag.report.log.times_json import kind, quantiles, timeline, trend_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ldapdiag.analysis.log.failed_binds import Failures
     from ldapdiag.analysis.log.operations import OperationGroup
     from ldapdiag.analysis.log.searches import Requester as RequesterOf
     from ldapdiag.analysis.log.searches import SearchGroup, SlowestOperation, SortCount
     from ldapdiag.analysis.log.security import Security
-    from ldapdiag.analysis.log.workload import ClientActivity, Workload
+    from ldapdiag.analysis.log.workload import ClientActivity, SearchTotals, Workload
     from ldapdiag.documents.log import Document, Stream, Unlisted
-    from ldapdiag.documents.log_connections import Client, Connections, IdleGroup, IdleTimes, Tls
+    from ldapdiag.documents.log_connections import Client, Connections, FailedBindGroup, IdleGroup, IdleTimes, Tls
     from ldapdiag.documents.log_operations import (
         Below,
         Failure,
         FilterShape,
         Requester,
+        RequesterTotals,
         Searches,
         Slowest,
         Target,
@@ -93,7 +96,7 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> Document:
         "stopped": read.stopped,
         "since": _moment(read.since, 1),
         "until": _moment(read.until, 1),
-        "selection": conditions_as_data(read.wanted),
+        "selection": conditions_as_data(read),
         "no_match": no_match(read),
         "slowest_lines": lines_as_data(read.shown, segment.resolution),
         "lines": segment.lines,
@@ -107,11 +110,13 @@ def document(read: ReadLog, sort: Sort = Sort.TIME) -> Document:
         "operations": work.operations,
         "internal_operations": segment.internal,
         "results": {str(err): count for err, count in sorted(segment.results.items())},
+        "whole_seconds": _in_whole_seconds(segment),
         "holes": segment.holes,
         "connections": _connections(work),
         "failed_binds": [
             {"dn": one.dn, "client": one.client, "err": one.err, "count": one.count} for one in work.failed_binds
         ],
+        "failed_bind_groups": [_failures_of(one) for one in grouped_failures(work.failed_binds, work.accepted_binds)],
         "waits": _waits(work),
         "timeline": timeline(work.time_axis),
         "operation_times": {one.kind: kind(one) for one in work.kinds},
@@ -257,7 +262,37 @@ def _searches(work: Workload, sort: Sort) -> Searches:
             {**_filter_shape(one, work.segment.resolution), "base": None, "bases": one.bases}
             for one in in_order(work.filter_totals, sort)
         ],
+        "by_client": [_totals(one) for one in totals_in_order(work.client_totals, sort)],
+        "by_account": [_totals(one) for one in totals_in_order(work.account_totals, sort)],
     }
+
+
+def _totals(one: SearchTotals) -> RequesterTotals:
+    return {
+        "name": one.name,
+        "count": one.count,
+        "etime_seconds": seconds(one.etime),
+        "noted": one.noted,
+        "connections": one.connections,
+    }
+
+
+def _failures_of(group: Failures) -> FailedBindGroup:
+    several = len(group.clients) > 1
+    return {
+        "account": None if group.of_client else group.name,
+        "client": group.name if group.of_client else None if several else next(iter(group.clients)),
+        "accounts": len(group.accounts),
+        "clients": len(group.clients),
+        "err": group.errors.most_common(1)[0][0],
+        "count": group.count,
+    }
+
+
+def _in_whole_seconds(segment: Segment) -> bool:
+    """Return whether all durations are whole seconds, as old servers log them."""
+    rows = (*segment.shapes.values(), *segment.targets.values())
+    return segment.resolution >= SECOND and bool(rows) and all(row.etime % SECOND == 0 for row in rows)
 
 
 def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:

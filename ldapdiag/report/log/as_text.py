@@ -9,28 +9,28 @@ Then operations, connections, close codes, and what could not be read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ldapdiag.analysis.log.failed_binds import Failures, grouped_failures
-from ldapdiag.analysis.log.workload import Workload
-from ldapdiag.evidence.family import identify
+from ldapdiag.evidence.family import Family, identify
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
-from ldapdiag.report.log.quantities import AccountNames, day_and_time, duration, per_second, span
-from ldapdiag.report.log.selected import named, no_match, no_match_sentence, print_conditions, print_lines
-from ldapdiag.report.log.sort import By, Sort, in_order, totals_in_order
-from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
+from ldapdiag.report.log.quantities import AccountNames, instant, per_second, span
+from ldapdiag.report.log.selected import named, no_match_sentence, print_conditions, print_lines
+from ldapdiag.report.log.sort import By, Sort
+from ldapdiag.report.log.tables import SearchRows, print_closes, print_requesters, search_columns
 from ldapdiag.report.log.times import print_times
 from ldapdiag.report.page import Page, page_for
-from ldapdiag.wording import counted, number
+from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.fleet.comparison import Comparison
-    from ldapdiag.report.log.reading import ReadLog
+
+Plain = Mapping[str, Any]
 
 NOTES = {"A": "fully unindexed", "U": "partially unindexed"}
 """What a letter beside an unindexed search stands for."""
@@ -42,16 +42,17 @@ WRONG_PASSWORD = 49
 
 
 def print_log(
-    read: ReadLog,
+    document: Plain,
     stream: TextIO,
     *,
     top: int = 10,
     by: By = By.SHAPE,
     sort: Sort = Sort.TIME,
     color: Color = Color.AUTO,
+    fleet: Comparison | None = None,
 ) -> None:
     """Write the report; the main table has at most `top` rows."""
-    LogScreen(page_for(stream, color), read, top, by, sort).show()
+    LogScreen(page_for(stream, color), document, top, by, sort, fleet).show()
 
 
 @dataclass(slots=True)
@@ -59,44 +60,52 @@ class LogScreen:
     """One report, printed to a page."""
 
     page: Page
-    read: ReadLog
+    document: Plain
+    """In the order of `sort`."""
     top: int
     by: By
     sort: Sort = Sort.TIME
+    fleet: Comparison | None = None
     names: AccountNames = field(init=False)
     """Short names of accounts."""
 
     def __post_init__(self) -> None:
-        self.names = AccountNames(one.name for one in self.work.account_totals)
-
-    @property
-    def work(self) -> Workload:
-        """Return the workload of the report."""
-        return self.read.workload
+        self.names = AccountNames(one["name"] for one in self.document["searches"]["by_account"])
 
     def show(self) -> None:
         """Print every part."""
         self.heading()
-        print_conditions(self.page, self.read)
-        if nothing := no_match(self.read):
+        print_conditions(self.page, self.document)
+        if nothing := self.document["no_match"]:
             self.page.labelled("no match", no_match_sentence(nothing), "bold", "bold")
             self.caveats()
             return
-        if self.read.fleet is not None:
-            self.servers(self.read.fleet)
+        if self.fleet is not None:
+            self.servers(self.fleet)
             return
         self.searches()
         self.page.blank()
         self.operations()
-        print_operations(self.page, self.work, self.names)
+        print_operations(self.page, self.document, self.names)
         self.connections()
         self.requesters()
         self.closes()
         self.failed_binds()
         self.waits()
         self.noticed()
-        print_lines(self.page, self.read.shown)
+        print_lines(self.page, self.document)
         self.caveats()
+
+    @property
+    def is_selection(self) -> bool:
+        """Return whether some operations are not counted."""
+        return self.document["selection"] is not None
+
+    @property
+    def period(self) -> tuple[int, int] | None:
+        """Return the times of the first and the last record, in nanoseconds since 1970."""
+        first, last = self.document["first_time"], self.document["last_time"]
+        return (instant(first), instant(last)) if first else None
 
     def servers(self, fleet: Comparison) -> None:
         """Print the servers side by side."""
@@ -107,191 +116,189 @@ class LogScreen:
 
     def caveats(self) -> None:
         """Print how far the numbers can be trusted."""
-        for label, text in caveats(self.read):
+        for label, text in caveats(self.document):
             self.page.labelled(label, text, "bold")
 
     def heading(self) -> None:
         """Print the product, the files, the number of lines and the time range."""
-        streams, segment = self.read.streams, self.work.segment
-        files = sum(len(one.files) for one in streams)
+        streams = self.document["streams"]
+        files = sum(len(one["files"]) for one in streams)
         self.page.line(
             [
                 " and ".join(self.products()),
-                streams[0].name
+                streams[0]["name"]
                 if len(streams) == 1
-                else f"{len(streams)} streams: {_few(one.name for one in streams)}",
+                else f"{len(streams)} streams: {_few(one['name'] for one in streams)}",
                 *([f"{files} files"] if files > len(streams) else []),
-                counted(segment.lines, "line"),
+                counted(self.document["lines"], "line"),
             ],
             "bold",
         )
         self.page.line([self.span(), *self.restarts()])
-        print_times(self.page, self.work)
+        print_times(self.page, self.document)
         self.page.blank()
 
     def products(self) -> list[str]:
         """Return the products, with the version where all logs have the same."""
-        families = sorted({one.family for one in self.read.streams})
-        if len(families) > 1 or len(self.work.versions) != 1:
+        families = sorted({Family(one["family"]) for one in self.document["streams"]})
+        if len(families) > 1 or len(self.document["versions"]) != 1:
             return [family.product for family in families]
-        (version,) = self.work.versions
+        (version,) = self.document["versions"]
         identity = identify(version)
         return [str(identity) if identity and [identity.family] == families else f"{families[0].product} {version}"]
 
     def restarts(self) -> list[str]:
         """Return the number of restarts, if there were any."""
-        restarts = sum(max(0, one.server_processes - 1) for one in self.read.streams)
+        restarts = sum(max(0, one["server_processes"] - 1) for one in self.document["streams"])
         return [counted(restarts, "restart")] if restarts else []
 
     def span(self) -> str:
         """Return the time range of the records."""
-        if self.work.period is None:
+        if self.period is None:
             return " ".join(["no records", *self._asked()])
-        first, last = self.work.period
-        (day, start), (last_day, end) = day_and_time(first), day_and_time(last)
-        until = end if day == last_day else f"{last_day} {end}"
-        return f"{day} {start} to {until} UTC, {span(last - first)}"
+        first, last = (_day_and_time(self.document[key]) for key in ("first_time", "last_time"))
+        until = last[1] if first[0] == last[0] else " ".join(last)
+        return f"{' '.join(first)} to {until} UTC, {span(self.period[1] - self.period[0])}"
 
     def _asked(self) -> list[str]:
         """Return the period that was asked for: a time of day without a date may be of another day than expected."""
-        limits = (("since", self.read.since), ("until", self.read.until))
-        times = [f"{word} {' '.join(day_and_time(time))}" for word, time in limits if time is not None]
+        limits = {word: self.document[word] for word in ("since", "until")}
+        times = [f"{word} {' '.join(_day_and_time(time))}" for word, time in limits.items() if time is not None]
         return [*times, "UTC"] if times else []
 
     def searches(self) -> None:
         """Print the slow searches, after a table of clients or accounts if that was selected."""
-        work = self.work
-        total = work.operations["search"]
-        items = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
+        searches = self.document["searches"]
+        self.page.packed("searches", list(self._searches(searches)), "bold", "bold")
+        if self.by in {By.CLIENT, By.ACCOUNT}:
+            rows = searches[f"by_{self.by}"]
+            print_requesters(self.page, str(self.by), rows, self.top, searches["etime_seconds"])
+        if searches["total"]:
+            columns = search_columns(by_p99=self.sort is Sort.P99)
+            SearchRows(self.page, self.document, self.names).show(self.top if self.by is By.SHAPE else FEW, columns)
+
+    def _searches(self, searches: Plain) -> Iterator[str]:
+        """Yield the totals of searches, and what the letters and bars of the rows mean."""
+        total, unindexed = searches["total"], searches["unindexed"]
+        yield f"{number(total)} in {duration(searches['etime_seconds'])}" if total else "none"
         legend = list[str]()
-        if work.unindexed:
-            letters = {letter for one in work.searches for notes in one.notes for letter in notes.split(",")}
+        if unindexed:
+            letters = {letter for one in searches["shapes"] for notes in one["notes"] for letter in notes.split(",")}
             shown = [f"{letter} = {words} (notes={letter})" for letter, words in NOTES.items() if letter in letters]
-            items.append(f"{number(work.unindexed)} unindexed{'' if shown else ', fully or partially'}")
+            yield f"{number(unindexed)} unindexed{'' if shown else ', fully or partially'}"
             legend = [*shown, "bars: search time"] if shown and self.sort is Sort.TIME else shown
-        if missing := sum(one.no_result for one in work.searches):
-            items.append(f"{number(missing)} without result")
-        if work.logical_searches < total:
-            items.append(f"{number(total - work.logical_searches)} later pages of paged searches")
-        self.page.packed("searches", [*items, *legend], "bold", "bold")
-        if self.by is By.CLIENT:
-            print_requesters(
-                self.page, "client", totals_in_order(work.client_totals, self.sort), self.top, work.search_etime
-            )
-        elif self.by is By.ACCOUNT:
-            print_requesters(
-                self.page, "account", totals_in_order(work.account_totals, self.sort), self.top, work.search_etime
-            )
-        if total:
-            top = self.top if self.by is By.SHAPE else FEW
-            too_many = work.segment.attribution.full
-            searches = in_order(work.searches, self.sort)
-            totals = work.filter_totals
-            print_searches(self.page, searches, totals, top, self.names, self.sort, too_many=too_many)
+        if missing := sum(one["unanswered"] + one["abandoned"] for one in searches["shapes"]):
+            yield f"{number(missing)} without result"
+        if searches["logical"] < total:
+            yield f"{number(total - searches['logical'])} later pages of paged searches"
+        yield from legend
 
     def operations(self) -> None:
         """Print the operations by kind, and their results."""
-        work, segment = self.work, self.work.segment
-        counts = sorted(((count, name) for name, count in work.operations.items() if count), reverse=True)
-        first, last = work.period or (0, 0)
-        rate = per_second(sum(segment.operations), last - first)
-        internal = [f"{number(segment.internal)} internal"] if segment.internal else []
+        document = self.document
+        counts = sorted(((count, name) for name, count in document["operations"].items() if count), reverse=True)
+        first, last = self.period or (0, 0)
+        rate = per_second(sum(document["operations"].values()), last - first)
+        internal = [f"{number(count)} internal"] if (count := document["internal_operations"]) else []
         parts = [*(f"{number(count)} {name}" for count, name in counts), *internal]
         self.page.packed("operations", [*(parts or ["none"]), *([rate] if rate else [])], "bold")
-        results = sorted(segment.results.items(), key=lambda item: (-item[1], item[0]))
+        results = sorted(((int(err), count) for err, count in document["results"].items()), key=_by_count)
         if results:
             items = [f"{number(count)} {named(err)}" for err, count in results]
             self.page.packed("results", _first(items, FEW), "bold")
 
     def connections(self) -> None:
         """Print the numbers of connections, which belong to no selection."""
-        if self.read.is_selection:
+        if self.is_selection:
             return
-        segment = self.work.segment
-        before = [f"{number(segment.open_before)} open before the log begins"] if segment.open_before else []
-        peak = f"at most {number(segment.peak)} at once"
+        counts = self.document["connections"]
+        before = [f"{number(counts['open_before'])} open before the log begins"] if counts["open_before"] else []
+        one_server = len(self.document["streams"]) == 1
         self.page.packed(
             "connections",
             [
                 *before,
-                f"{number(segment.opened)} opened",
-                f"{number(sum(segment.closed.values()))} closed",
-                peak if len(self.read.streams) == 1 else f"{peak} on one server",
-                f"{number(segment.open_at_end)} open at the end",
+                f"{number(counts['opened'])} opened",
+                f"{number(counts['closed'])} closed",
+                f"at most {number(counts['peak'])} at once{'' if one_server else ' on one server'}",
+                f"{number(counts['open_at_end'])} open at the end",
             ],
             "bold",
         )
 
     def requesters(self) -> None:
         """Print the clients and accounts with the most search time, unless a table above has them."""
-        work = self.work
-        for label, requesters in (("clients", work.client_totals), ("accounts", work.account_totals)):
-            if label != f"{self.by}s" and requesters:
+        searches = self.document["searches"]
+        for kind in ("client", "account"):
+            rows = searches[f"by_{kind}"]
+            if kind != self.by and rows:
                 items = [
-                    f"{self.names(one.name)} {_what(one.etime, one.connections, work.search_etime)}"
-                    for one in requesters
-                    if one.count or not self.read.is_selection
+                    f"{self.names(one['name'])} {_what(one, searches['etime_seconds'])}"
+                    for one in rows
+                    if one["count"] or not self.is_selection
                 ]
-                self.page.packed(label, _first(items, FEW), "bold")
+                self.page.packed(f"{kind}s", _first(items, FEW), "bold")
 
     def closes(self) -> None:
         """Print the close codes of connections, with their meanings."""
-        if self.work.closes and not self.read.is_selection:
-            print_closes(self.page, self.work.closes)
+        if (closes := self.document["connections"]["closes"]) and not self.is_selection:
+            print_closes(self.page, closes)
 
     def failed_binds(self) -> None:
         """Print failed BINDs by account or client, and those that sent a password without TLS."""
-        failed, clear = self.work.failed_binds, in_the_clear(self.work)
+        groups, clear = self.document["failed_bind_groups"], in_the_clear(self.document)
         items: list[str] = []
-        if failed:
-            count = sum(one.count for one in failed)
-            groups = grouped_failures(failed, self.work.accepted_binds)
+        if groups:
+            count = sum(one["count"] for one in groups)
             first, *others = _first([self.failures(one) for one in groups], 1)
             items = [f"{number(count)} failed: {first}", *others]
         if items or clear:
             self.page.packed("binds", [*items, *clear], "bold")
 
-    def failures(self, group: Failures) -> str:
+    def failures(self, group: Plain) -> str:
         """Return the failed BINDs of one account, or of one client that tried many."""
-        if group.of_client:
-            return f"{number(group.count)} from {group.name} as {number(len(group.accounts))} accounts"
-        clients = counted(len(group.clients), "client") if len(group.clients) > 1 else next(iter(group.clients))
-        err = group.errors.most_common(1)[0][0]
-        return f"{number(group.count)} as {self.names(group.name)} from {clients}{_how(err)}"
+        count = number(group["count"])
+        if group["account"] is None:
+            return f"{count} from {group['client']} as {number(group['accounts'])} accounts"
+        clients = group["client"] or counted(group["clients"], "client")
+        how = "" if group["err"] == WRONG_PASSWORD else f" ({named(group['err'])})"
+        return f"{count} as {self.names(group['account'])} from {clients}{how}"
 
     def waits(self) -> None:
         """Print how long operations waited for a worker thread, from 1 % of their time on."""
-        segment = self.work.segment
-        longest, time = segment.longest_wait
-        if segment.took and segment.waited * 100 >= segment.took:
-            share = segment.waited * 100 // segment.took
-            _, at = day_and_time(-time)
-            items = (
-                f"{share} % of the time was spent waiting for a worker thread; longest wait {duration(longest)} at {at}"
+        waits = self.document["waits"]
+        if waits["etime_seconds"] and waits["seconds"] * 100 >= waits["etime_seconds"]:
+            share = int(waits["seconds"] * 100 / waits["etime_seconds"])
+            longest = f"longest wait {duration(waits['longest_seconds'])} at {_day_and_time(waits['longest_time'])[1]}"
+            self.page.labelled(
+                "waits", f"{share} % of the time was spent waiting for a worker thread; {longest}", "bold"
             )
-            self.page.labelled("waits", items, "bold")
 
     def noticed(self) -> None:
         """Print unindexed searches from the errors log, counted separately from those of the access log."""
-        notices = self.work.unindexed_notices
+        notices = self.document["noticed"]
         if notices:
-            count = sum(one.count for one in notices)
-            few = 1 if sum(self.work.segment.operations) else self.top
-            first, *others = _first([f"{number(one.count)} {one.shape}" for one in notices], few)
+            count = sum(one["count"] for one in notices)
+            few = 1 if sum(self.document["operations"].values()) else self.top
+            first, *others = _first([f"{number(one['count'])} {one['shape']}" for one in notices], few)
             searches = f"{number(count)} unindexed search{'es' * (count != 1)}"
             self.page.packed("errors log", [f"{searches}: {first}", *others], "bold")
 
 
-def _how(err: int) -> str:
-    """Return the result code of a failed BIND; nothing for the usual one, a wrong password."""
-    return "" if err == WRONG_PASSWORD else f" ({named(err)})"
+def _day_and_time(at: str) -> tuple[str, str]:
+    """Return the date and the time of day of a time of the document (ISO 8601, UTC), to the second."""
+    return at[:10], at[11:19]
 
 
-def _what(etime: int, connections: int | None, total: int) -> str:
+def _by_count(result: tuple[int, int]) -> tuple[int, int]:
+    return -result[1], result[0]
+
+
+def _what(one: Plain, total: float) -> str:
     """Return the share of search time of a client or account, or its number of connections."""
-    if total and etime * 100 >= total:
-        return f"{min(etime * 100 // total, 100)} %"
-    return counted(connections, "connection") if connections else "<1 %"
+    if total and one["etime_seconds"] * 100 >= total:
+        return percent(one["etime_seconds"] / total)
+    return counted(one["connections"], "connection") if one["connections"] else "<1 %"
 
 
 def _first(items: list[str], most: int) -> Iterator[str]:

@@ -14,9 +14,9 @@ from rich.cells import cell_len
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.quantities import day_and_time, duration
+from ldapdiag.report.log.quantities import day_and_time
 from ldapdiag.report.neutral import neutral
-from ldapdiag.wording import counted, number, percent
+from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ def _print_table(page: Page, fleet: Comparison, shown: list[Replica]) -> None:
     names = [shortened(neutral(one.name), LONGEST_NAME) for one in shown]
     columns = [
         ("operations", [number(sum(one.workload.segment.operations)) for one in shown]),
-        ("search time", [duration(one.workload.search_etime) for one in shown]),
+        ("search time", [duration(one.workload.search_etime / SECOND) for one in shown]),
         ("unindexed", [_part(one.unindexed) for one in shown]),
         ("errors", [_part(one.errors) for one in shown]),
         ("peak", [number(one.workload.segment.peak) for one in shown]),
@@ -125,7 +125,7 @@ def differences(fleet: Comparison) -> Iterator[str]:
     """Yield the searches and versions that differ."""
     for one in fleet.searches:
         what = f"{one.server}: {one.group.shape} below {one.group.place}"
-        here, there = duration(one.group.etimes.p50), duration(one.their_median)
+        here, there = duration(one.group.etimes.p50 / SECOND), duration(one.their_median / SECOND)
         where = f"on {counted(len(one.others), 'other')}" if len(one.others) > 1 else f"on {one.others[0]}"
         if one.lacks_index:
             yield (
@@ -174,7 +174,7 @@ def silence_sentences(fleet: Comparison) -> Iterator[str]:
     for replica in fleet.replicas:
         for span in replica.silences[:FEW]:
             (day, begin), (_, end) = day_and_time(span.begin), day_and_time(span.end)
-            length = duration(span.length // SECOND * SECOND)
+            length = duration(span.length // SECOND)
             yield (
                 f"{replica.name} has no record from {day} {begin} to {end} UTC ({length}), while others "
                 "have: it had no load, or that part of its log is missing"
@@ -200,7 +200,7 @@ def move_sentences(fleet: Comparison) -> Iterator[str]:
     for one in fleet.moved or ():
         who = one.clients[0] if len(one.clients) == 1 else counted(len(one.clients), "client")
         day, time = day_and_time(one.begin)
-        within = f" (within {duration(one.end - one.begin)})" if len(one.clients) > 1 else ""
+        within = f" (within {duration((one.end - one.begin) / SECOND)})" if len(one.clients) > 1 else ""
         silence = f", when {one.source} has no record" if one.silent else ""
         names = "" if len(one.clients) == 1 else f": {_few(one.clients)}"
         yield f"{who} moved from {one.source} to {one.target} at {day} {time} UTC{within}{silence}{names}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag import wording
-from ldapdiag.evidence.log.stamps import SECOND, when
-from ldapdiag.wording import number
+from ldapdiag.evidence.log.stamps import EPOCH, SECOND, when
+from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,15 +26,15 @@ def seconds(nanoseconds: int) -> float:
     return round(nanoseconds / SECOND, 9)
 
 
+def instant(text: str) -> int:
+    """Return a time of a document in nanoseconds since 1970, to the microsecond."""
+    return round((datetime.fromisoformat(text) - EPOCH) / timedelta(microseconds=1)) * 1000
+
+
 def day_and_time(nanoseconds: int) -> tuple[str, str]:
     """Return the date and the time of day, UTC, to the second."""
     at = when(nanoseconds)
     return f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"
-
-
-def duration(nanoseconds: int) -> str:
-    """Return a duration in words."""
-    return wording.duration(max(nanoseconds, 0) / SECOND)
 
 
 def span(nanoseconds: int) -> str:
@@ -44,7 +44,7 @@ def span(nanoseconds: int) -> str:
         if nanoseconds >= unit:
             whole, rest = divmod(nanoseconds, unit)
             return f"{number(whole)} {name} {rest // part} {part_name}"
-    return duration(nanoseconds)
+    return duration(max(nanoseconds, 0) / SECOND)
 
 
 def _three(value: float) -> str:

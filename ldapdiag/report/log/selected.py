@@ -5,48 +5,46 @@ Names of the usual result codes (RFC 4511, appendix A; RFC 3909 for cancel).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.stamps import SECOND, moment
-from ldapdiag.report.log.quantities import day_and_time, duration, seconds
-from ldapdiag.wording import counted
+from ldapdiag.report.log.quantities import day_and_time, seconds
+from ldapdiag.wording import counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.documents.log import NoMatch, Selection, SlowestLines
     from ldapdiag.evidence.log.selection import ShownOperation
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.report.page import Page
 
 
-def print_conditions(page: Page, read: ReadLog) -> None:
+def print_conditions(page: Page, document: Mapping[str, Any]) -> None:
     """Print which operations are counted."""
-    if read.wanted is None or not read.is_selection:
+    selection = document["selection"]
+    if selection is None:
         return
-    page.packed("only", ["operations with a result", *conditions(read.wanted)], "bold")
-    for sentence in read.not_found:
+    page.packed("only", ["operations with a result", *conditions(selection)], "bold")
+    for sentence in selection["not_found"]:
         page.labelled("", sentence, "")
-    if read.wanted.clients and read.log_times is None:
-        page.labelled(
-            "",
-            f"these clients opened {counted(read.wanted.connections_opened(read.workload.segment), 'connection')}",
-            "",
-        )
+    if selection["clients"] and document["no_match"] is None:
+        opened = counted(selection["connections_opened"], "connection")
+        page.labelled("", f"these clients opened {opened}", "")
 
 
 def no_match(read: ReadLog) -> NoMatch | None:
     """Return what was asked for and is not in the log, and when that begins and ends; None where something matches."""
     if read.log_times is None:
         return None
-    of = ["operation", *conditions(read.wanted)] if read.wanted and read.is_selection else ["record"]
+    selection = conditions_as_data(read)
+    of = ["operation", *conditions(selection)] if selection else ["record"]
     period = [f"{word} {_second(time)}" for word, time in (("since", read.since), ("until", read.until)) if time]
     begins, ends = (moment(time, SECOND) for time in read.log_times)
     return {"asked": " ".join([*of, *period]), "log_begins": begins, "log_ends": ends}
 
 
-def no_match_sentence(found: NoMatch) -> str:
+def no_match_sentence(found: Mapping[str, Any] | NoMatch) -> str:
     """Return the same as a sentence."""
     begins, ends = (f"{found[key][:10]} {found[key][11:19]} UTC" for key in ("log_begins", "log_ends"))
     return f"no {found['asked']}; the log begins at {begins} and ends at {ends}"
@@ -56,33 +54,33 @@ def _second(nanoseconds: int) -> str:
     return f"{' '.join(day_and_time(nanoseconds))} UTC"
 
 
-def conditions(wanted: Wanted) -> Iterator[str]:
+def conditions(selection: Mapping[str, Any] | Selection) -> Iterator[str]:
     """Yield the conditions of a selection in words."""
-    if wanted.clients:
-        yield f"of client {_any(wanted.clients)}"
-    if wanted.accounts:
-        yield f"as {_any(wanted.accounts)}"
-    if wanted.connections:
-        yield f"of connection {_any([str(one) for one in wanted.connections])}"
-    if wanted.shapes:
-        yield f"with filter {_any(wanted.shapes)}"
-    if wanted.least_seconds:
-        yield f"of {duration(round(wanted.least_seconds * 1_000_000_000))} or more"
-    if wanted.codes:
-        yield f"with result {_any([named(one) for one in wanted.codes])}"
+    if selection["clients"]:
+        yield f"of client {_any(selection['clients'])}"
+    if selection["accounts"]:
+        yield f"as {_any(selection['accounts'])}"
+    if selection["connections"]:
+        yield f"of connection {_any([str(one) for one in selection['connections']])}"
+    if selection["shapes"]:
+        yield f"with filter {_any(selection['shapes'])}"
+    if selection["least_etime_seconds"]:
+        yield f"of {duration(selection['least_etime_seconds'])} or more"
+    if selection["codes"]:
+        yield f"with result {_any([named(one) for one in selection['codes']])}"
 
 
 def _any(values: Sequence[str]) -> str:
     return " or ".join(values)
 
 
-def print_lines(page: Page, shown: Sequence[ShownOperation]) -> None:
+def print_lines(page: Page, document: Mapping[str, Any]) -> None:
     """Print the slowest operations with their lines, the slowest first."""
-    for number, one in enumerate(shown):
-        where = [f"{line.file}:{line.number}" for line in one.lines[-1:]]
-        page.packed("" if number else "lines", [duration(one.etime), *(where or ["its lines were not found"])], "bold")
-        for line in one.lines:
-            page.indented(line.text.decode("utf-8", "backslashreplace"))
+    for number, one in enumerate(document["slowest_lines"]):
+        where = [f"{line['file']}:{line['line']}" for line in one["lines"][-1:]] or ["its lines were not found"]
+        page.packed("" if number else "lines", [duration(one["etime_seconds"]), *where], "bold")
+        for line in one["lines"]:
+            page.indented(line["text"])
 
 
 def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[SlowestLines]:
@@ -102,8 +100,9 @@ def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[Slow
     ]
 
 
-def conditions_as_data(wanted: Wanted | None) -> Selection | None:
+def conditions_as_data(read: ReadLog) -> Selection | None:
     """Return the conditions of a selection, for JSON."""
+    wanted = read.wanted
     if wanted is None or not wanted.restricts:
         return None
     return {
@@ -113,6 +112,8 @@ def conditions_as_data(wanted: Wanted | None) -> Selection | None:
         "shapes": list(wanted.shapes),
         "codes": list(wanted.codes),
         "least_etime_seconds": wanted.least_seconds,
+        "not_found": list(read.not_found),
+        "connections_opened": wanted.connections_opened(read.workload.segment),
     }
 
 

@@ -6,27 +6,27 @@ NumberTable: right-aligned columns of numbers and a name, with a bar after the f
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.quantities import duration
-from ldapdiag.report.log.sort import Sort
-from ldapdiag.report.log.times import course, pictures
+from ldapdiag.report.log.times import course, parts_of, pictures, trend_of
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
+from ldapdiag.report.table import COUNT, SECONDS, SHARE, Column, words
 from ldapdiag.servers.close_reasons import CloseKind
-from ldapdiag.wording import counted, number, percent
+from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from ldapdiag.analysis.log.searches import Requester, SearchGroup
-    from ldapdiag.analysis.log.workload import CloseCount, SearchTotals
     from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
+
+Plain = Mapping[str, Any]
 
 MOST_CLOSES = 3
 LEAST_SHARE = 0.01
@@ -34,152 +34,151 @@ MOST_TOTALS = 3
 WIDEST_NOTES = 9
 
 
-def print_searches(
-    page: Page,
-    searches: Sequence[SearchGroup],
-    totals: Sequence[SearchGroup],
-    top: int,
-    names: AccountNames,
-    sort: Sort,
-    *,
-    too_many: bool,
-) -> None:
-    """Print searches: a row of numbers each, and below it scope, base, account and client.
+class SearchRows:
+    """The table of searches on a page: a row of numbers each, and below it scope, base, account and client."""
 
-    `totals`: the searches of each filter below all its bases; `too_many`: not all clients and accounts are listed.
-    """
-    shown = searches[:top]
-    often = Counter(one.shape for one in searches)
-    times: Counter[str] = Counter()
-    for one in searches:
-        times[one.shape] += one.etime
-    columns = [
-        ("share", [percent(one.share) for one in shown]),
-        ("time", [duration(one.etime) for one in shown]),
-        ("count", [number(one.count) for one in shown]),
-        _slowness(shown, sort),
-        ("", [_notes(one) for one in shown]),
-    ]
-    table = NumberTable(page, columns, [one.etime for one in shown])
-    is_drawn = any(table.fitting(one.shape, pictures(one.trend)) for one in shown)
-    table.header("filter", "search time over the log" if is_drawn else "")
-    for place, search in enumerate(shown):
-        picture = table.row(place, search.shape, pictures(search.trend))
-        listed = sum(one.etime for one in search.requesters)
-        missing = max(times[search.shape] - listed, 0) if too_many else None
-        who = _main_requester(search.requesters, names, missing)
-        if not search.answered and not search.requesters:
+    def __init__(self, page: Page, document: Mapping[str, Any], names: AccountNames) -> None:
+        self.page = page
+        self.names = names
+        self.parts = parts_of(document)
+        self.shapes: Sequence[Plain] = document["searches"]["shapes"]
+        self.filters: Sequence[Plain] = document["searches"]["filters"]
+        self.too_many = "attribution" in document["caps_hit"]
+        """Not all clients and accounts are listed."""
+        self.often = Counter(one["shape"] for one in self.shapes)
+        self.times: dict[str, float] = {}
+        for one in self.shapes:
+            self.times[one["shape"]] = self.times.get(one["shape"], 0.0) + one["etime_seconds"]
+
+    def show(self, top: int, columns: Sequence[Column]) -> None:
+        """Print the first rows, the filters with many bases, and the number of the others."""
+        shown = self.shapes[:top]
+        trends = [trend_of(one, self.parts) for one in shown]
+        table = NumberTable(self.page, columns, shown)
+        fits = (table.fitting(one["shape"], pictures(trend)) for one, trend in zip(shown, trends, strict=True))
+        table.header("filter", "search time over the log" if any(fits) else "")
+        for place, (one, trend) in enumerate(zip(shown, trends, strict=True)):
+            picture = table.row(place, one["shape"], pictures(trend))
+            for line in packed([*self.below(one), *course(trend, picture)], self.page.room - table.deeper):
+                self.page.indented(line, "dim", deeper=table.deeper)
+        self.totals()
+        if rest := self.shapes[top:]:
+            total = duration(sum(one["etime_seconds"] for one in rest))
+            self.page.indented(f"and {counted(len(rest), 'more kind')} of search, {total} in total")
+
+    def below(self, search: Plain) -> list[str]:
+        """Return where the searches go, and who sends them."""
+        if not search["answered"] and not search["requesters"]:
             who = "without result: client and account are not counted"
-        parts = [
-            _where(search),
-            f"all bases: {who}" if often[search.shape] > 1 else who,
-            *course(search.trend, picture),
-        ]
-        for line in packed(parts, page.room - table.deeper):
-            page.indented(line, "dim", deeper=table.deeper)
-    _print_totals(page, totals, searches)
-    rest = searches[top:]
-    if rest:
-        kinds = f"{counted(len(rest), 'more kind')} of search"
-        page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in total")
+        else:
+            listed = sum(one["etime_seconds"] for one in search["requesters"])
+            missing = max(self.times[search["shape"]] - listed, 0.0) if self.too_many else None
+            who = _main_requester(search["requesters"], self.names, missing)
+        return [_where(search), f"all bases: {who}" if self.often[search["shape"]] > 1 else who]
+
+    def totals(self) -> None:
+        """Print filters that take much of the time below many bases, and no more than half of it below any of them."""
+        most: dict[str, float] = {}
+        for one in self.shapes:
+            if one["scope"] != "base":
+                most[one["shape"]] = max(most.get(one["shape"], 0.0), one["etime_seconds"])
+        for one in [
+            one
+            for one in self.filters
+            if one["share"] >= LEAST_SHARE and 2 * most.get(one["shape"], 0.0) < one["etime_seconds"]
+        ][:MOST_TOTALS]:
+            took = f"{duration(one['etime_seconds'])}, {percent(one['share'])}"
+            bases = counted(one["bases"], "base")
+            self.page.indented(f"{one['shape']} below {bases} together: {counted(one['count'], 'search')}, {took}")
 
 
-def _print_totals(page: Page, totals: Sequence[SearchGroup], searches: Sequence[SearchGroup]) -> None:
-    """Print filters that take much of the time below many bases, and no more than half of it below any one of them."""
-    most: Counter[str] = Counter()
-    for one in searches:
-        if one.scope != "base":
-            most[one.shape] = max(most[one.shape], one.etime)
-    spread = [one for one in totals if one.share >= LEAST_SHARE and 2 * most[one.shape] < one.etime]
-    for one in spread[:MOST_TOTALS]:
-        what = f"{counted(one.count, 'search')}, {duration(one.etime)}, {percent(one.share)}"
-        page.indented(f"{one.shape} below {counted(one.bases, 'base')} together: {what}")
-
-
-def _slowness(shown: Sequence[SearchGroup], sort: Sort) -> tuple[str, list[str]]:
-    """Return the column of the slowest search, or of the quantile that is sorted by."""
-    if sort is Sort.P99:
-        return "p99", [duration(one.etimes.p99) for one in shown]
-    return "worst", [duration(one.slowest.etime) if one.slowest else "" for one in shown]
-
-
-def print_requesters(page: Page, kind: str, requesters: Sequence[SearchTotals], top: int, total: int) -> None:
+def print_requesters(page: Page, kind: str, requesters: Sequence[Plain], top: int, total: float) -> None:
     """Print clients or accounts as ordered; connections that are not listed by name are in those of the rest."""
-    shown = requesters[:top]
+    shown = [{"share": one["etime_seconds"] / total if total else 0, **one} for one in requesters[:top]]
     if not shown:
         return
-    columns = [
-        ("share", [percent(one.etime / total if total else 0) for one in shown]),
-        ("time", [duration(one.etime) for one in shown]),
-        ("searches", [number(one.count) for one in shown]),
-        ("connections", ["" if one.connections is None else number(one.connections) for one in shown]),
-    ]
-    table = NumberTable(page, columns, [one.etime for one in shown])
+    table = NumberTable(page, OF_REQUESTERS, shown)
     table.header(kind)
-    unlisted = any(one.connections is None for one in requesters)
+    unlisted = any(one["connections"] is None for one in requesters)
     for place, one in enumerate(shown):
-        rest = unlisted and one.name == OTHER_NAME
-        table.row(
-            place, f"{one.name}, with the connections of each {kind} that has no number here" if rest else one.name
-        )
+        rest = f", with the connections of each {kind} that has no number here"
+        table.row(place, f"{one['name']}{rest if unlisted and one['name'] == OTHER_NAME else ''}")
     if len(requesters) > top:
         page.indented(f"and {number(len(requesters) - top)} more")
 
 
-def print_closes(page: Page, closes: Sequence[CloseCount]) -> None:
+def print_closes(page: Page, closes: Sequence[Plain]) -> None:
     """Print the most frequent close codes of connections, with their meanings and clients."""
-    shown = closes[:MOST_CLOSES]
-    width = max(len(number(one.count)) for one in shown)
+    shown, rest = closes[:MOST_CLOSES], closes[MOST_CLOSES:]
+    width = max(len(number(one["count"])) for one in shown)
     texts = []
     for one in shown:
-        word = f"{one.code}: " if one.code else ""
-        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.text}{_clients_of(one)}")
-    rest = closes[MOST_CLOSES:]
+        word = f"{one['code']}: " if one["code"] else ""
+        texts.append(f"{number(one['count']):>{width}} {word}{one['meaning']}{_clients_of(one)}")
     if rest:
-        texts.append(f"and {number(sum(one.count for one in rest))} more: {_codes(rest)}")
+        codes = ", ".join(one["code"] or "none" for one in rest)
+        texts.append(f"and {number(sum(one['count'] for one in rest))} more: {codes}")
     page.listed("closes", texts, "bold")
 
 
-def _clients_of(closes: CloseCount) -> str:
+def _clients_of(closes: Plain) -> str:
     """Return the clients of a close code, unless it is a clean close."""
-    if closes.meaning.kind is CloseKind.CLEAN or not closes.clients:
+    clients = closes["by_client"]
+    if closes["kind"] == CloseKind.CLEAN or not clients:
         return ""
-    client, count = next(iter(closes.clients.items()))
-    if count == closes.count:
+    client, count = next(iter(clients.items()))
+    if count == closes["count"]:
         return f" ({client})"
-    return f" ({number(count)} from {client})" if count * 2 >= closes.count else f" ({len(closes.clients)} clients)"
+    return f" ({number(count)} from {client})" if count * 2 >= closes["count"] else f" ({len(clients)} clients)"
 
 
-def _codes(closes: Iterable[CloseCount]) -> str:
-    return ", ".join(one.code or "none" for one in closes)
-
-
-def _notes(search: SearchGroup) -> str:
+def _notes(notes: Mapping[str, int]) -> str:
     """Return the letters or words of a search's notes, each once, the most frequent first."""
-    words = dict.fromkeys(word for notes in search.notes for word in notes.split(","))
+    words = dict.fromkeys(word for each in notes for word in each.split(","))
     return shortened(neutral(" ".join(words)), WIDEST_NOTES)
 
 
-def _where(search: SearchGroup) -> str:
+def _where(search: Plain) -> str:
     """Return scope and base; the rows of searches without a request and of all others have none."""
-    if search.unidentified:
-        return "requests not in the log" if search.shape == UNKNOWN_NAME else "other filters, counted together"
-    return f"{search.scope} {search.base or 'root'}"
+    if search["shape"] == search["base"] == search["scope"]:
+        return "requests not in the log" if search["shape"] == UNKNOWN_NAME else "other filters, counted together"
+    return f"{search['scope']} {search['base'] or 'root'}"
 
 
-def _main_requester(requesters: Sequence[Requester], names: AccountNames, missing: int | None) -> str:
+def _main_requester(requesters: Sequence[Plain], names: AccountNames, missing: float | None) -> str:
     """Return the account and client with the most time, and the number of others.
 
-    `missing`: nanoseconds of those that are not listed, because there were too many; None: all are listed.
+    `missing`: seconds of those that are not listed, because there were too many; None: all are listed.
     """
     if not requesters:
         return "client and account unknown" if missing is None else "too many clients and accounts to list"
     first, *others = requesters
-    total = sum(one.etime for one in requesters) + (missing or 0)
-    share = f" {percent(first.etime / total)}" if (others or missing) and total else ""
+    total = sum(one["etime_seconds"] for one in requesters) + (missing or 0)
+    share = f" {percent(first['etime_seconds'] / total)}" if (others or missing) and total else ""
     more = f", {number(len(others))} more" if others else ""
-    return f"{names(first.account)} ({first.client}){share}{more}{', others not listed' if missing else ''}"
+    unlisted = ", others not listed" if missing else ""
+    return f"{names(first['account'])} ({first['client']}){share}{more}{unlisted}"
 
+
+SLOWEST = {
+    False: Column("worst.etime_seconds", "worst", SECONDS),
+    True: Column("p99_seconds", "p99", SECONDS),
+}
+"""The column of the slowest search, or of the quantile that is sorted by."""
+
+
+def search_columns(*, by_p99: bool) -> list[Column]:
+    """Return the columns of numbers of searches."""
+    first = [Column("share", "share", SHARE), Column("etime_seconds", "time", SECONDS), Column("count", "count", COUNT)]
+    return [*first, SLOWEST[by_p99], Column("notes", "", words(_notes))]
+
+
+OF_REQUESTERS = (
+    Column("share", "share", SHARE),
+    Column("etime_seconds", "time", SECONDS),
+    Column("count", "searches", COUNT),
+    Column("connections", "connections", COUNT),
+)
 
 GAP = "  "
 BAR = 8
@@ -194,8 +193,12 @@ LINES = 2
 class NumberTable:
     """A table on a page. Bars are relative to the largest value, and start at zero."""
 
-    def __init__(self, page: Page, columns: Sequence[tuple[str, Sequence[str]]], values: Sequence[int]) -> None:
+    def __init__(
+        self, page: Page, shown: Sequence[Column], rows: Sequence[Plain], *, bar_of: str = "etime_seconds"
+    ) -> None:
         self.page = page
+        columns = [(one.label, [one.words(row) for row in rows]) for one in shown]
+        values = [row[bar_of] for row in rows]
         widths = [max(len(name), *map(len, cells)) for name, cells in columns]
         while sum(widths) + len(GAP) * (len(widths) - 1) > page.room:
             widths.pop()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.log.time_axis import time_axis
-from ldapdiag.analysis.log.trends import clock, growth, parts_of, period
+from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, clock, growth, period
+from ldapdiag.evidence.log.stamps import SECOND, when
+from ldapdiag.evidence.log.timeline import STEPS
 from ldapdiag.report.charts.terminal import sparkline
-from ldapdiag.report.log.quantities import day_and_time, duration
-from ldapdiag.wording import counted, number, percent
+from ldapdiag.report.log.quantities import instant
+from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from ldapdiag.analysis.log.time_axis import FarRecords, TimeAxis
-    from ldapdiag.analysis.log.trends import Trend
-    from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.report.page import Page
 
 WIDEST = 40
@@ -27,32 +25,84 @@ MANY_OPEN = 50
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def print_times(page: Page, work: Workload) -> None:
+def print_times(page: Page, document: Mapping[str, Any]) -> None:
     """Print the search time of each interval, and the numbers of the worst."""
-    axis = time_axis(work.segment, min(WIDEST, page.room))
-    if axis is None or len(axis.intervals) < FEWEST:
+    axis = document["timeline"]
+    if axis is None or len(axis["searches"]) < FEWEST or not any(axis["search_seconds"]):
         return
-    etimes = [interval.search_etime for interval in axis.intervals]
-    if not any(etimes):
-        return
-    place, parts = axis.busiest, parts_of(axis)
-    most = f"most {duration(etimes[place])} ({percent(etimes[place] / sum(etimes))}) at {clock(axis.at(place), parts)}"
-    page.packed("time", [f"{sparkline(etimes)}  search time per {_step(axis.step)}", most, *_workers(axis)], "bold")
-    if MANY_OPEN <= max(axis.open) >= 2 * max(1, axis.open[0]):
-        page.packed("", [f"{sparkline(axis.open)}  open connections", f"at most {number(max(axis.open))}"], "")
+    step = _step(axis, min(WIDEST, page.room))
+    etimes = _joined(axis, "search_seconds", step, sum)
+    worst, total = axis["worst"], document["searches"]["etime_seconds"]
+    within = "" if step == axis["step_seconds"] else f" within {_words(axis['step_seconds'])}"
+    most = f"most {duration(worst['search_seconds'])} ({percent(worst['search_seconds'] / total)}){within}"
+    at = clock(instant(worst["from"]), parts_of(document))
+    picture = f"{sparkline(etimes)}  search time per {_words(step)}"
+    page.packed("time", [picture, f"{most} at {at}", *_workers(axis)], "bold")
+    counts = axis["open"]
+    if MANY_OPEN <= max(counts) >= 2 * max(1, counts[0]):
+        open_ = _joined(axis, "open", step, max)
+        page.packed("", [f"{sparkline(open_)}  open connections", f"at most {number(max(counts))}"], "")
 
 
-def _workers(axis: TimeAxis) -> Iterator[str]:
+def _step(axis: Mapping[str, Any], most: int) -> int:
+    """Return the smallest step of a coarser axis that has no more intervals."""
+    count, own = len(axis["searches"]), axis["step_seconds"]
+    begin = instant(axis["from"]) // SECOND
+    steps = (one for one in STEPS if one % own == 0)
+    return next(one for one in steps if (begin + (count - 1) * own) // one - begin // one < most)
+
+
+def _joined(axis: Mapping[str, Any], key: str, step: int, join: Callable[[list[float]], float]) -> list[int]:
+    """Return the values of an axis by longer intervals, in thousandths."""
+    begin, own = instant(axis["from"]) // SECOND, axis["step_seconds"]
+    intervals: dict[int, list[float]] = {}
+    for place, value in enumerate(axis[key]):
+        intervals.setdefault((begin + place * own) // step, []).append(value)
+    return [round(1000 * join(values)) for values in intervals.values()]
+
+
+def _workers(axis: Mapping[str, Any]) -> Iterator[str]:
     """Yield how many workers were busy, if operations waited for one."""
-    busiest = max(axis.intervals, key=lambda interval: (interval.most_busy, interval.longest_queue))
-    busy, threads = busiest.most_busy
-    if busiest.longest_queue:
-        yield f"{busy} of {threads} workers busy, {counted(busiest.longest_queue, 'operation')} waiting"
+    busy, queued = max(zip(axis.get("busy_workers", [0]), axis.get("queued", [0]), strict=True))
+    if queued:
+        yield f"{busy} of {axis['workers']} workers busy, {counted(queued, 'operation')} waiting"
 
 
-def _step(seconds: int) -> str:
+def _words(seconds: int) -> str:
     size, unit = next((size, unit) for size, unit in UNITS if seconds % size == 0)
     return f"{seconds // size} {unit}"
+
+
+def parts_of(document: Mapping[str, Any]) -> Parts:
+    """Return the time of the log, by which times are shown."""
+    ends = (instant(document[key]) if document[key] else 0 for key in ("first_time", "last_time"))
+    begin, end = ends
+    return Parts(begin=begin, end=end, shift=0, first=0, count=0)
+
+
+def trend_of(row: Mapping[str, Any], parts: Parts) -> Trend | None:
+    """Return when the searches of a row came."""
+    if row["first_seen"] is None:
+        return None
+    values = row["series"] or {"answered": (), "etime_seconds": ()}
+    times = {key: None if row[key] is None else instant(row[key]) for key in ("since", "until")}
+    grown = row["growth"]
+    return Trend(
+        parts=parts,
+        first=instant(row["first_seen"]),
+        last=instant(row["last_seen"]),
+        counts=tuple(values["answered"]),
+        etimes=tuple(round(one * SECOND) for one in values["etime_seconds"]),
+        since=times["since"],
+        until=times["until"],
+        growth=Growth(first=_share(grown["first"]), last=_share(grown["last"])) if grown and grown["growing"] else None,
+    )
+
+
+def _share(row: Mapping[str, Any]) -> Share:
+    etime = round(row["etime_seconds"] * SECOND)
+    total = round(etime / row["share"]) if row["share"] else max(etime, 1)
+    return Share(begin=instant(row["from"]), end=instant(row["to"]), etime=etime, total=total)
 
 
 def pictures(trend: Trend | None) -> list[str]:
@@ -71,16 +121,18 @@ def course(trend: Trend | None, shown: str) -> list[str]:
     return [*(one for one in begins if one not in shown), *growth(trend)]
 
 
-def far_records(axis: TimeAxis) -> Iterator[str]:
+def far_records(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on records that are left out of the time axis."""
-    for far in axis.left_out:
-        (is_, it) = ("is", "it is") if far.records == 1 else ("are", "they are")
+    for far in (document["timeline"] or {}).get("left_out", ()):
+        (is_, it) = ("is", "it is") if far["records"] == 1 else ("are", "they are")
+        day, last_day = far["from"][:10], _day_before(far["to"])
+        of = f"of {day}" if day == last_day else f"between {day} and {last_day}"
         yield (
-            f"{counted(far.records, 'record')} {is_} {_when(far)}, far from all others: {it} counted, but not on the "
+            f"{counted(far['records'], 'record')} {is_} {of}, far from all others: {it} counted, but not on the "
             "time axis"
         )
 
 
-def _when(far: FarRecords) -> str:
-    (day, _), (last_day, _) = day_and_time(far.begin), day_and_time(far.end - 1)
-    return f"of {day}" if day == last_day else f"between {day} and {last_day}"
+def _day_before(end: str) -> str:
+    """Return the day of the last instant before an end."""
+    return f"{when(instant(end) - 1):%Y-%m-%d}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.neutral import neutral
-from ldapdiag.report.tables.table import MARKDOWN, Table
+from ldapdiag.report.table import MARKDOWN, Table
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, TextIO
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.storage.commit_waits import probe_of
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.storage.probe import AccessTimeUpdates, FileOperation, StorageProbe, SyncCall, WriteKind
 from ldapdiag.finding import Clear, Severity
 from ldapdiag.report.charts.probe import probe_charts
@@ -43,12 +42,11 @@ from ldapdiag.report.findings import (
 )
 from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
 from ldapdiag.report.headline import first_step, headline
-from ldapdiag.report.log.quantities import duration
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.report.storage.as_data import probe_values, unknowns
 from ldapdiag.report.storage.rows import MARK, durability_words, option_words, stack_words, words_of_lost_flushes
 from ldapdiag.servers.volumes.storage_rules import Window
-from ldapdiag.wording import counted, number, size
+from ldapdiag.wording import counted, duration, number, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -373,4 +371,4 @@ def sync_parts(probe: StorageProbe, *, verbose: bool) -> Iterator[str]:
 
 
 def _time(seconds: float) -> str:
-    return duration(round(seconds * SECOND))
+    return duration(seconds)

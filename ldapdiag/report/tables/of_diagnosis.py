@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.table import COUNT, NAMES, Column, Table, only_csv, rows_at, words
 from ldapdiag.report.tables.names import DiagnosisTable
-from ldapdiag.report.tables.table import COUNT, NAMES, Column, Table, only_csv, rows_at, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

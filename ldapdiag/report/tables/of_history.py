@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.report.tables.table import Table, only_csv, rows_at
+from ldapdiag.report.table import Table, only_csv, rows_at
 
 RUNS = Table(
     tuple(

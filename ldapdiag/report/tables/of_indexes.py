@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.tables.names import IndexTable
-from ldapdiag.report.tables.of_diagnosis import COMMON
-from ldapdiag.report.tables.table import (
+from ldapdiag.report.table import (
     COUNT,
     CSV,
     HTML,
@@ -20,11 +18,13 @@ from ldapdiag.report.tables.table import (
     rows_at,
     words,
 )
+from ldapdiag.report.tables.names import IndexTable
+from ldapdiag.report.tables.of_diagnosis import COMMON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ldapdiag.report.tables.table import Plain
+    from ldapdiag.report.table import Plain
 
 SENT_BY = 4
 """Accounts and clients named in a row."""

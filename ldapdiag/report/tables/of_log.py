@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.analysis.fleet.balance import UNEVEN
 from ldapdiag.report.log.caveats import left_out
 from ldapdiag.report.log.quantities import senders
-from ldapdiag.report.tables.names import LogTable
-from ldapdiag.report.tables.of_diagnosis import GAPS
-from ldapdiag.report.tables.table import (
+from ldapdiag.report.table import (
     COUNT,
     COUNTS,
     CSV,
@@ -28,12 +26,14 @@ from ldapdiag.report.tables.table import (
     rows_at,
     words,
 )
+from ldapdiag.report.tables.names import LogTable
+from ldapdiag.report.tables.of_diagnosis import GAPS
 from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from ldapdiag.report.tables.table import Plain
+    from ldapdiag.report.table import Plain
 
 FILES = 20
 """Of a log, named on a page."""

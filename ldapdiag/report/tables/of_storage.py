@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.storage.rows import MARK
+from ldapdiag.report.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
 from ldapdiag.report.tables.names import StorageTable
 from ldapdiag.report.tables.of_diagnosis import COMMON
-from ldapdiag.report.tables.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
 from ldapdiag.wording import number, rounded, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.report.tables.table import Plain
+    from ldapdiag.report.table import Plain
 
 DATA = frozenset({"database", "transaction log"})
 

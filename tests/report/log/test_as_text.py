@@ -17,6 +17,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
+from ldapdiag.report.log import as_json
 from ldapdiag.report.log.as_text import LogScreen, print_log
 from ldapdiag.report.log.reading import LeftOut
 from ldapdiag.report.log.sort import By, Sort
@@ -28,7 +29,7 @@ WIDTHS = (40, 60, 80, 100, 120)
 def shown(read, *, width=100, top=10, by=By.SHAPE, sort=Sort.TIME):
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    LogScreen(Page(console), read, top, by, sort).show()
+    LogScreen(Page(console), as_json.document(read, sort), top, by, sort).show()
     return stream.getvalue().splitlines()
 
 
@@ -143,7 +144,7 @@ class TestOneScreen:
 
     def test_goes_to_a_pipe_without_colour(self):
         stream = StringIO()
-        print_log(story(), stream)
+        print_log(as_json.document(story()), stream)
         assert "\x1b" not in stream.getvalue()
         assert "uid=quickr" in stream.getvalue()
 

@@ -9,11 +9,11 @@ from rich.console import Console
 
 import facts
 from conversations import read_log
-from ldapdiag.analysis.log.workload import BusiestWorkers
 from ldapdiag.evidence.log.operation_kinds import MODIFY
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import Caps
+from ldapdiag.report.log import as_json
 from ldapdiag.report.log.as_text import LogScreen
 from ldapdiag.report.log.operations_text import _busiest
 from ldapdiag.report.log.sort import By
@@ -23,7 +23,9 @@ from traffic import Log, at
 
 def shown(log: Log) -> str:
     stream = StringIO()
-    LogScreen(Page(Console(file=stream, width=140, highlight=False)), read_log(log.segment()), 10, By.SHAPE).show()
+    LogScreen(
+        Page(Console(file=stream, width=140, highlight=False)), as_json.document(read_log(log.segment())), 10, By.SHAPE
+    ).show()
     return stream.getvalue()
 
 
@@ -78,9 +80,13 @@ def test_searches_without_result_are_counted() -> None:
 
 
 def test_the_longest_queue_has_its_own_time() -> None:
-    busiest = BusiestWorkers(
-        busy=16, threads=16, busy_since=0, queued=900, queued_since=7200, busy_meanwhile=3, intervals=2, seconds=1
-    )
+    busiest = {
+        "busy": 16,
+        "threads": 16,
+        "busy_since": "2026-11-20T00:00:00Z",
+        "queued": 900,
+        "queued_since": "2026-11-20T02:00:00Z",
+    }
     assert _busiest(busiest) == ["at most 16 of 16 busy at 00:00:00", "at most 900 operations queued at 02:00:00"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import storage_documents
 from command import INCIDENT, ldapdiag
-from ldapdiag.report.tables import table as as_csv
+from ldapdiag.report import table as as_csv
 from ldapdiag.report.tables.names import OF_SERVERS, DiagnosisTable, IndexTable, LogTable, StorageTable
 from ldapdiag.report.tables.of_diagnosis import TABLES
 from ldapdiag.report.tables.of_indexes import TABLES as INDEX_TABLES

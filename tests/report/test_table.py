@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldapdiag.report.neutral import neutral
-from ldapdiag.report.tables.table import Table, only_csv, render, rows_at
+from ldapdiag.report.table import Table, only_csv, render, rows_at
 
 ROWS = Table(tuple(only_csv("a b.c")), rows_at("rows"))
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "a;=1", "a; @x", "＝1", '=cmd|"/c calc"!A1', "'=1"]
