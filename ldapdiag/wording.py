@@ -57,7 +57,7 @@ AS_MINUTES, AS_HOURS, AS_DAYS = 600, 7200, 172_800
 def duration(value: float) -> str:
     """Return seconds in the unit that suits them: `83 µs`, `140 ms`, `3.99 s`, `16.3 min`, `4.2 h`, `3.1 d`."""
     if 0 < value < 0.0001:
-        return f"{1e6 * value:.3g} µs" if value >= 1e-6 else "<1 µs"
+        return f"{1e6 * value:.3g} µs" if value >= 1e-6 else "0 s"
     if 0 < value < 0.9995:
         return f"{1000 * value:.3g} ms"
     if value < AS_MINUTES:
