@@ -37,7 +37,7 @@ REPORTS: dict[tuple[str, Path], tuple[str, ...]] = {
         rf"would save about {TIME}|the plan saves about {TIME}",
         rf"with the index under {TIME} \(|{N} of 150 noted as unindexed",
     ),
-    ("storage", EXAMPLES / "storage"): (*DIAGNOSIS, rf"([\d.,]+ GiB of [\d.,]+ GiB)"),
+    ("storage", EXAMPLES / "storage"): (*DIAGNOSIS, r"([\d.,]+ GiB of [\d.,]+ GiB)"),
     ("log", LOGS / "389-pools.head500.access"): (
         rf"lines {N} |{N} lines(?! not)",
         rf"at most {N} at once|connections at once, at most {N}|at once:? {N}\b",

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.omissions import bound_in_words
+from ldapdiag.evidence.log.stamps import when
+from ldapdiag.report.log.quantities import instant
 from ldapdiag.report.log.selected import no_match_sentence
-from ldapdiag.report.log.times import far_records
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def caveats(document: Plain) -> Iterator[tuple[str, str]]:
 
 
 def _limits(document: Plain) -> Iterator[tuple[str, str]]:
-    for sentence in far_records(document):
+    for sentence in _far_records(document):
         yield "times", sentence
     if misread := document["lines_not_understood"]:
         samples = document["lines_not_understood_samples"]
@@ -72,6 +73,23 @@ def _limits(document: Plain) -> Iterator[tuple[str, str]]:
         yield "full", f"too many different {names}: the cheapest are counted as 'other'; totals are exact"
         for one in islice(document["unlisted"], ALIKE):
             yield "", bound_in_words(one["table"], one["most_seconds"], one["most"])
+
+
+def _far_records(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on records that are left out of the time axis."""
+    for far in (document["timeline"] or {}).get("left_out", ()):
+        (is_, it) = ("is", "it is") if far["records"] == 1 else ("are", "they are")
+        day, last_day = far["from"][:10], _day_before(far["to"])
+        of = f"of {day}" if day == last_day else f"between {day} and {last_day}"
+        yield (
+            f"{counted(far['records'], 'record')} {is_} {of}, far from all others: {it} counted, but not on the "
+            "time axis"
+        )
+
+
+def _day_before(end: str) -> str:
+    """Return the day of the last instant before an end."""
+    return f"{when(instant(end) - 1):%Y-%m-%d}"
 
 
 def _of_streams(document: Plain) -> Iterator[tuple[str, str]]:

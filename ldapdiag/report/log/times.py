@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, clock, growth, period
-from ldapdiag.evidence.log.stamps import SECOND, when
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import STEPS
 from ldapdiag.report.charts.terminal import sparkline
 from ldapdiag.report.log.quantities import instant
@@ -119,20 +119,3 @@ def course(trend: Trend | None, shown: str) -> list[str]:
         return []
     begins = [] if trend.since is None else [period(trend)]
     return [*(one for one in begins if one not in shown), *growth(trend)]
-
-
-def far_records(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on records that are left out of the time axis."""
-    for far in (document["timeline"] or {}).get("left_out", ()):
-        (is_, it) = ("is", "it is") if far["records"] == 1 else ("are", "they are")
-        day, last_day = far["from"][:10], _day_before(far["to"])
-        of = f"of {day}" if day == last_day else f"between {day} and {last_day}"
-        yield (
-            f"{counted(far['records'], 'record')} {is_} {of}, far from all others: {it} counted, but not on the "
-            "time axis"
-        )
-
-
-def _day_before(end: str) -> str:
-    """Return the day of the last instant before an end."""
-    return f"{when(instant(end) - 1):%Y-%m-%d}"

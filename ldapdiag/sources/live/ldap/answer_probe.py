@@ -19,9 +19,9 @@ from ldapdiag.evidence.index_answers import ProbedIndex
 from ldapdiag.evidence.ldif import SECRETS, comparable, entries
 from ldapdiag.remedy import is_attribute_type
 from ldapdiag.servers.indexes.index_answers import VALUE, assertions_of
+from ldapdiag.servers.queries import Query, Scope
 from ldapdiag.sources.live.ldap.entries import EntryBuffer
 from ldapdiag.sources.live.ldap.messages import LIMITS, SUCCESS
-from ldapdiag.sources.live.ldap.queries import Query, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

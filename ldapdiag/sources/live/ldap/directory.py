@@ -22,10 +22,11 @@ from ldapdiag.evidence.indexes import IndexConfiguration, probed_answers
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
+from ldapdiag.servers import queries
+from ldapdiag.servers.ds389.queries import AS_MANAGER
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.collection_options import StartTls
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ldap import queries
 from ldapdiag.sources.live.ldap.answer_probe import AnswerProbe
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTrust, connect, secure
 from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ldapdiag.evidence.family import Family
+    from ldapdiag.servers.queries import Query
     from ldapdiag.sources.collection_options import BindOptions
-    from ldapdiag.sources.live.ldap.queries import Query
     from ldapdiag.sources.targets import LdapAddress
 
 WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3"
@@ -155,7 +156,7 @@ class _Session:
         if WHO_AM_I in root.get("supportedextension", ()):
             identity = connection.who_am_i()
             self.account = self.account if identity is None else identity
-        for query in queries.QUERIES[self._product(root)]:
+        for query in queries.queries_of(self._product(root)):
             base = queries.base_of(query, root)
             if base is not None:
                 self._search(connection, query, base)
@@ -178,7 +179,7 @@ class _Session:
             span = Span(start=start, end=datetime.now(UTC))
             self.probed = probed_answers.as_text(probe.indexes), span
         else:
-            self.add_gap("no index could be probed: its index configuration is not visible", queries.AS_MANAGER)
+            self.add_gap("no index could be probed: its index configuration is not visible", AS_MANAGER)
 
     def close(self) -> None:
         """Unbind and close, in any state of the session."""

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
 
+    from ldapdiag.servers.queries import Query
     from ldapdiag.sources.budget import Budget
     from ldapdiag.sources.collection_options import BindOptions
     from ldapdiag.sources.live.ldap.connecting import TimeLimit
-    from ldapdiag.sources.live.ldap.queries import Query
     from ldapdiag.sources.targets import LdapAddress
 
 START_TLS = "1.3.6.1.4.1.1466.20037"

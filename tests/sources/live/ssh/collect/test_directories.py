@@ -13,7 +13,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration, ds389_internal_searches
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.storage.settings import StorageSettings
-from ldapdiag.sources.live.ldap.queries import CONFIG, INDEXES, QUERIES
+from ldapdiag.servers.queries import CONFIG, INDEXES, queries_of
 from ldapdiag.sources.live.ssh.remote import script
 from properties.test_collected_secrets import AWKS, KNOWN, printed
 from reading import facts_of
@@ -45,7 +45,7 @@ def named(variable: str) -> set[str]:
     ("variable", "family"), [("DS389", Family.DS389), ("OPENLDAP", Family.OPENLDAP), ("OPENDJ", Family.OPENDJ)]
 )
 def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variable, family) -> None:
-    asked = [one for one in QUERIES[family] if one.file in {CONFIG, INDEXES} and one.base]
+    asked = [one for one in queries_of(family) if one.file in {CONFIG, INDEXES} and one.base]
     names = {name.lower() for question in asked for name in question.attributes}
     plug_ins = {name for name in names if name.startswith(ds389_internal_searches.ARGUMENT)}
     known = named(f"{variable}_SETTINGS") | named(f"{variable}_INDEXES") | named(f"{variable}_STORAGE")

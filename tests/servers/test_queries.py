@@ -10,17 +10,18 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import SECRETS, comparable, entries
-from ldapdiag.sources.live.ldap.entries import lines_of as ldif_lines
-from ldapdiag.sources.live.ldap.queries import (
+from ldapdiag.servers.queries import (
+    ASKED,
     CONFIG,
     INDEXES,
     MONITOR,
-    QUERIES,
     ROOT_DSE_QUERY,
     SCHEMA,
     base_of,
     product_of,
+    queries_of,
 )
+from ldapdiag.sources.live.ldap.entries import lines_of as ldif_lines
 from reading import facts_of
 
 ALL = {"*", "+"}
@@ -28,7 +29,7 @@ ALL = {"*", "+"}
 
 def narrowed(content, family, file):
     """Return of an LDIF text what the questions for one file ask for."""
-    wanted = {name.lower() for query in QUERIES[family] if query.file == file for name in query.attributes}
+    wanted = {name.lower() for query in queries_of(family) if query.file == file for name in query.attributes}
     text = []
     for entry in entries(Document(path="h/a.ldif", source=lines_of([content]))):
         text.append(ldif_lines(b"dn", entry.dn.encode()))
@@ -41,7 +42,7 @@ def narrowed(content, family, file):
 
 def answered(content, family, file):
     """Return of an LDIF text what the questions for one file ask for, of the entries that their filters pick."""
-    asked = [query for query in QUERIES[family] if query.file == file]
+    asked = [query for query in queries_of(family) if query.file == file]
     text = []
     for query in asked:
         wanted = {name.lower() for name in query.attributes}
@@ -98,28 +99,28 @@ class TestWhatIsAskedFor:
                 if field.name != "origin":
                     assert getattr(one, field.name) == getattr(other, field.name), field.name
 
-    @pytest.mark.parametrize("family", QUERIES)
+    @pytest.mark.parametrize("family", ASKED)
     def test_is_never_a_password_nor_a_whole_configuration(self, family):
-        for query in QUERIES[family]:
+        for query in queries_of(family):
             assert not {name.lower() for name in query.attributes} & SECRETS
             assert query.file == MONITOR or not ALL & set(query.attributes)
             assert query.how or not query.required
 
-    @pytest.mark.parametrize("family", QUERIES)
+    @pytest.mark.parametrize("family", ASKED)
     def test_of_connections_comes_after_the_counters(self, family):
-        files = [(query.file, query.lists_connections) for query in QUERIES[family]]
+        files = [(query.file, query.lists_connections) for query in queries_of(family)]
         assert (MONITOR, True) not in files or files.index((MONITOR, False)) < files.index((MONITOR, True))
 
-    @pytest.mark.parametrize("family", QUERIES)
+    @pytest.mark.parametrize("family", ASKED)
     def test_of_indexes_and_schema_comes_last_and_is_no_gap(self, family):
-        rest = [query for query in QUERIES[family] if query.file in {INDEXES, SCHEMA}]
-        assert tuple(rest) == QUERIES[family][len(QUERIES[family]) - len(rest) :]
+        rest = [query for query in queries_of(family) if query.file in {INDEXES, SCHEMA}]
+        assert tuple(rest) == queries_of(family)[len(queries_of(family)) - len(rest) :]
         assert not any(query.required for query in rest)
         assert bool(rest) == (family not in {Family.AD, Family.IBM})
 
-    @pytest.mark.parametrize("family", QUERIES)
+    @pytest.mark.parametrize("family", ASKED)
     def test_is_a_filter_that_can_be_read(self, family):
-        for query in QUERIES[family]:
+        for query in queries_of(family):
             assert parse(query.filter) is not None, query.filter
 
     @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ class TestWhatIsAskedFor:
         assert facts_of(answered(content, Family.OPENDJ, INDEXES)) == []
 
     def test_of_every_family_is_something(self):
-        assert QUERIES.keys() == set(Family)
+        assert ASKED.keys() == set(Family)
 
 
 class TestWhoseItIs:
@@ -174,9 +175,9 @@ class TestWhoseItIs:
         assert {"domaincontrollerfunctionality", "ibmdirectoryversion", "dsservicename"} <= asked
 
     def test_a_context_of_its_own_is_where_it_is_asked(self):
-        monitor, *_ = QUERIES[Family.OPENLDAP]
+        monitor, *_ = queries_of(Family.OPENLDAP)
         assert base_of(monitor, {}) == "cn=Monitor"
         assert base_of(monitor, {"monitorcontext": ("cn=Watch",)}) == "cn=Watch"
-        policy, *_ = QUERIES[Family.AD]
+        policy, *_ = queries_of(Family.AD)
         assert base_of(policy, {}) is None
         assert base_of(policy, {"configurationnamingcontext": ("CN=C,DC=x",)}).endswith(",CN=Services,CN=C,DC=x")

@@ -1,0 +1,65 @@
+"""What 389-ds is asked over LDAP, and DSEE, which has the same entries."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.configuration import ds389
+from ldapdiag.evidence.indexes import ds389 as ds389_indexes
+from ldapdiag.evidence.indexes import ds389_internal_searches, index_tasks
+from ldapdiag.evidence.monitor import connection_table
+from ldapdiag.evidence.storage import ds389_settings as ds389_storage
+from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, Query, Scope
+
+AS_MANAGER = (
+    "bind as Directory Manager (-D 'cn=Directory Manager' -W), or on the server itself as root with ldapi:// and "
+    "-Y EXTERNAL where autobind is on"
+)
+MANAGER_LISTS = f"{AS_MANAGER}: only that account may list the connections"
+MANAGER_CONFIG = f"{AS_MANAGER}; or name a file with the output of ldapsearch -b cn=config -s base by that account"
+QUERIES = (
+    Query(file=MONITOR, base="cn=monitor", attributes=connection_table.ATTRIBUTES, how=AS_MANAGER),
+    Query(file=CONFIG, base="cn=config", attributes=(*ds389.ATTRIBUTES, *ds389_storage.OF_CONFIG), how=MANAGER_CONFIG),
+    Query(
+        file=CONFIG,
+        base="cn=mapping tree,cn=config",
+        attributes=ds389.REPLICATION,
+        scope=Scope.SUBTREE,
+        filter="(|(nsDS5ReplicaBindDN=*)(nsDS5ReplicaBindDNGroup=*))",
+        required=False,
+    ),
+    Query(
+        file=MONITOR, base="cn=monitor", attributes=(connection_table.LIST,), lists_connections=True, how=MANAGER_LISTS
+    ),
+    Query(
+        file=INDEXES,
+        base=ds389_indexes.DATABASES,
+        attributes=(*ds389_indexes.ATTRIBUTES, *ds389_storage.ATTRIBUTES),
+        scope=Scope.SUBTREE,
+        filter=ds389_indexes.FILTER,
+        required=False,
+    ),
+    Query(
+        file=INDEXES,
+        base="cn=config",
+        attributes=(*ds389_internal_searches.PLUGIN_ATTRIBUTES, ds389_storage.CHANGELOG),
+        scope=Scope.SUBTREE,
+        filter=f"(|{ds389_internal_searches.PLUGIN_FILTER}({ds389_storage.CHANGELOG}=*))",
+        required=False,
+    ),
+    Query(
+        file=INDEXES,
+        base=index_tasks.TASKS,
+        attributes=index_tasks.ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=index_tasks.FILTER,
+        required=False,
+    ),
+    Query(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, required=False),
+    Query(
+        file=INDEXES,
+        base="",  # every suffix at once; the index of objectClass is used
+        attributes=ds389_internal_searches.COS_ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=ds389_internal_searches.COS_FILTER,
+        required=False,
+    ),
+)

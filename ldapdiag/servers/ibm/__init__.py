@@ -1,0 +1,1 @@
+"""IBM Directory Server: its monitor alone is read."""

@@ -1,0 +1,56 @@
+"""What slapd is asked over LDAP."""
+
+from __future__ import annotations
+
+from ldapdiag.evidence.configuration import openldap
+from ldapdiag.evidence.indexes import openldap as openldap_indexes
+from ldapdiag.evidence.storage import slapd_settings as openldap_storage
+from ldapdiag.servers.queries import CONFIG, MONITOR, SCHEMA, SUBSCHEMA, Query, Scope
+
+SLAPD_MONITOR = (
+    "bind as an account with read access to cn=Monitor (olcAccess of 'database monitor'; without that database there "
+    "is no cn=Monitor), or on the server itself as root with ldapi:// and -Y EXTERNAL"
+)
+SLAPD_CONFIG = (
+    "use ldapi:// and -Y EXTERNAL as root on the server itself; or name a file with the output of slapcat -n0"
+)
+QUERIES = (
+    Query(
+        file=MONITOR,
+        base="{monitorContext}",
+        attributes=("*", "+"),
+        scope=Scope.SUBTREE,
+        filter="(!(objectClass=monitorConnection))",
+        how=SLAPD_MONITOR,
+    ),
+    Query(
+        file=CONFIG,
+        base="{configContext}",
+        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.GLOBALS, openldap_storage.LOG_FILE),
+        how=SLAPD_CONFIG,
+    ),
+    Query(
+        file=CONFIG,  # the lengths of substring keys, in the entry above, belong to the same facts
+        base="{configContext}",
+        attributes=(
+            *openldap_indexes.ATTRIBUTES,
+            *openldap_storage.OF_DATABASES,
+            openldap_storage.MARK,
+            openldap.UPDATE_DN,
+            openldap.SYNCREPL,
+        ),
+        scope=Scope.SUBTREE,
+        filter=openldap_indexes.FILTER,
+        required=False,
+    ),
+    Query(
+        file=MONITOR,
+        base="cn=Connections,{monitorContext}",
+        attributes=("*", "+"),
+        scope=Scope.SUBTREE,
+        filter="(objectClass=monitorConnection)",
+        lists_connections=True,
+        how=SLAPD_MONITOR,
+    ),
+    Query(file=SCHEMA, base="{subschemaSubentry}", attributes=SUBSCHEMA, required=False),
+)
