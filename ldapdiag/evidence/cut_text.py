@@ -1,7 +1,8 @@
 """Cut text: whether a text ends within a line because the remainder of a file was lost (a full disk, a stopped copy).
 
 Every tool ends its last line with a line break. A text that was pasted may lack it, so that alone proves nothing: the
-last line also has to end unlike the others of its kind, or not to be understood.
+last line also has to end unlike the others of its kind, to lack the blanks that fill all of them (ss), or not to be
+understood.
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ def is_cut(document: Document, first_lines: Iterable[str]) -> bool:
     last = document.unfinished
     if not last.strip():
         return False
-    others = [line for line in first_lines if line.strip() and beginning(line) == beginning(last)]
+    kind, is_word = beginning(last), len(last.split()) == 1
+    kinds = ((line, beginning(line)) for line in first_lines if line.strip())
+    others = [line for line, other in kinds if other == kind or (is_word and kind and other.startswith(kind))]
     if len(others) < FEWEST:
         return False  # the shell's prompt in a pasted session, or a table too short to compare
-    return document.missed_line == document.seen or ending(last) not in set(map(ending, others))
+    lacks_blanks = all(line[-1].isspace() for line in others) and len(last) < min(map(len, others))
+    return document.missed_line == document.seen or lacks_blanks or ending(last) not in set(map(ending, others))
 
 
 def cut_table(fact: Fact) -> Fact:
@@ -50,8 +54,11 @@ def cut_table(fact: Fact) -> Fact:
 
 
 def beginning(line: str) -> str:
-    """Return the kind of a line: its first word (a protocol or a state); empty for the details of the line before."""
-    return "" if line[0].isspace() else line.split(maxsplit=1)[0]
+    """Return the kind of a line: its first word without numbers (a protocol, a state, an address of a PCB).
+
+    Empty for the details of the line before.
+    """
+    return "" if line[0].isspace() else NUMBER.sub("#", line.split(maxsplit=1)[0])
 
 
 def ending(line: str) -> str:

@@ -21,6 +21,9 @@ TABLES = [
     )
 ]
 
+AIX = "PCB/ADDR         Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)"
+PORTS = range(40000, 40020)
+
 
 def is_whole(path: Path, content: bytes) -> bool:
     """Return whether a table of these bytes counts as whole."""
@@ -49,6 +52,30 @@ def test_a_cut_table_of_a_client_makes_no_ghost(tmp_path: Path) -> None:
 def test_the_prompt_at_the_end_of_a_pasted_session_is_no_cut(tmp_path: Path) -> None:
     session = b"[root@ldap ~]# ss -tan\n" + (CAPTURES / "sockets" / "ss-tan.txt").read_bytes() + b"[root@ldap ~]# "
     assert is_whole(tmp_path / "table.txt", session)
+
+
+def test_a_cut_row_that_begins_with_its_own_address_is_recognised(tmp_path: Path) -> None:
+    rows = (
+        f"f1000e0004c3{port:04x} tcp4       0      0  10.77.1.2.389      10.77.2.2.{port}    ESTABLISHED"
+        for port in PORTS
+    )
+    content = "\n".join(["Active Internet connections (including servers)", AIX, *rows]).encode()
+    assert is_whole(tmp_path / "t.txt", content)
+    assert not is_whole(tmp_path / "t.txt", content[:-15])
+
+
+@pytest.mark.parametrize("name", ["ss-tan.txt", "netstat-an.txt"])
+def test_a_cut_is_recognised_wherever_it_is_in_a_row(tmp_path: Path, name: str) -> None:
+    """In the first letter of a row, in a port, or in the blanks after it: `10.77.1.2:38` looks like a whole port."""
+    content = (CAPTURES / "incidents" / "5a-ghost-389ds" / "app2" / name).read_bytes()
+    begin = content.index(b"\n", len(content) // 2) + 1
+    missed = [
+        content[begin:cut]
+        for cut in range(begin + 1, content.index(b"\n", begin))
+        if is_whole(tmp_path / "t.txt", content[:cut])
+    ]
+    state = b"ESTABLISHED"
+    assert [one for one in missed if not one.rstrip().endswith(state)] == []
 
 
 def test_most_cuts_are_recognised(tmp_path: Path) -> None:
