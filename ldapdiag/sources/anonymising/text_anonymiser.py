@@ -88,6 +88,10 @@ USER_NUMBER = re.compile(r"uid=\d+")
 
 DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = re.compile(r"([.-])")
+BEFORE_INTERFACE = re.compile(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|[{,] \"|%|\b\d{1,5}: )$")
+"""What stands before the name of a network interface: `dev`, a scope, the percent sign of an address, its number."""
+OF_INTERFACE = frozenset({"conf", "neigh"})
+"""What stands before it in the name of a kernel parameter: net.ipv4.conf.veth-app1.forwarding."""
 CUT_LINE = re.compile(r'["\[]')
 """Start of another record within a line, in a log that was cut."""
 
@@ -111,6 +115,8 @@ class TextAnonymiser:
         """Names of hosts, those in GRAMMAR included: where only a host can be named, they are replaced."""
         self._values: set[str] = set()
         self._folders: set[str] = set()
+        self._labels = (0, re.compile(r"(?!)"))
+        """How many names of hosts were known, and the pattern of their labels."""
         self._names: re.Pattern[str] | None = None
         """None: a folder was added since."""
         self._port_follows = False
@@ -199,7 +205,17 @@ class TextAnonymiser:
             after = found.string[found.end() : found.end() + 1]
             alone = before == "[" or after in {":", "%"}
             return self._six(whole, port_follows=self._port_follows and not alone)
-        return self._known(whole)
+        before = found.string[max(0, found.start() - 16) : found.start()]
+        name = self._interface(whole) if BEFORE_INTERFACE.search(before) else whole
+        return self._known(whole) if name == whole else name
+
+    def _interface(self, name: str) -> str:
+        """Return the name of a network interface with pseudonyms for the names of hosts in it: veth_app1, app1lan."""
+        if len(self._hosts) > self._labels[0]:
+            labels = {label for host in self._hosts for label in host.split(".") if len(label) >= SHORTEST_HOST}
+            known = sorted(labels - GRAMMAR, key=len, reverse=True)
+            self._labels = len(self._hosts), re.compile("|".join(map(re.escape, known)) or r"(?!)", re.IGNORECASE)
+        return self._labels[1].sub(lambda found: self._pseudonyms.word(found[0]), name)
 
     def _on_its_host(self, found: re.Match[str]) -> str:
         """Return the replacement of a path, an instance or a network namespace."""
@@ -283,7 +299,16 @@ class TextAnonymiser:
         if word.count(".") >= 3 and not word[0].isdigit():
             word = self._addresses_only(word)
         if "." in word or "-" in word:
-            return "".join(self._pseudonyms.word(part) if self._is_known(part) else part for part in JOINT.split(word))
+            parts = JOINT.split(word)
+            after = ("", "", *parts)
+            return "".join(
+                self._pseudonyms.word(part)
+                if self._is_known(part)
+                else self._interface(part)
+                if before in OF_INTERFACE
+                else part
+                for before, part in zip(after, parts, strict=False)
+            )
         return word
 
     def _is_known(self, part: str) -> bool:

@@ -228,6 +228,26 @@ class TestTexts:
         assert text.count(host[1]) == 2
         assert "dc=" + ",dc=".join(host[1].split(".")[1:]) in text
 
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "2: veth_app1@if2: <BROADCAST,UP> mtu 1500",
+            "10.77.2.0/24 dev vethapp1 proto kernel scope link src 10.77.2.1",
+            "    inet 10.77.2.1/24 scope global app1lan",
+            'iifname { "lo", "to_app1" } accept',
+            "ESTAB 0 0 [fe80::1]%veth_app1:389 [fe80::2]%vethapp1:40000",
+            "net.ipv4.conf.veth_app1.forwarding = 1",
+            "default via 10.77.1.1 dev br-ds1.example",
+        ],
+    )
+    def test_an_interface_does_not_name_its_host(self, written: str) -> None:
+        text = TextAnonymiser(Pseudonyms(SECRET))
+        for host in ("app1", "ds1.example.com"):
+            text.add_host(host)
+        shown = text.text(written)
+        assert not any(name in shown for name in ("app1", "ds1", "example")), shown
+        assert text.text("2: eth0: <UP>, 3: enp0s31f6: <UP>") == "2: eth0: <UP>, 3: enp0s31f6: <UP>"
+
     def test_a_value_met_in_one_piece_is_found_in_all(self) -> None:
         other = anonymise(
             [piece("started by application_xyz"), piece('dn="uid=application_xyz,dc=example"', "ldap/access")],
