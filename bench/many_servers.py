@@ -127,7 +127,7 @@ def report_comparison(text: bytes, servers: int) -> None:
     at = process_time()
     fleet = fleet_of((f"ds{number}", Workload(one.copied(), Family.DS389)) for number, one in enumerate(segments))
     comparison = Comparison(fleet)
-    found = comparison.balance, comparison.searches, comparison.faithful, comparison.versions, comparison.notable
+    found = comparison.balance, comparison.searches, comparison.with_affinity, comparison.versions, comparison.notable
     spent = process_time() - at
     print(f"{servers:8,}  compared side by side: {spent:.1f} s, {peak_memory() >> 10} MiB; {len(found[1])} differ")
 

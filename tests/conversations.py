@@ -7,7 +7,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
-from ldapdiag.report.log.reading import ReadLog, StreamRead
+from ldapdiag.report.log.content import LogContent, StreamContent
 
 START = 1_795_164_320_000_000_000
 """2026-11-20 08:45:20 UTC."""
@@ -60,7 +60,7 @@ class Conversations:
 
 def read_log(segment, family=Family.DS389, **more):
     """Return what a report is made of."""
-    stream = StreamRead(
+    stream = StreamContent(
         name="slapd-ds1/access",
         dialect="389-text",
         family=family,
@@ -70,7 +70,7 @@ def read_log(segment, family=Family.DS389, **more):
         left_out=more.pop("left_out", ()),
     )
     given = {"not_logs": (), "gaps": (), "remarks": ()} | more
-    return ReadLog(workload=Workload(segment, family), streams=(stream,), **given)
+    return LogContent(workload=Workload(segment, family), streams=(stream,), **given)
 
 
 def founding_story():

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.selection import Selection
-    from ldapdiag.report.log.reading import ReadLog
+    from ldapdiag.report.log.content import LogContent
     from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.collection_options import CollectionOptions
-    from ldapdiag.sources.logs.access_log import LogReading
+    from ldapdiag.sources.logs.access_log import ScannedLogs
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.log_files import LogFile, NotALog
     from ldapdiag.sources.targets import Target
@@ -302,7 +302,7 @@ def _check_compared(table: LogTable | None, by: By) -> None:
         raise UsageError(f"--table {table} compares servers: add --by server")
 
 
-def _print_not_found(found: ReadLog, written: Sequence[Destination]) -> None:
+def _print_not_found(found: LogContent, written: Sequence[Destination]) -> None:
     """Print what the selection names and the log does not have, which only the text contains."""
     from ldapdiag.report.log.selected import no_match, no_match_sentence  # noqa: PLC0415  import late
 
@@ -331,7 +331,7 @@ def _read(  # noqa: PLR0913  what the operator asked for, option by option
     selection: Selection | None,
     notices: Notices,
     collected: Sequence[LogFile | NotALog],
-) -> LogReading:
+) -> ScannedLogs:
     from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415  import late
 
     with notices.byte_progress() as meter:
@@ -364,7 +364,7 @@ def _follow(
     workers: int | None,
     zone: tzinfo | None,
     stop: Event,
-    write: Callable[[ReadLog], bool],
+    write: Callable[[LogContent], bool],
     scanner: Scanner | None,
     notices: Notices,
 ) -> None:
@@ -389,7 +389,7 @@ def _follow(
             return
 
 
-def _print_other_files(reading: LogReading, stop: Event, notices: Notices) -> None:
+def _print_other_files(reading: ScannedLogs, stop: Event, notices: Notices) -> None:
     """Print a line for each file that is not an access log. Raises typer.Exit when none is: then they are errors."""
     nothing = not reading.streams and not reading.waits
     for one in reading.not_logs:

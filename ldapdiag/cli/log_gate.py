@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.access_log import AccessLog
-    from ldapdiag.sources.logs.access_log import LogReading
+    from ldapdiag.sources.logs.access_log import ScannedLogs
 
 
 def check_alone_with(fail_on: FailOn, others: Mapping[str, object]) -> None:
@@ -29,7 +29,7 @@ def check_alone_with(fail_on: FailOn, others: Mapping[str, object]) -> None:
             raise UsageError(f"--fail-on excludes {name}: omit one of them")
 
 
-def facts_of(reading: LogReading, fail_on: FailOn) -> tuple[AccessLog, ...]:
+def facts_of(reading: ScannedLogs, fail_on: FailOn) -> tuple[AccessLog, ...]:
     """Return the access logs of a reading as evidence, if it is judged; its own counts stay unfinished."""
     if fail_on is FailOn.NEVER:
         return ()

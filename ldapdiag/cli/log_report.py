@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ldapdiag.cli.destinations import Destination
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.report.color import Color
-    from ldapdiag.report.log.reading import ReadLog, StreamRead
+    from ldapdiag.report.log.content import LogContent, StreamContent
     from ldapdiag.report.log.sort import By, Sort
-    from ldapdiag.sources.logs.access_log import LogReading, ReadStream
+    from ldapdiag.sources.logs.access_log import ScannedLogs, ScannedStream
     from ldapdiag.sources.logs.streams import Stream
 
 CLEAR = "\x1b[H\x1b[2J"
@@ -33,8 +33,8 @@ RULE = f"{'-' * 40}\n"
 
 
 def combined(
-    reading: LogReading, *, wanted: Wanted | None = None, goes_on: bool = False, by_server: bool = False
-) -> ReadLog:
+    reading: ScannedLogs, *, wanted: Wanted | None = None, goes_on: bool = False, by_server: bool = False
+) -> LogContent:
     """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued.
 
     `by_server`: compare the servers, too.
@@ -42,7 +42,7 @@ def combined(
     from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
-    from ldapdiag.report.log.reading import LeftOut, ReadLog  # noqa: PLC0415
+    from ldapdiag.report.log.content import LeftOut, LogContent  # noqa: PLC0415
 
     finished = [finish(one.segment.copied() if goes_on else one.segment) for one in reading.streams]
     streams = tuple(_stream(one, segment) for one, segment in zip(reading.streams, finished, strict=True))
@@ -52,7 +52,7 @@ def combined(
     has_none = wanted is not None and wanted.restricts and not any(workload.operations.values())
     shown = sorted((operation for one in reading.streams for operation in one.shown), key=lambda one: -one.etime)
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
-    return ReadLog(
+    return LogContent(
         workload=workload,
         streams=streams,
         not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
@@ -73,7 +73,7 @@ def combined(
     )
 
 
-def _times(reading: LogReading) -> tuple[int, int] | None:
+def _times(reading: ScannedLogs) -> tuple[int, int] | None:
     """Return when the logs begin and end, whatever was asked for; None without a record."""
     from ldapdiag.sources.logs.asked_period import end_of  # noqa: PLC0415  import late: most logs have a match
 
@@ -82,7 +82,7 @@ def _times(reading: LogReading) -> tuple[int, int] | None:
     return (min(one.first_time for one in streams), end) if end else None
 
 
-def _fleet(reading: LogReading, finished: Sequence[Segment]) -> Comparison:
+def _fleet(reading: ScannedLogs, finished: Sequence[Segment]) -> Comparison:
     """Return the servers side by side: the streams of each folder are one server's, unless it has several logs."""
     from ldapdiag.analysis.fleet.comparison import Comparison  # noqa: PLC0415  import late
     from ldapdiag.analysis.fleet.replicas import fleet_of  # noqa: PLC0415
@@ -90,7 +90,7 @@ def _fleet(reading: LogReading, finished: Sequence[Segment]) -> Comparison:
     from ldapdiag.evidence.log.merge import combine  # noqa: PLC0415
 
     names = names_of([one.stream for one in reading.streams])
-    servers: dict[str, list[tuple[ReadStream, Segment]]] = {}
+    servers: dict[str, list[tuple[ScannedStream, Segment]]] = {}
     for name, one, segment in zip(names, reading.streams, finished, strict=True):
         servers.setdefault(name, []).append((one, segment))
     return Comparison(
@@ -126,10 +126,10 @@ def _not_found(wanted: Wanted | None, segment: Segment) -> tuple[str, ...]:
     return not_found(wanted, segment)
 
 
-def _stream(one: ReadStream, segment: Segment) -> StreamRead:
-    from ldapdiag.report.log.reading import LeftOut, StreamRead  # noqa: PLC0415  import late
+def _stream(one: ScannedStream, segment: Segment) -> StreamContent:
+    from ldapdiag.report.log.content import LeftOut, StreamContent  # noqa: PLC0415  import late
 
-    return StreamRead(
+    return StreamContent(
         name=one.stream.name,
         dialect=one.stream.dialect.name,
         family=one.stream.dialect.family,
@@ -143,7 +143,7 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
 
 def report_writer(
     written: Sequence[Destination], top: int, by: By, sort: Sort, *, table: LogTable | None, color: Color, again: bool
-) -> Callable[[ReadLog], bool]:
+) -> Callable[[LogContent], bool]:
     """Return a function that writes a report and returns whether the output is still open.
 
     `again`: another report follows; on a terminal it replaces this one, else it comes after it.
@@ -153,14 +153,14 @@ def report_writer(
 
     as_stream = again and any(one.path is None for one in written)
 
-    def text(read: ReadLog, document: Callable[[], Mapping[str, Any]], stream: TextIO) -> None:
+    def text(read: LogContent, document: Callable[[], Mapping[str, Any]], stream: TextIO) -> None:
         from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
 
         if again and stream is sys.stdout:
             stream.write(CLEAR if stream.isatty() else RULE)
         as_text.print_log(document(), stream, top=top, by=by, sort=sort, color=color, fleet=read.fleet)
 
-    def write(read: ReadLog) -> bool:
+    def write(read: LogContent) -> bool:
         json = as_json.line if as_stream else as_json.render
         rows = TABLES[table or LogTable.SEARCHES]
         document = cache(lambda: as_json.document(read, sort))

@@ -24,8 +24,8 @@ class ValueKind(StrEnum):
     TEXTS = "a list of strings"
     SECONDS = "seconds"
     PORTS = "a list of whole numbers"
-    TRUTH = "true or false"
-    DAY = "a date without quotes, as in 2026-12-31"
+    BOOLEAN = "true or false"
+    DATE = "a date without quotes, as in 2026-12-31"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,9 @@ class Key:
                 return isinstance(value, list) and all(map(self._is_whole, value))
             case ValueKind.SECONDS:
                 return isinstance(value, int | float | str) and not isinstance(value, bool) and self._is_duration(value)
-            case ValueKind.TRUTH:
+            case ValueKind.BOOLEAN:
                 return isinstance(value, bool)
-            case ValueKind.DAY:
+            case ValueKind.DATE:
                 return isinstance(value, date) and not isinstance(value, datetime)
 
     def _is_duration(self, value: object) -> bool:
@@ -118,7 +118,7 @@ TARGET = (
     ),
     Key(name="bind_dn", kind=ValueKind.TEXT, option="-D", meaning="bind as this DN"),
     Key(name="password_file", kind=ValueKind.TEXT, option="-y", meaning="the file with the password, of mode 0600"),
-    Key(name="prompt", kind=ValueKind.TRUTH, option="-W", meaning="prompt for the password"),
+    Key(name="prompt", kind=ValueKind.BOOLEAN, option="-W", meaning="prompt for the password"),
     Key(name="sasl", kind=ValueKind.TEXT, choices=("EXTERNAL", "GSSAPI"), option="-Y", meaning="use a SASL bind"),
     Key(
         name="start_tls",
@@ -128,7 +128,7 @@ TARGET = (
         meaning="StartTLS: try is -Z, must is -ZZ",
     ),
     Key(name="ca_file", kind=ValueKind.TEXT, option="--ca-file", meaning="the authorities to trust (PEM)"),
-    Key(name="sudo", kind=ValueKind.TRUTH, option="--sudo", meaning="use sudo -n on the hosts"),
+    Key(name="sudo", kind=ValueKind.BOOLEAN, option="--sudo", meaning="use sudo -n on the hosts"),
     Key(
         name="timeout",
         kind=ValueKind.SECONDS,
@@ -148,7 +148,7 @@ TARGET = (
     ),
     Key(
         name="probe_answers",
-        kind=ValueKind.TRUTH,
+        kind=ValueKind.BOOLEAN,
         option="--probe-answers",
         meaning="search entries by their values, to test that indexes answer right",
     ),
@@ -163,7 +163,7 @@ TARGET = (
 )
 
 CHECK = (
-    Key(name="enabled", kind=ValueKind.TRUTH, meaning="false: the check is not run; needs a reason"),
+    Key(name="enabled", kind=ValueKind.BOOLEAN, meaning="false: the check is not run; needs a reason"),
     Key(name="reason", kind=ValueKind.TEXT, meaning="why the check is disabled; every report states it"),
 )
 """The keys that every check has; its own settings stand beside them."""
@@ -173,7 +173,7 @@ ACCEPTED = (
     Key(name="check", kind=ValueKind.TEXT, meaning="instead of id: all findings of this check"),
     Key(name="server", kind=ValueKind.TEXT, meaning="with check: only those at this server"),
     Key(name="reason", kind=ValueKind.TEXT, required=True, meaning="why; every report states it"),
-    Key(name="until", kind=ValueKind.DAY, required=True, meaning="the last day, at most 400 days ahead"),
+    Key(name="until", kind=ValueKind.DATE, required=True, meaning="the last day, at most 400 days ahead"),
     Key(
         name="up_to",
         kind=ValueKind.TEXT,

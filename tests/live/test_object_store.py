@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ldapdiag.sources.logs.access_log import LogReading
+    from ldapdiag.sources.logs.access_log import ScannedLogs
 
 LINES = 60_000
 STAMP = "[20/Nov/2026:{:02}:{:02}:{:02}.{:09} +0000]"
@@ -175,7 +175,7 @@ def in_parts(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     return "s3://logs/parts/access"
 
 
-def in_json(reading: LogReading) -> str:
+def in_json(reading: ScannedLogs) -> str:
     return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
 
 

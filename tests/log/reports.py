@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from command import ldapdiag
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.report.log import as_json
-from ldapdiag.report.log.reading import ReadLog
+from ldapdiag.report.log.content import LogContent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def report_of(*logs: Path) -> Report:
 
 def rendered(segment: Segment, family: Family | None = None) -> str:
     """Return the JSON of a finished Segment, without streams."""
-    read = ReadLog(
+    read = LogContent(
         workload=Workload(segment, family),
         streams=(),
         not_logs=(),

@@ -72,8 +72,8 @@ def valid(key: Key) -> st.SearchStrategy[Any]:
         ValueKind.TEXTS: st.lists(words, min_size=1, max_size=3),
         ValueKind.SECONDS: numbers,
         ValueKind.PORTS: st.lists(numbers, max_size=3),
-        ValueKind.TRUTH: st.booleans(),
-        ValueKind.DAY: st.dates(max_value=date(2027, 1, 1)),
+        ValueKind.BOOLEAN: st.booleans(),
+        ValueKind.DATE: st.dates(max_value=date(2027, 1, 1)),
     }[key.kind]
 
 

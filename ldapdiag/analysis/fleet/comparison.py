@@ -46,9 +46,9 @@ class Comparison:
         return differing_searches(self.fleet)
 
     @cached_property
-    def faithful(self) -> tuple[FaithfulClient, ...]:
+    def with_affinity(self) -> tuple[ClientWithAffinity, ...]:
         """Return the clients that use one server only."""
-        return faithful_clients(self.fleet)
+        return clients_with_affinity(self.fleet)
 
     @cached_property
     def moved(self) -> tuple[MovedClients, ...] | None:
@@ -95,7 +95,7 @@ FEWEST_CONNECTIONS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FaithfulClient:
+class ClientWithAffinity:
     """A client whose connections were all to one server."""
 
     client: str
@@ -105,7 +105,7 @@ class FaithfulClient:
     """Of the connections of that server, 0 to 1."""
 
 
-def faithful_clients(fleet: Fleet) -> tuple[FaithfulClient, ...]:
+def clients_with_affinity(fleet: Fleet) -> tuple[ClientWithAffinity, ...]:
     """Return these clients, those with the most connections first; none if most clients are so."""
     opened: dict[str, Counter[str]] = {}
     for replica in fleet.replicas:
@@ -118,7 +118,7 @@ def faithful_clients(fleet: Fleet) -> tuple[FaithfulClient, ...]:
         ((server, count),) = counts.most_common(1)
         if count >= FEWEST_CONNECTIONS and len(counts) == 1:
             share = count / totals[server]
-            found.append(FaithfulClient(client=address, server=server, connections=count, share=share))
+            found.append(ClientWithAffinity(client=address, server=server, connections=count, share=share))
     return tuple(sorted(found, key=lambda one: (-one.connections, one.client)))
 
 

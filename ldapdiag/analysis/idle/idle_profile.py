@@ -203,7 +203,7 @@ SHOWS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parked:
+class ReachedTimeout:
     """The connections that reached one idle timeout, by interval of the time axis."""
 
     before: int
@@ -252,7 +252,7 @@ class LoggedLoad:
     """Connections opened in each interval."""
     answered: tuple[int, ...]
     """Requests answered in each interval."""
-    parked: Mapping[int, Parked]
+    reached: Mapping[int, ReachedTimeout]
     """By timeout in seconds (evidence.log.idle_times.TIMEOUTS)."""
 
     def stretches(self, longest_idle: float) -> tuple[float, ...]:
@@ -294,11 +294,11 @@ class LoggedLoad:
         Each interval is taken as if all that opened or came back in it did so first. The server closes a connection
         at most `late_seconds` after the timeout. `exempt`: idle times beyond it of connections it does not apply to.
         """
-        parked = self.parked.get(timeout)
-        if parked is None:
+        reached = self.reached.get(timeout)
+        if reached is None:
             return None
-        away = parked.away(ceil(late_seconds / self.step))
-        intervals = zip(self.open, away, self.opened, parked.used, strict=False)
+        away = reached.away(ceil(late_seconds / self.step))
+        intervals = zip(self.open, away, self.opened, reached.used, strict=False)
         most = max((before - max(0, gone) + opened + back for before, gone, opened, back in intervals), default=0)
         return min(self.peak, max(0, most + exempt))
 
@@ -325,7 +325,7 @@ def logged_load(traffic: Traffic) -> LoggedLoad | None:
         begins=(axis.begin - axis.at(0)) / SECOND,
         opened=tuple(interval.opened for interval in axis.intervals),
         answered=tuple(interval.answered for interval in axis.intervals),
-        parked={timeout: _parked(traffic, axis, timeout) for timeout in TIMEOUTS},
+        reached={timeout: _reached(traffic, axis, timeout) for timeout in TIMEOUTS},
     )
 
 
@@ -341,11 +341,11 @@ def _longest_quiet(axis: TimeAxis) -> float:
     return (max(map(len, axis.silences), default=0) + 2) * axis.step
 
 
-def _parked(traffic: Traffic, axis: TimeAxis, timeout: int) -> Parked:
+def _reached(traffic: Traffic, axis: TimeAxis, timeout: int) -> ReachedTimeout:
     timeline = traffic.segment.timeline
     begin = axis.first * axis.step // timeline.step
     earlier = [one.idle.get(timeout, NONE) for number, one in timeline.intervals.items() if number < begin]
     cells = [interval.idle.get(timeout, NONE) for interval in axis.intervals]
     reached, used, closed = zip(*cells, strict=True)
     before = sum(came - back - gone for came, back, gone in earlier)
-    return Parked(before=before, reached=reached, used=used, closed=closed)
+    return ReachedTimeout(before=before, reached=reached, used=used, closed=closed)

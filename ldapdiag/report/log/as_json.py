@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.idle_times import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.report.log.reading import ReadLog, StreamRead
+    from ldapdiag.report.log.content import LogContent, StreamContent
 
 SCHEMA: Final = "ldapdiag.log/1"
 ROWS = 3
@@ -80,7 +80,7 @@ def line(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True) + "\n"
 
 
-def document(read: ReadLog, sort: Sort = Sort.TIME) -> Document:
+def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
     """Return the report as plain values."""
     work = read.workload
     segment = work.segment
@@ -149,7 +149,7 @@ def _moment(time: int | None, resolution: int) -> str | None:
     return None if time is None else moment(time, resolution)
 
 
-def _stream(stream: StreamRead) -> Stream:
+def _stream(stream: StreamContent) -> Stream:
     return {
         "name": stream.name,
         "dialect": stream.dialect,

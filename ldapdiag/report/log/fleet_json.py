@@ -27,7 +27,7 @@ def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
         "differing_searches": [_search(one) for one in fleet.searches],
         "clients_of_one_server": [
             {"client": one.client, "server": one.server, "connections": one.connections, "share": round(one.share, 6)}
-            for one in fleet.faithful
+            for one in fleet.with_affinity
         ],
         "moved_clients": None
         if fleet.moved is None

@@ -184,13 +184,13 @@ def silence_sentences(fleet: Comparison) -> Iterator[str]:
 def client_sentences(fleet: Comparison) -> Iterator[str]:
     """Yield the clients that use one server only, where others use several."""
     every = {client.address for one in fleet.replicas for client in one.workload.clients if client.opened}
-    if len(fleet.faithful) * 2 > len(every) or not fleet.faithful:
+    if len(fleet.with_affinity) * 2 > len(every) or not fleet.with_affinity:
         return
     first = (
         f"{one.client} {one.server} ({counted(one.connections, 'connection')}, {percent(one.share)} of its)"
-        for one in fleet.faithful[:FEW]
+        for one in fleet.with_affinity[:FEW]
     )
-    yield f"{counted(len(fleet.faithful), 'client')} use one server only: {', '.join(first)}"
+    yield f"{counted(len(fleet.with_affinity), 'client')} use one server only: {', '.join(first)}"
 
 
 def move_sentences(fleet: Comparison) -> Iterator[str]:

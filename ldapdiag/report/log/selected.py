@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.documents.log import NoMatch, Selection, SlowestLines
     from ldapdiag.evidence.log.selection import ShownOperation
-    from ldapdiag.report.log.reading import ReadLog
+    from ldapdiag.report.log.content import LogContent
     from ldapdiag.report.page import Page
 
 
@@ -33,7 +33,7 @@ def print_conditions(page: Page, document: Mapping[str, Any]) -> None:
         page.labelled("", f"these clients opened {opened}", "")
 
 
-def no_match(read: ReadLog) -> NoMatch | None:
+def no_match(read: LogContent) -> NoMatch | None:
     """Return what was asked for and is not in the log, and when that begins and ends; None where something matches."""
     if read.log_times is None:
         return None
@@ -100,7 +100,7 @@ def lines_as_data(shown: Sequence[ShownOperation], resolution: int) -> list[Slow
     ]
 
 
-def conditions_as_data(read: ReadLog) -> Selection | None:
+def conditions_as_data(read: LogContent) -> Selection | None:
     """Return the conditions of a selection, for JSON."""
     wanted = read.wanted
     if wanted is None or not wanted.restricts:

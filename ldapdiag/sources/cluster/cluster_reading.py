@@ -30,10 +30,10 @@ from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanRe
 from ldapdiag.sources.cluster.worker_check import check_workers
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import (
-    LogReading,
     Meter,
     NoMeter,
-    ReadStream,
+    ScannedLogs,
+    ScannedStream,
     crash_gap,
     logs_among,
     no_cycles,
@@ -72,14 +72,14 @@ def read(
     zone: tzinfo | None = None,
     stop: Event | None = None,
     scanner: Scanner | None = None,
-) -> LogReading:
+) -> ScannedLogs:
     """Read the access logs that the operator named, as access_log.read does. Raise ClusterError."""
     stop = stop or Event()
     found = discovered(named, executor, zone, stop)
     streams = streams_of(logs_among(found))
     within = None if period is None else period_within(period, streams, stop)
     done, work = read_streams(streams, executor, meter, within, stop, scanner)
-    return LogReading(
+    return ScannedLogs(
         streams=done,
         period=within or Period(),
         not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
@@ -95,7 +95,7 @@ def read_streams(
     period: Period | None,
     stop: Event,
     scanner: Scanner | None,
-) -> tuple[tuple[ReadStream, ...], ClusterWork]:
+) -> tuple[tuple[ScannedStream, ...], ClusterWork]:
     """Scan the streams on the cluster, and return them in their order. Raise ClusterError."""
     meter = meter or NoClusterMeter()
     asked = native.chosen(scanner)
@@ -161,7 +161,7 @@ class _Stream:
                 self.state.release()
             self.state = done.task
 
-    def read(self, executor: Executor) -> ReadStream:
+    def read(self, executor: Executor) -> ScannedStream:
         """Return the stream with the records before the first task that failed or did not end."""
         self.settle()
         left = [*(one for folded in self.folds for one in folded.scans), *self.scans]
@@ -180,7 +180,7 @@ class _Stream:
         reading.is_whole = is_whole and self.failed is None
         return reading
 
-    def _result(self, folded: FoldedStream | None) -> ReadStream:
+    def _result(self, folded: FoldedStream | None) -> ScannedStream:
         planned = [(number, 0, one) for number, one in self.plan.remarks]
         of_tasks = [(number, 1, one) for number, one in folded.remarks] if folded else []
         remarks = Remarks()

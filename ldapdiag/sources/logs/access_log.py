@@ -65,7 +65,7 @@ NO_METER = NoMeter()
 
 
 @dataclass(slots=True, kw_only=True)
-class ReadStream:
+class ScannedStream:
     """A stream and the Segment of its records; call evidence.log.merge.finish on the Segment after the last one."""
 
     stream: Stream
@@ -84,10 +84,10 @@ class ReadStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogReading:
+class ScannedLogs:
     """The result of reading all inputs that the operator named."""
 
-    streams: tuple[ReadStream, ...]
+    streams: tuple[ScannedStream, ...]
     not_logs: tuple[NotALog, ...]
     """The inputs that were not read, with the reasons."""
     stopped: bool
@@ -111,7 +111,7 @@ def read(  # noqa: PLR0913  one for each option of the command
     scanner: Scanner | None = None,
     selection: Selection | None = None,
     collected: Sequence[LogFile | NotALog] = (),
-) -> LogReading:
+) -> ScannedLogs:
     """Read the access logs that the operator named, and those that were collected.
 
     `workers` is the number of processes or threads (None: one per core). `scanner` selects the scanner (None: the
@@ -128,7 +128,7 @@ def read(  # noqa: PLR0913  one for each option of the command
     else:
         meter.begin(total_bytes([file for stream in streams for file in stream.files]))
         done = tuple(read_selected(stream, selection, meter, within, stop) for stream in streams)
-    return LogReading(
+    return ScannedLogs(
         streams=done,
         period=within or Period(),
         not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
@@ -155,7 +155,7 @@ def read_streams(
     period: Period | None,
     stop: Event,
     scanner: Scanner | None,
-) -> tuple[ReadStream, ...]:
+) -> tuple[ScannedStream, ...]:
     """Scan the streams, one after the other."""
     files = [file for stream in streams for file in stream.files]
     meter.begin(total_bytes(files))
@@ -181,7 +181,7 @@ def read_stream(
     meter: Meter = NO_METER,
     period: Period | None = None,
     stop: Event | None = None,
-) -> ReadStream:
+) -> ScannedStream:
     """Scan a stream and return its Segment, with gaps for the parts that cannot be read."""
     merging = Merging(stream.name, period)
     return _read(stream, scanning, merging, meter, period, stop)
@@ -193,7 +193,7 @@ def read_selected(
     meter: Meter = NO_METER,
     period: Period | None = None,
     stop: Event | None = None,
-) -> ReadStream:
+) -> ScannedStream:
     """Scan a stream as read_stream does, and count the operations that the selection takes."""
     from ldapdiag.sources.logs.selecting import Selecting  # noqa: PLC0415  import late: mostly all operations count
 
@@ -206,7 +206,7 @@ def read_selected(
 
 def _read(
     stream: Stream, scanning: Scanning, merging: Merging, meter: Meter, period: Period | None, stop: Event | None
-) -> ReadStream:
+) -> ScannedStream:
     remarks = Remarks()
     crashed = ""
     with KeptOpen(scanning.most_open) as kept_open:
@@ -227,9 +227,9 @@ def _read(
     return read_result(stream, scanning.scanner, merging.segment, remarks)
 
 
-def read_result(stream: Stream, scanner: Scanner, segment: Segment, remarks: Remarks) -> ReadStream:
+def read_result(stream: Stream, scanner: Scanner, segment: Segment, remarks: Remarks) -> ScannedStream:
     """Return a stream as it was read."""
-    reading = ReadStream(stream=stream, segment=segment, scanner=scanner)
+    reading = ScannedStream(stream=stream, segment=segment, scanner=scanner)
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     reading.notes += remarks.notes

@@ -26,7 +26,7 @@ from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import expanded
-from ldapdiag.sources.logs.access_log import NO_METER, LogReading, Meter, ReadStream, logs_among, read_streams
+from ldapdiag.sources.logs.access_log import NO_METER, Meter, ScannedLogs, ScannedStream, logs_among, read_streams
 from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
@@ -57,7 +57,7 @@ def follow(
     stop: Event,
     every: float = 0.5,
     scanner: Scanner | None = None,
-) -> Iterator[LogReading]:
+) -> Iterator[ScannedLogs]:
     """Read the existing records, then follow the logs; yield the reading after each addition, until `stop` is set.
 
     The last file of each stream, and logs that appear in named folders and globs, are polled every `every` seconds.
@@ -69,7 +69,7 @@ def follow(
     found = list(find_logs(named, zone))
     if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
         not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-        yield LogReading(streams=(), not_logs=not_logs, stopped=False, waits=True)
+        yield ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True)
         while not logs_among(found):
             if stop.wait(every):
                 return
@@ -85,7 +85,7 @@ def follow(
     try:
         followed.readings += read_streams(streams, workers, meter, None, stop, scanner)
         _close_files(streams)
-        reading = LogReading(streams=tuple(followed.readings), not_logs=not_logs, stopped=False)
+        reading = ScannedLogs(streams=tuple(followed.readings), not_logs=not_logs, stopped=False)
         yield reading
         while followed.tails and not stop.wait(every):
             if followed.grow(appearing, stop):
@@ -98,7 +98,7 @@ def follow(
 class Followed:
     """The logs that are followed."""
 
-    readings: list[ReadStream] = field(default_factory=list)
+    readings: list[ScannedStream] = field(default_factory=list)
     tails: list[tuple[int, Tail]] = field(default_factory=list)
     """With the numbers of their readings; of one reading, the file rotated away before the one that continues it."""
 
@@ -126,7 +126,7 @@ class Followed:
         number = continued_by(ends, file)
         if number is None:
             number = len(self.readings)
-            self.readings.append(ReadStream(stream=Stream(files=[file]), segment=start(), scanner=Scanner.PYTHON))
+            self.readings.append(ScannedStream(stream=Stream(files=[file]), segment=start(), scanner=Scanner.PYTHON))
         else:
             self.readings[number].stream.files.append(file)
         self.tails.append((number, tail))
@@ -146,7 +146,7 @@ def _close_files(streams: Sequence[Stream]) -> None:
                 file.input.file_range.files.clear()
 
 
-def _added(reading: ReadStream, tail: Tail, stop: Event) -> bool:
+def _added(reading: ScannedStream, tail: Tail, stop: Event) -> bool:
     """Merge the records added since the last call; return whether the reading has changed."""
     truncated = tail.truncated
     has_records = False
@@ -163,7 +163,7 @@ def _added(reading: ReadStream, tail: Tail, stop: Event) -> bool:
     return has_records or tail.truncated > truncated
 
 
-def _merge_records(reading: ReadStream, tail: Tail, data: bytes) -> None:
+def _merge_records(reading: ScannedStream, tail: Tail, data: bytes) -> None:
     if data:
         reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.files.input import Input
-    from ldapdiag.sources.logs.access_log import ReadStream
+    from ldapdiag.sources.logs.access_log import ScannedStream
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.period import Period
@@ -75,7 +75,7 @@ class DiscoveredLogs:
         files, self.files = self.files, []
         yield from (one for one in files if not isinstance(one, LogFile))
         streams = streams_of(one for one in files if isinstance(one, LogFile))
-        read: list[ReadStream] = []
+        read: list[ScannedStream] = []
         self.period = self.period or period_of(self.asked, streams, stop)
         for reading in (self._on_cluster if self.executor else self._here)(streams, progress, stop):
             stream = reading.stream
@@ -85,7 +85,9 @@ class DiscoveredLogs:
             read.append(reading)
         yield from access_logs((one, finish(one.segment)) for one in read)
 
-    def _here(self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event) -> Iterator[ReadStream]:
+    def _here(
+        self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event
+    ) -> Iterator[ScannedStream]:
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
         from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
@@ -97,7 +99,7 @@ class DiscoveredLogs:
 
     def _on_cluster(
         self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event
-    ) -> Iterator[ReadStream]:
+    ) -> Iterator[ScannedStream]:
         from ldapdiag.sources.cluster.cluster_reading import read_streams  # noqa: PLC0415  import late
 
         if self.executor is None or not streams:
@@ -144,9 +146,9 @@ def _interrupted(stream: Stream) -> Gap:
     return Gap(target=stream.name, reason="reading was interrupted; the records read until then are counted", how=how)
 
 
-def access_logs(readings: Iterable[tuple[ReadStream, Segment]]) -> Iterator[AccessLog]:
+def access_logs(readings: Iterable[tuple[ScannedStream, Segment]]) -> Iterator[AccessLog]:
     """Yield a fact for each server that headers or paths name, of streams with their finished counts."""
-    by_server: dict[tuple[str, Family, str], list[tuple[ReadStream, Segment]]] = defaultdict(list)
+    by_server: dict[tuple[str, Family, str], list[tuple[ScannedStream, Segment]]] = defaultdict(list)
     for one, segment in readings:
         stream = one.stream
         by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append((one, segment))
@@ -154,7 +156,7 @@ def access_logs(readings: Iterable[tuple[ReadStream, Segment]]) -> Iterator[Acce
         yield _fact(folder, family, [one for one, _ in read], [segment for _, segment in read])
 
 
-def _fact(folder: str, family: Family, logs: list[ReadStream], counted: list[Segment]) -> AccessLog:
+def _fact(folder: str, family: Family, logs: list[ScannedStream], counted: list[Segment]) -> AccessLog:
     """Return the fact for the logs of one product in one folder."""
     total = combine(Segment(), *counted)
     streams = tuple(
@@ -179,7 +181,7 @@ def _fact(folder: str, family: Family, logs: list[ReadStream], counted: list[Seg
     return AccessLog(origin=origin, family=family, segment=total, streams=streams)
 
 
-def _notes(total: Segment, logs: Iterable[ReadStream]) -> Iterator[str]:
+def _notes(total: Segment, logs: Iterable[ScannedStream]) -> Iterator[str]:
     for log in logs:
         for duplicate in log.stream.duplicates:
             yield f"{duplicate.file.path} {duplicate.reason}."

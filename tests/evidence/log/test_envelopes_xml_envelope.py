@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldapdiag.sources.logs.access_log import LogReading, read
+from ldapdiag.sources.logs.access_log import ScannedLogs, read
 
 VALUES = [
     "DC=a,DC=b",
@@ -34,7 +34,7 @@ def event(values: list[str], number: int = 1644) -> str:
     )
 
 
-def reading(path: Path, text: str) -> LogReading:
+def reading(path: Path, text: str) -> ScannedLogs:
     path.write_text(text)
     return read([str(path)])
 

@@ -11,7 +11,7 @@ import pytest
 from conversations import PEOPLE, SECOND, START, Conversations, founding_story, read_log
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.report.log import as_json
-from ldapdiag.report.log.reading import LeftOut
+from ldapdiag.report.log.content import LeftOut
 
 CONTRACT = (Path(__file__).parents[3] / "docs" / "contract.md").read_text()
 

@@ -19,7 +19,7 @@ from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log import as_json
 from ldapdiag.report.log.as_text import LogScreen, print_log
-from ldapdiag.report.log.reading import LeftOut
+from ldapdiag.report.log.content import LeftOut
 from ldapdiag.report.log.sort import By, Sort
 from ldapdiag.report.page import Page
 

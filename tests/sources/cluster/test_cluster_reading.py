@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ldapdiag.sources.logs.access_log import LogReading
+    from ldapdiag.sources.logs.access_log import ScannedLogs
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
 OTHER = log_lines.header() + log_lines.run(7001, 7600, every=0.1)
 
 
-def report(reading: LogReading) -> str:
+def report(reading: ScannedLogs) -> str:
     """Return the JSON of a reading, without the work of the cluster."""
     return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
 
 
-def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> LogReading:
+def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> ScannedLogs:
     """Read logs in both ways, and compare all that the report has."""
     paths = [str(one) for one in named]
     on_cluster = cluster_reading.read(paths, executor or InProcess(), scanner=scanner, **more)

@@ -15,7 +15,7 @@ from ldapdiag.evidence.log.envelope import Decoder
 from ldapdiag.evidence.log.envelopes import ENVELOPES, envelopes_of
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.logs.access_log import LogReading, read
+from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from log.cuts import content_of
 
 HERE = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ LOGS = {
 BROKEN = (b'{"log":"a', b'{"MESSAGE":[1,', b"\n", b"\0" * 9, b"[" * 9, b"2026-11-20T09:00:00Z stdout P x\n")
 
 
-def reading(path: Path, log: bytes) -> LogReading:
+def reading(path: Path, log: bytes) -> ScannedLogs:
     path.write_bytes(log)
     return read([str(path)])
 

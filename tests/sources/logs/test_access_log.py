@@ -16,7 +16,7 @@ import pytest
 import log_lines
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import batches, chunks, period_counts, scanners
-from ldapdiag.sources.logs.access_log import LogReading, read
+from ldapdiag.sources.logs.access_log import ScannedLogs, read
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -36,7 +36,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "CARRIED_BYTES", 40_000)
 
 
-def figures(reading: LogReading) -> dict[str, Any]:
+def figures(reading: ScannedLogs) -> dict[str, Any]:
     """Return what the only stream adds up to."""
     (stream,) = reading.streams
     assert stream.gaps == []

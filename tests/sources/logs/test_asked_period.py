@@ -12,7 +12,7 @@ import pytest
 
 import log_lines
 from ldapdiag.cli.times import asked_period
-from ldapdiag.sources.logs.access_log import LogReading, read
+from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from ldapdiag.sources.logs.period import Period
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -21,7 +21,7 @@ LAST_MINUTE = Period(log_lines.at(119.3) - 60 * 10**9)
 """The last connection of 120 is opened after 119 s, and closed 0.3 s later."""
 
 
-def opened(reading: LogReading) -> int:
+def opened(reading: ScannedLogs) -> int:
     return sum(stream.segment.opened for stream in reading.streams)
 
 

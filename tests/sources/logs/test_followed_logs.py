@@ -14,7 +14,7 @@ import pytest
 import log_lines
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import followed_logs
-from ldapdiag.sources.logs.access_log import LogReading
+from ldapdiag.sources.logs.access_log import ScannedLogs
 from ldapdiag.sources.logs.followed_logs import follow
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -26,7 +26,7 @@ class Followed:
     def __init__(self, named: str) -> None:
         self.stop = Event()
         self._readings = follow([named], stop=self.stop, every=0)
-        self._last: LogReading = next(self._readings)
+        self._last: ScannedLogs = next(self._readings)
 
     def opened(self) -> list[int]:
         self._last = next(self._readings)

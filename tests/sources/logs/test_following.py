@@ -13,7 +13,7 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs.access_log import LogReading
+from ldapdiag.sources.logs.access_log import ScannedLogs
 from ldapdiag.sources.logs.followed_logs import follow
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -30,7 +30,7 @@ class Followed:
         self.readings = follow([str(path)], stop=self.stop, every=0)
         self.last = self.next()
 
-    def next(self) -> LogReading:
+    def next(self) -> ScannedLogs:
         self.last = next(self.readings)
         return self.last
 

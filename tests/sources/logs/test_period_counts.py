@@ -11,7 +11,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish, start
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import batches, chunks, period_counts
-from ldapdiag.sources.logs.access_log import ReadStream, read
+from ldapdiag.sources.logs.access_log import ScannedStream, read
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 from log.comparable import plain
@@ -32,7 +32,7 @@ def forged(hours: int) -> bytes:
     return text.encode()
 
 
-def stream_of(path: Path, lines: list[bytes], period: str, scanner: Scanner, workers: int) -> ReadStream:
+def stream_of(path: Path, lines: list[bytes], period: str, scanner: Scanner, workers: int) -> ScannedStream:
     path.mkdir(exist_ok=True)
     (path / "access").write_bytes(b"".join(lines))
     since, until = (None if seconds is None else log_lines.at(seconds) for seconds in PERIODS[period])
@@ -92,7 +92,7 @@ def test_a_forged_time_inside_the_period_counts_alone(tmp_path: Path, scanner: t
     }
 
 
-def counts(stream: ReadStream) -> list[Any]:
+def counts(stream: ScannedStream) -> list[Any]:
     segment = finish(stream.segment)
     shapes = {key: (row.requests, row.etime) for key, row in segment.shapes.items()}
     times = (segment.first_time, segment.last_time, segment.lines, segment.opened)

@@ -18,7 +18,7 @@ import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import batches, chunks, native, period_counts
-from ldapdiag.sources.logs.access_log import LogReading, read
+from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from ldapdiag.sources.logs.native import NoNativeError
 from log.comparable import plain
 
@@ -37,7 +37,7 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "CARRIED_BYTES", 10_000)
 
 
-def said(reading: LogReading) -> Any:
+def said(reading: ScannedLogs) -> Any:
     """Return everything that the only stream says."""
     (stream,) = reading.streams
     assert (stream.gaps, stream.notes) == ([], [])
@@ -136,7 +136,7 @@ def test_stopping_ends_soon_and_keeps_what_was_read_from_the_beginning(
     assert plain(segment) == plain(finish(beginning(tmp_path, segment.lines).streams[0].segment))
 
 
-def beginning(folder: Path, lines: int) -> LogReading:
+def beginning(folder: Path, lines: int) -> ScannedLogs:
     """Return what the reference says of the first lines of a log."""
     (folder / "beginning").mkdir()
     (folder / "beginning" / "access").write_bytes(b"".join(TEXT.splitlines(keepends=True)[:lines]))

@@ -1,4 +1,4 @@
-"""ReadLog: the content of a report on access logs, for text and JSON."""
+"""LogContent: the content of a report on access logs, for text and JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamRead:
+class StreamContent:
     """One server's log, in order."""
 
     name: str
@@ -43,11 +43,11 @@ class StreamRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLog:
+class LogContent:
     """All streams, combined."""
 
     workload: Workload
-    streams: tuple[StreamRead, ...]
+    streams: tuple[StreamContent, ...]
     not_logs: tuple[LeftOut, ...]
     gaps: tuple[Gap, ...]
     """Files, given or found, that could not be read."""
