@@ -142,8 +142,8 @@ def _verdict(
     if legs.orphaned.unproven:
         return NotJudged(
             subject=subject,
-            reason=f"{sum(legs.orphaned.unproven.values()):,} of {counted(legs.sessions, 'session')} with a client "
-            f"that is proven neither live nor gone: {reason_list(legs.orphaned.unproven)}",
+            reason=f"{sum(legs.orphaned.unproven.values()):,} of {counted(legs.sessions, 'session')} whose "
+            f"client may be live or gone: {reason_list(legs.orphaned.unproven)}",
             how=_how(legs),
         )
     return Clear(subject=subject, reason=f"{legs.live:,} of {counted(legs.sessions, 'session')} with a live client")

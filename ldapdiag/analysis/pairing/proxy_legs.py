@@ -246,6 +246,9 @@ def classify_sessions(
     sessions = Sessions()
     for row, key in zip(unjoined.rows, unjoined.keys(), strict=True):
         if not middlebox.carries(key):
+            if not middlebox.whole and key not in middlebox.flows:
+                sessions.count += 1
+                sessions.unproven[f"not in the session table of {middlebox.host}, which is cut or a selection"] += 1
             continue
         sessions.count += 1
         leg = middlebox.flows[key].client

@@ -62,6 +62,15 @@ def test_a_leg_that_is_closing_at_its_client_is_not_orphaned() -> None:
     assert found.orphaned.unproven == {"closing or opening at app1": 2}
 
 
+def test_what_a_cut_session_table_does_not_list_is_unproven() -> None:
+    """`show sess all` cut in the middle: clear with "10 of 10 sessions", while the server had 20."""
+    found = legs(app1(CLIENT), sessions=facts.sessions(SERVER[:3], CLIENT[:3], whole=False))
+    assert (found.sessions, found.live, found.orphaned.count) == (5, 3, 0)
+    assert found.orphaned.unproven == {"not in the session table of proxy, which is cut or a selection": 2}
+    whole = legs(app1(CLIENT), sessions=facts.sessions(SERVER[:3], CLIENT[:3]))
+    assert (whole.sessions, whole.orphaned.unproven) == (3, {})
+
+
 def test_any_snapshot_of_the_client_proves_a_leg_live() -> None:
     snapshots = (table([*CLIENT[:2], *OTHERS], "app1", taken=0), table([*CLIENT, *OTHERS], "app1", taken=60))
     ldap = facts.host("ldap", table(SERVER, taken=30))
