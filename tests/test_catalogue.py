@@ -39,20 +39,13 @@ CURES = ("no", "disallow", "check", "fix", "set", "add", "use", "test", "lint")
 """A name that begins so is that of a cure; `allow ghost-connections` must make sense."""
 
 
+@cache
 def contract() -> dict[str, set[str]]:
-    """Return the keys of `observed` that docs/contract.md promises, by check."""
-    keys: dict[str, set[str]] = {}
-    section = (HOUSE / "docs" / "contract.md").read_text().partition("### `observed`")[2].partition("\n## ")[0]
-    for line in section.splitlines():
-        cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
-        if len(cells) != 2 or "`" not in line:
-            continue
-        names, told = (re.sub(r"\[[^]]*\]|\([^)]*\)", "", cell) for cell in cells)
-        own = {found[1] for item in told.split(",") if (found := re.search(r"`(\w+)`", item))}
-        if told.strip().startswith("same, with"):
-            own |= {key for key in keys["ghost-connections"] if not key.startswith(("ghost", "idle_ages"))}
-        keys |= dict.fromkeys(re.findall(r"`([\w-]+)`", names), own)
-    return keys
+    """Return the keys of `observed` that the schema, and with it docs/contract.md, promises, by check."""
+    defined = json.loads((HOUSE / "ldapdiag" / "report" / "schemas" / "report.json").read_text())["$defs"]
+    rows = ((one["if"]["properties"], one["then"]["properties"]) for one in defined["FindingRow"]["allOf"])
+    refs = {known["check"]["const"]: has["observed"]["anyOf"][0]["$ref"].rpartition("/")[2] for known, has in rows}
+    return {check: set(defined[name]["required"]) for check, name in refs.items()}
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class ConnectionChurn(TypedDict):
@@ -48,7 +48,7 @@ class EphemeralPortExhaustion(TypedDict):
 
     closed_per_second: float | None
     """In the last minute, by TIME-WAIT."""
-    end: str | None
+    end: Literal["client", "nat", "server"] | None
     host: str | None
     """The host whose table shows it."""
     ports: int | None
@@ -121,16 +121,17 @@ class GhostConnections(TypedDict):
     without ghosts the confidence is then possible.
     """
     ghost_samples: list[GhostSample] | None
+    """At most 5, from the shortest idle time to the longest, as each table shows them."""
     ghosts: int | None
     ghosts_possible: int | None
     idle_ages: IdleAges | None
     """Null where no table shows ages."""
     matched: int | None
-    pairing: str | None
-    path: str | None
+    pairing: Literal["4-tuple", "client-endpoint", "box-table"] | None
+    path: Literal["direct", "nat", "proxy"] | None
     server: str | None
     server_count: int | None
-    style: str | None
+    style: Literal["silent-drop", "reset-to-client", "client-gone", "unknown"] | None
     unproven: int | None
 
 
@@ -214,6 +215,7 @@ class IdleTimeout(TypedDict):
     most_cuts_per_day: float | None
     """Excluded at 95 %, if none is seen."""
     not_used: list[UnusedTimeout] | None
+    """Settings of hosts that are not known to carry a path."""
     paths: list[PathTimeout] | None
     recommended_seconds: float | None
     replay: list[ReplayedTimeout] | None
@@ -250,7 +252,7 @@ class IdleTimeoutNotEnforced(TypedDict):
     open: int | None
     """Connections idle for longer now."""
     open_clients: dict[str, int] | None
-    reasons: list[str] | None
+    reasons: list[Literal["ignored", "needs-activity", "keeps-old-limit", "account-limit"]] | None
     server: str | None
     timeout_seconds: float | None
     used_later: int | None

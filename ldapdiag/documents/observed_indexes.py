@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from ldapdiag.documents.report_indexes import IndexSet
 
@@ -115,6 +115,7 @@ class MissingIndex(TypedDict):
     searches: int | None
     server: str | None
     sets: list[IndexSet] | None
+    """All that its command writes."""
     shapes: list[str] | None
     share: float | None
     """Saved of all search time, 0 to 1."""
@@ -160,7 +161,7 @@ class MissingVlvIndex(TypedDict):
     """Keys, `-` for the reverse order."""
     sorted_entries: int | None
     """The most, for one page."""
-    state: str | None
+    state: Literal["no-index", "not-used", "refused"] | None
 
 
 class UnknownAttribute(TypedDict):
@@ -199,6 +200,7 @@ class WrongAnswersPossible(TypedDict):
     attribute: str | None
     backend: str | None
     changed: str | None
+    """Time of the last change of its entry."""
     missing: int | None
     """Of these, not found by their own value."""
     reason: str | None
@@ -206,5 +208,5 @@ class WrongAnswersPossible(TypedDict):
     samples: int | None
     """Entries of a probe; null: none was made."""
     server: str | None
-    state: str | None
+    state: Literal["wrong", "never-built", "recreated", "absent", "interrupted", "changed", "text-order"] | None
     types: list[str] | None

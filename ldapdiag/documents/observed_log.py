@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
+
+Cause = Literal[
+    "worker",
+    "other-writes",
+    "locks",
+    "internal-searches",
+    "plug-ins",
+    "indexes",
+    "not-searches",
+    "disk",
+    "steps",
+    "accounts",
+    "refused",
+    "even",
+]
+"""Why operations are slow; the last four, and `worker`, of BINDs."""
 
 
 class BindsInClear(TypedDict):
@@ -48,7 +64,7 @@ class CostlySearch(TypedDict):
     last_share: float | None
     mean_seconds: float | None
     notes: dict[str, int] | None
-    scope: str | None
+    scope: Literal["base", "one", "sub", "subordinate"] | None
     searches: int | None
     server: str | None
     shape: str | None
@@ -94,7 +110,8 @@ class SlowBinds(TypedDict):
 
     accounts: list[str] | None
     """The 10 with the most time."""
-    causes: list[str] | None
+    causes: list[Cause] | None
+    """Those that the evidence shows."""
     clients: list[str] | None
     errors: dict[str, int] | None
     etime_seconds: float | None
@@ -105,7 +122,7 @@ class SlowBinds(TypedDict):
     mean_seconds: float | None
     no_result: int | None
     """Unanswered or abandoned."""
-    operation: str | None
+    operation: Literal["add", "modify", "delete", "modrdn", "bind"] | None
     operations: int | None
     """Results."""
     p50_seconds: float | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 
 class AcceptQueueOverflow(TypedDict):
@@ -17,7 +17,7 @@ class CloseWaitBacklog(TypedDict):
     """`close-wait-backlog`: connections that the peer has closed and this end keeps open."""
 
     connections: int | None
-    end: str | None
+    end: Literal["server", "client"] | None
     host: str | None
     owner: str | None
     peer: str | None
@@ -55,7 +55,7 @@ class DescriptorHeadroom(TypedDict):
     limit_source: str | None
     not_forecast: str | None
     """Why there is no forecast; then the hours are null."""
-    problem: str | None
+    problem: Literal["leak", "limit", "filling"] | None
     rate_per_hour: float | None
     rate_per_hour_high: float | None
     """Connections an hour, and the 90 % interval; null: unknown."""
@@ -74,14 +74,28 @@ class ServerUnresponsive(TypedDict):
 
     not_accepted: int | None
     """Of these."""
-    outcome: str | None
+    outcome: Literal["refused", "unreachable", "unresolved", "timed-out", "no-answer", "closed"] | None
     pid: int | None
     served: int | None
     """Connections read from meanwhile."""
     server: str | None
     since_seconds: float | None
     """At least."""
-    state: str | None
+    state: (
+        Literal[
+            "stopped",
+            "looping",
+            "out-of-threads",
+            "blocked-on-lock",
+            "blocked-on-disk",
+            "out-of-descriptors",
+            "not-listening",
+            "unreachable",
+            "closes-connections",
+            "no-answer",
+        ]
+        | None
+    )
     target: str | None
     """Of a failed probe, else null."""
     threads: int | None

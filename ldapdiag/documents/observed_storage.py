@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
+
+Weakness = Literal[
+    "in-memory",
+    "overlay-volatile",
+    "no-barriers",
+    "flushes-stopped",
+    "sync-disabled",
+    "no-journal",
+    "async-commit",
+    "writeback-journal",
+]
 
 
 class AccessTimeUpdates(TypedDict):
@@ -13,7 +24,7 @@ class AccessTimeUpdates(TypedDict):
 
     file_system: str | None
     mount_point: str | None
-    roles: list[str | None] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
     server: str | None
 
 
@@ -26,7 +37,7 @@ class CommitBoundWrites(TypedDict):
     busiest_share: float | None
     """Of the fullest minute, in which a write was applied."""
     busiest_time: str | None
-    flushes_per_write: list[int | None] | None
+    flushes_per_write: list[int] | None
     """By the settings; empty: not known."""
     looks: int | None
     """At the threads; null: not sampled."""
@@ -39,7 +50,8 @@ class CommitBoundWrites(TypedDict):
     """Of one write, without its waits for a worker thread and for the writes before it."""
     searches_p95_seconds: float | None
     server: str | None
-    shown_by: list[str | None] | None
+    shown_by: list[Literal["probe", "threads"]] | None
+    """Empty: possible, not proven."""
     sync_seconds: float | None
     """Median of the probe: overwrite of 4 KiB with fdatasync; null: no probe of the volume."""
     writes: int | None
@@ -64,6 +76,7 @@ class FragmentedDatabase(TypedDict):
     extents: int | None
     file_system: str | None
     files: list[FragmentedFile] | None
+    """The 5 with the most extents per MiB."""
     mebibytes: float | None
     """Allocated, of files of 1 MiB or more."""
     mount_point: str | None
@@ -79,17 +92,17 @@ class IoErrors(TypedDict):
     Per volume.
     """
 
-    devices: list[str | None] | None
+    devices: list[str] | None
     """With errors; else the disks."""
     errors: int | None
     """Messages of the kernel."""
     host: str | None
-    kinds: list[str | None] | None
+    kinds: list[str] | None
     last: str | None
     """Null: the messages have no zone."""
     mount_point: str | None
     read_only: bool | None
-    samples: list[str | None] | None
+    samples: list[str] | None
     """The last 5."""
     server: str | None
     superblock_errors: int | None
@@ -103,10 +116,10 @@ class SameVolume(TypedDict):
 
     changes_per_second: float | None
     """In the access log."""
-    devices: list[str | None] | None
+    devices: list[str] | None
     """The common disks; empty: unknown."""
-    mount_points: list[str | None] | None
-    roles: list[str | None] | None
+    mount_points: list[str] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
     server: str | None
 
 
@@ -121,7 +134,7 @@ class UnsafeWrites(TypedDict):
     changes_per_second: float | None
     """In the access log; null: no log of 10 s."""
     file_system: str | None
-    hidden: list[str | None] | None
+    hidden: list[str] | None
     """Options in force that mount does not show."""
     loss: str | None
     """Of a volume `everything|unflushed|seconds|structure|none-synced|none-without-cache`, of a setting `the last
@@ -134,7 +147,8 @@ class UnsafeWrites(TypedDict):
     server_started: str | None
     setting: str | None
     value: str | None
-    weaknesses: list[str | None] | None
+    weaknesses: list[Weakness] | None
+    """The worst first."""
     window_seconds: int | None
     """Null: nothing bounds it."""
 
@@ -150,7 +164,7 @@ class UnsuitedFilesystem(TypedDict):
     mount_point: str | None
     names: int | None
     """Of the most crowded; null unless that is the problem."""
-    problem: str | None
-    roles: list[str | None] | None
+    problem: Literal["network", "memory", "overlay", "no-directory-index"] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
     server: str | None
     source: str | None

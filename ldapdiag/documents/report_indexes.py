@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
+
+Cause = Literal[
+    "no-index",
+    "type-missing",
+    "not-built",
+    "substring-too-short",
+    "limit-exceeded",
+    "limit-perhaps",
+    "unindexable",
+    "unknown-attribute",
+    "no-configuration",
+    "indexed",
+]
+"""Why no index answers a search."""
 
 
 class Bounds(TypedDict):
@@ -27,7 +41,7 @@ class IndexedSearches(TypedDict):
 
     accounts: list[str]
     base: str
-    cause: str | None
+    cause: Cause | None
     clients: list[str]
     etime_seconds: float
     noted: int | None
@@ -73,6 +87,7 @@ class PlannedIndex(TypedDict):
     saves_seconds: float
     searches: int
     sets: list[IndexSet]
+    """All that the commands write for it: of slapd whole index lines, with the types that the attribute has already."""
     shapes: list[str]
     slows: list[str]
     """Searches that use these indexes and take longer then: ranges on slapd."""

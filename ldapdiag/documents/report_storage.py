@@ -98,7 +98,7 @@ class StorageSetting(TypedDict):
     value: str | None
     why: str | None
     window: Literal["none", "the last ones", "seconds", "unbounded", "unknown"]
-    r"""`none\|the last ones\|seconds\|unbounded\|unknown`: the changes that a power cut loses."""
+    """The changes that a power cut loses."""
     window_seconds: int | None
 
 
