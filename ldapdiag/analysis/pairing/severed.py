@@ -174,7 +174,7 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
 
     In time is within the shortest timeout of the middleboxes; where none is known, since the client's first snapshot.
     """
-    listing = _listing(matched, boxes)
+    listing = _listing(matched, boxes) + [one for one in boxes if one.box.flows and not one.is_readable]
     settings = [one.timeout_seconds for one in boxes]
     if severed.none_works:
         return 0

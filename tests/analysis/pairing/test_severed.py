@@ -243,6 +243,12 @@ class TestLive:
         short = fw(routes=ROUTES, tcp_timeout_established=30)
         assert severing(empty, live_ms=20_000, hosts=(short,)).live == LIVE
 
+    def test_what_a_cut_table_does_not_list_is_not_both_live_and_not_judged(self) -> None:
+        """Two firewalls, one table cut: "20 held at both ends and live, 20 of these severed or not judged"."""
+        cut = replace(table_of_fw(), whole=False)
+        found = severing(cut, hosts=(fw(described=False, loose=0, tcp_timeout_established=3_600),))
+        assert (found.held, found.live, sum(found.severed.unproven.values())) == (LIVE + DEAD, LIVE, DEAD)
+
 
 class TestLimitsOfTables:
     def test_without_ages_quiet_ones_are_not_judged(self) -> None:
