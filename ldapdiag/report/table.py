@@ -105,6 +105,13 @@ class Table(NamedTuple):
         """Return the columns of a medium."""
         return [one for one in self.columns if medium in one.on]
 
+    def cells(self, medium: str, document: Plain) -> tuple[list[Column], list[list[str]]]:
+        """Return the columns of a page that a row fills, and the rows in words."""
+        columns = self.shown(medium)
+        rows = [[one.words(row) for one in columns] for row in self.rows(document)]
+        filled = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+        return [columns[place] for place in filled], [[row[place] for place in filled] for row in rows]
+
 
 def value_at(row: Any, path: str) -> Any:  # noqa: ANN401  plain values
     """Return the value at a path of keys; the row itself for none, None where there is no such key."""

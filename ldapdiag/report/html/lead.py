@@ -153,5 +153,5 @@ def _probe_numbers(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, s
             for row in (row for row in one["syncs"] if (row["write"], row["call"]) == (write, call)):
                 yield (
                     f"sync of an {write} of {size(row['block_bytes'])}, {place}",
-                    f"{1000 * row['sync']['p50_seconds']:.3g} ms",
+                    duration(row["sync"]["p50_seconds"]),
                 )

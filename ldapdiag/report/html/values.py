@@ -68,7 +68,6 @@ def page_tables(document: Mapping[str, Any], tables: Iterable[Table]) -> list[Pa
 
 
 def _page_table(document: Mapping[str, Any], of: Table) -> PageTable:
-    columns = of.shown(HTML)
-    rows = ([one.words(row) for one in columns] for row in of.rows(document))
+    columns, rows = of.cells(HTML, document)
     headings = [(one.label, one.unit.is_number) for one in columns]
     return table(of.title.format_map(document), headings, rows, most=of.most, what=of.what)

@@ -69,8 +69,7 @@ def part(title: str, header: Sequence[str], rows: Iterable[Sequence[object]], ro
 def parts(document: Mapping[str, Any], tables: Iterable[Table], room: int = ROOM) -> Iterator[str]:
     """Yield tables of a document that have rows, each with its heading."""
     for of in tables:
-        columns = of.shown(MARKDOWN)
-        rows = ([one.words(row) for one in columns] for row in of.rows(document))
+        columns, rows = of.cells(MARKDOWN, document)
         yield from part(of.title.format_map(document), [one.label for one in columns], rows, room)
 
 

@@ -46,7 +46,7 @@ TIMES = (
     Column("p95_seconds", "95 % took", SECONDS),
     Column("p99_seconds", "99 % took", SECONDS, (CSV, HTML)),
 )
-LONGEST = Column("worst.etime_seconds", "Longest", SECONDS)
+LONGEST = Column("worst.etime_seconds", "Longest", SECONDS, (CSV, MARKDOWN))
 WORST = "worst.time worst.connection worst.operation"
 INTERVALS = (
     "operations operation_seconds searches search_seconds slow failed_binds opened closed open busy_workers queued"
