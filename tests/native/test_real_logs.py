@@ -28,6 +28,7 @@ from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, only_pa
 from log.vectors import HINTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ldapdiag.evidence.log.segment import Segment
@@ -38,8 +39,17 @@ MOST_SECONDS = len(examples.rounds(10))
 STEP = 397
 """Bytes from one cut to the next; a prime, so that each kind of place is met."""
 
-each_log = pytest.mark.parametrize("log", ALL_LOGS, ids=str)
-each_real_log = pytest.mark.parametrize("log", REAL_LOGS, ids=str)
+
+
+def tiered(logs: Sequence[RealLog]) -> list[Any]:
+    """Return logs as parameters: at the desk the vectors and the first real log of each dialect, else all."""
+    first = {log.dialect.name: log for log in reversed(REAL_LOGS)}.values()
+    others = {log.path for log in REAL_LOGS} - {log.path for log in first}
+    return [pytest.param(log, id=str(log), marks=[pytest.mark.long] if log.path in others else []) for log in logs]
+
+
+each_log = pytest.mark.parametrize("log", tiered(ALL_LOGS))
+each_real_log = pytest.mark.parametrize("log", tiered(REAL_LOGS))
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,9 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.commands.ldap_tools import modify
+from ldapdiag.servers.queries import SCHEMA
 from ldapdiag.sources.collection_options import BindOptions, Mechanism, StartTls
 from ldapdiag.sources.live.ldap.directory import query_directory
-from ldapdiag.sources.live.ldap.queries import SCHEMA
 from ldapdiag.sources.targets import parse_target
 from reading import facts_of
 
