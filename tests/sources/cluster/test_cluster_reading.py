@@ -39,7 +39,7 @@ OTHER = log_lines.header() + log_lines.run(7001, 7600, every=0.1)
 
 def report(reading: ScannedLogs) -> str:
     """Return the JSON of a reading, without the work of the cluster."""
-    return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
+    return json.dumps({**as_json.document(combined(reading, goes_on=True)), "cluster": None}, sort_keys=True)
 
 
 def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> ScannedLogs:
