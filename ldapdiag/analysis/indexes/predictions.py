@@ -178,6 +178,10 @@ GAIN = 0.99
 """What is left of a time is no gain from here on."""
 
 
+LEAST = SECOND // 10_000
+"""A lower bound below is 0: no prediction is that exact."""
+
+
 def time_with(after: PredictedTime, before: int, fastest: int) -> str:
     """Return the average time with an index: `0.4 ms (0.3 to 16 ms)`, `83 µs, or no gain (up to 140 ms)`.
 
@@ -185,13 +189,12 @@ def time_with(after: PredictedTime, before: int, fastest: int) -> str:
     """
     floor = min(fastest, before)
     least, expected, most = (duration(max(each, floor) / SECOND) for each in after)
-    under = after.expected < floor and not expected.startswith("under")
-    shown = f"under {expected}" if under else expected
+    shown = f"under {expected}" if after.expected < floor else expected
     if after.most >= GAIN * before:
         return f"{shown}, or no gain" + (f" (up to {most})" if most != expected else "")
     if least == most:
         return shown
-    low = after.least < floor or least.startswith("under")
+    low = after.least < floor
     return f"{shown} (up to {most})" if low else f"{shown} ({between(max(after.least, floor), after.most)})"
 
 
@@ -208,6 +211,6 @@ def between(least: int, most: int) -> str:
     if low == high:
         return high
     value, _, unit = low.rpartition(" ")
-    if low.startswith("under") or not least:
+    if least < LEAST:
         return f"0 to {high}"
     return f"{value} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
