@@ -6,10 +6,12 @@ in `ldapdiag.index_checks` or `ldapdiag.storage_checks`, so that these commands 
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 from ldapdiag.check import Check
+from ldapdiag.check_names import check_places
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.extras import install_command
 
@@ -44,6 +46,17 @@ def _listed(group: str) -> tuple[AnyCheck, ...]:
         how = f"install ldapdiag again: {install_command()}"
         raise LdapdiagError(f"no check is installed: no package lists one in {group}; {how}")
     return found
+
+
+def checks_named(ids: list[str]) -> tuple[AnyCheck, ...]:
+    """Return the installed checks with these ids, in the order of the catalogue, all of them when none is named.
+
+    Only these are imported, where the source of the catalogue shows their modules.
+    """
+    places = check_places() if ids else {}
+    if not ids or not places.keys() >= {*ids}:
+        return chosen(installed_checks(), ids)
+    return tuple(getattr(import_module(module), name) for one, (module, name) in places.items() if one in ids)
 
 
 def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]:

@@ -1,4 +1,4 @@
-"""The IDs of the installed checks, from the source of their catalogues: importing the checks takes too long for a Tab.
+"""The IDs of the installed checks, from the source of their catalogues: importing all takes long.
 
     CATALOGUE = (ghost_connections.judge, *index_checks.CATALOGUE, …)
 
@@ -23,23 +23,30 @@ DEEPEST = 5
 
 def check_names() -> tuple[str, ...]:
     """Return the IDs of the checks that every installed package lists, without duplicates."""
-    names: dict[str, None] = {}
+    return tuple(check_places())
+
+
+def check_places() -> dict[str, tuple[str, str]]:
+    """Return the module of each check, and its name there, by ID."""
+    places: dict[str, tuple[str, str]] = {}
     for point in entry_points(group=GROUP):
-        names.update(dict.fromkeys(_listed(point.module, point.attr)))
-    return tuple(names)
+        for module, name in _listed(point.module, point.attr):
+            places.setdefault(module.rpartition(".")[2].replace("_", "-"), (module, name))
+    return places
 
 
-def _listed(module: str, name: str, depth: int = 0) -> Iterator[str]:
+def _listed(module: str, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
     tree = _tree(module) if depth < DEEPEST else None
     for statement in tree.body if tree else ():
         match statement:
             case ast.Assign(targets=[ast.Name(id=found)], value=ast.Tuple(elts=elements)) if found == name:
                 for element in elements:
+                    package = module.partition(".")[0]
                     match element:
-                        case ast.Attribute(value=ast.Name(id=check)):
-                            yield check.replace("_", "-")
+                        case ast.Attribute(value=ast.Name(id=check), attr=judge):
+                            yield f"{package}.{check}", judge
                         case ast.Starred(value=ast.Attribute(value=ast.Name(id=other), attr=listed)):
-                            yield from _listed(f"{module.partition('.')[0]}.{other}", listed, depth + 1)
+                            yield from _listed(f"{package}.{other}", listed, depth + 1)
                         case _:
                             pass
 

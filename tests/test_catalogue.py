@@ -13,7 +13,7 @@ import pytest
 
 import examples
 import sick_site
-from ldapdiag.catalogue import installed_checks
+from ldapdiag.catalogue import checks_named, installed_checks
 from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
@@ -200,3 +200,8 @@ def test_every_finding_that_is_not_info_ends_in_an_action_or_says_why_there_is_n
     assert not [
         (check, remedy.title) for check, one in found for remedy in one.remedies if not (remedy.text and remedy.target)
     ]
+
+
+def test_a_named_check_is_that_of_the_catalogue() -> None:
+    assert all(checks_named([one.id]) == (one,) for one in installed_checks())
+    assert checks_named(["idle-timeout", "ghost-connections"]) == installed_checks()[:2]

@@ -220,9 +220,9 @@ def diagnose(
 
 
 def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
-    from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.catalogue import checks_named  # noqa: PLC0415  import late: --help must be quick
 
-    return chosen(installed_checks(), ids)
+    return checks_named(ids)
 
 
 def _writer(

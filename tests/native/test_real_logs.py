@@ -40,7 +40,6 @@ STEP = 397
 """Bytes from one cut to the next; a prime, so that each kind of place is met."""
 
 
-
 def tiered(logs: Sequence[RealLog]) -> list[Any]:
     """Return logs as parameters: at the desk the vectors and the first real log of each dialect, else all."""
     first = {log.dialect.name: log for log in reversed(REAL_LOGS)}.values()
