@@ -96,7 +96,7 @@ def judge(
     A middlebox that makes a new entry for the next packet loses nothing, and is no finding. An administrator who has
     just flushed the table expects it; the pools recover after one timeout.
     """
-    directions = [direction for direction in pairing.directions if direction.missing is not None or direction.matched]
+    directions = [one for one in pairing.directions if one.missing is not None or one.matched or one.hides_client]
     if not directions:
         yield Clear(subject=pairing.server, reason="no connection is shown as established at both ends")
     for direction in directions:
@@ -121,6 +121,12 @@ def judge(
                 how=f"{FlowTable.how.partition(';')[0]}; at both ends: ip route, and before and after: {SS_COMMAND}"
                 if not severed.lacks_rules
                 else Ruleset.how,
+            )
+        elif direction.hides_client:
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"no connection is shown at both ends: {reason_list(direction.ghosts.unproven)}",
+                how=f"at both ends: {SS_COMMAND}",
             )
         else:
             yield Clear(subject=direction.subject, reason=_clear(direction))

@@ -68,6 +68,12 @@ def judge(
                 f"but not proven lost: {reason_list(direction.stranded.unproven)}",
                 how=f"take snapshots of the server, the client and the server again: {SS_COMMAND}",
             )
+        elif direction.hides_client:
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"no connection of the client is shown: {reason_list(direction.ghosts.unproven)}",
+                how=f"at the client: {SS_COMMAND}",
+            )
         else:
             number = "" if direction.client_count is None else f" ({direction.client_count:,})"
             reason = f"every connection of the client exists at {pairing.server}{number}"

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.pairing.direction import Severed
+from ldapdiag.analysis.pairing.direction import HalfOpen, Severed
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
 from ldapdiag_checks.severed_connections import judge
+from ldapdiag_checks.stranded_connections import judge as stranded
 
 
 def severed(count: int, **traits: Any) -> Severed:
@@ -193,3 +194,15 @@ def test_of_a_client_that_was_not_read_the_first_step_is_its_table(unanswered: i
     commands = [remedy.text for remedy in found.remedies if remedy.kind is RemedyKind.SHELL]
     assert any("ss -K" in text for text in commands) is kills
     assert found.remedies[0].title.startswith("Close" if kills else "prove: collect its sockets")
+
+
+@pytest.mark.parametrize("judge", [judge, stranded], ids=["severed", "stranded"])
+def test_a_table_of_the_client_that_shows_nothing_is_no_all_clear(judge: Any) -> None:
+    hidden = HalfOpen(unproven={"in a table of the client without states": 20})
+    told = facts.direction(server_count=20, client_count=0, matched=0, ghosts=hidden)
+    (verdict,) = judge(facts.pairing(told))
+    assert isinstance(verdict, NotJudged)
+    assert "20 (in a table of the client without states)" in verdict.reason
+    assert "ss " in str(verdict.how)
+    (verdict,) = judge(facts.pairing(facts.direction(server_count=20, client_count=0, matched=0)))
+    assert isinstance(verdict, Clear)

@@ -295,6 +295,11 @@ class Direction:
         return self.matched - self.severed.count if self.missing is None else 0
 
     @property
+    def hides_client(self) -> bool:
+        """Return whether the client's table shows none of the connections, and that proves nothing of them."""
+        return not self.matched and not self.client_count and bool(self.ghosts.unproven)
+
+    @property
     def undecided(self) -> int:
         """Return how many of the server's connections are neither proven dead nor known to be live."""
         if self.missing is not None:
