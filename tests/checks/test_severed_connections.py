@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -198,11 +199,11 @@ def test_of_a_client_that_was_not_read_the_first_step_is_its_table(unanswered: i
 
 @pytest.mark.parametrize("judge", [judge, stranded], ids=["severed", "stranded"])
 def test_a_table_of_the_client_that_shows_nothing_is_no_all_clear(judge: Any) -> None:
+    nothing = facts.direction(server_count=20, client_count=0, matched=0)
     hidden = HalfOpen(unproven={"in a table of the client without states": 20})
-    told = facts.direction(server_count=20, client_count=0, matched=0, ghosts=hidden)
-    (verdict,) = judge(facts.pairing(told))
+    (verdict,) = judge(facts.pairing(replace(nothing, ghosts=hidden)))
     assert isinstance(verdict, NotJudged)
     assert "20 (in a table of the client without states)" in verdict.reason
     assert "ss " in str(verdict.how)
-    (verdict,) = judge(facts.pairing(facts.direction(server_count=20, client_count=0, matched=0)))
+    (verdict,) = judge(facts.pairing(nothing))
     assert isinstance(verdict, Clear)
