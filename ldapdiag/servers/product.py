@@ -1,8 +1,7 @@
 """Product: what ldapdiag has of one directory product.
 
-What the modules of a product must offer: its remedies and its index remedies.
-
-A product's `remedies` and `index_remedies` are modules of plain functions; these protocols give their signatures.
+A product's `remedies` are the table of its settings; its `index_remedies` are a module of plain functions, whose
+signatures are a protocol here.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.idle.enforcement import IdleRules
     from ldapdiag.servers.indexes.candidates import Candidates, Change, Database
     from ldapdiag.servers.indexes.wanted_view import WantedView
+    from ldapdiag.servers.settings import ServerSettings
     from ldapdiag.servers.volumes.storage_rules import StorageRules
 
 
@@ -44,7 +44,7 @@ class Product:
     family: Family
     defaults: ProductDefaults
     idle_enforcement: IdleRules
-    remedies: ServerRemedies
+    remedies: ServerSettings
     on_linux: bool = True
     """It runs on Linux, among others: ss may close its sockets, and systemd restart it."""
     candidates: Candidates | None = None
@@ -69,44 +69,6 @@ class Product:
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
     shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies
     """Return what shortens the wait of each write for the disk, the remedies that lose nothing first."""
-
-
-class ServerRemedies(Protocol):
-    """The module `remedies` of a product.
-
-    `seconds`, `wanted`: the value to set; `current`: the present value, None where it is not known; `version`: that of
-    the server, empty where it is not known.
-    """
-
-    RESTART: str
-    """The command that restarts the server; empty: not known."""
-
-    def set_idle_timeout(
-        self, server: ServerAddress, seconds: int, current: int | None, version: Version = ()
-    ) -> Remedy:
-        """Close connections after an idle time."""
-
-    def set_keepalive(
-        self, server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()
-    ) -> Remedy:
-        """Send keepalive probes after an idle time."""
-
-    def exempt_from_idle_timeout(self, server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-        """Give accounts an idle limit of their own; None where the product has none, or no DN is valid."""
-
-    def raise_descriptor_limit(
-        self, server: ServerAddress, current: int | None, wanted: int, version: Version = ()
-    ) -> Remedy:
-        """Raise the limit of open descriptors."""
-
-    def raise_backlog(self, server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-        """Raise the number of connections that may wait to be accepted."""
-
-    def raise_threads(self, server: ServerAddress, current: int | None, wanted: int) -> Remedy:
-        """Raise the number of worker threads."""
-
-    def require_secure_binds(self, server: ServerAddress, version: Version = ()) -> Remedy:
-        """Refuse BINDs that send a password without TLS."""
 
 
 class IndexRemedies(Protocol):

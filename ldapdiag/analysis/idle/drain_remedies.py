@@ -120,7 +120,7 @@ def close_now(
     waits = _wait_for_close(server, lifetime, advice, found, exempt) if may_wait and not are_closed else None
     if waits is not None:
         yield alternative(waits) if any(frees) else waits
-    command, every = server.product.remedies.RESTART if server.product else "", server.established or 0
+    command, every = server.product.remedies.restart if server.product else "", server.established or 0
     restart = restart_server(server.name, command, every, max(0, every - advice.ghosts))
     restart = step("drain", server.address.adapt(restart))
     yield alternative(restart) if any(frees) or waits is not None else restart

@@ -8,28 +8,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
 from ldapdiag.servers.commands.remedy_texts import (
     CLIENTS_ARE_REFUSED,
     MANY_THREADS,
     POOL_MUST_RECONNECT,
-    SECURE_BINDS,
     STOPGAP,
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import HOST_NAME, PLACEHOLDER
 from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_TIME
+from ldapdiag.servers.settings import Commands, Purpose, ServerSettings, SettingRow, WantedValue
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Version
+    from collections.abc import Callable
+
     from ldapdiag.servers.commands.server_address import ServerAddress
 
 FOREST_WIDE = (
     "This changes the default query policy, which replicates to every domain controller of the forest; it does not "
     "apply where queryPolicyObject of the NTDS Settings or of the site names another policy."
 )
-RESTART = ""
+CONNECTIONS = "netstat -ano | findstr :389"
 TCP_PARAMETERS = r"HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 POWERSHELL = (
     "The PowerShell equivalent is Set-ADObject on CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,"
@@ -55,128 +56,99 @@ def shown(server: ServerAddress) -> str:
     return policies(server, "Show Values")
 
 
-def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set MaxConnIdleTime; the undo restores the former value or the default."""
-    former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
-    return Remedy(
-        title=f"Set the idle timeout to {seconds:,} s",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=setting(server, "MaxConnIdleTime", seconds),
-        changes=(
-            f"{idle_for(seconds)}; their clients receive a notice of disconnection. {FOREST_WIDE} It applies to new "
-            f"connections; whether it applies to those that are open now is not documented. {POWERSHELL}"
-        ),
-        risk=(
-            f"{POOL_MUST_RECONNECT} No account can be exempted. The undo restores the value in the evidence, or the "
-            "default of 900 s."
-        ),
-        undo=setting(server, "MaxConnIdleTime", former or 0),
-        verify=f"{shown(server)}\nnetstat -ano | findstr :389",
-        family=Family.AD,
-        needs=Needs.RECONNECT,
-    )
+def policy(name: str, default: int, *, verify: str = "", always: bool = False) -> Callable[[WantedValue], Commands]:
+    """Return the commands of a policy; the undo of an unknown value, or `always`, restores the default."""
+
+    def commands(wanted: WantedValue) -> Commands:
+        former = default if always or wanted.former is None else wanted.former
+        text, undo = setting(wanted.server, name, wanted.value), setting(wanted.server, name, former)
+        return Commands(text, undo, "\n".join(filter(None, (shown(wanted.server), verify))))
+
+    return commands
 
 
-def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def _keepalive(wanted: WantedValue) -> Commands:
     """Set Windows' keepalive time: Active Directory has no policy for it."""
-    del version  # the same in every version
     entry = f'"{TCP_PARAMETERS}" /v KeepAliveTime'
-    former = f"/t REG_DWORD /d {current * 1000} /f" if current else "/f"
-    return Remedy(
-        title=f"Send keepalive probes after {seconds:,} s of idle time (Windows)",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=f"reg add {entry} /t REG_DWORD /d {seconds * 1000} /f",
-        changes=(
-            f"From the next start, Windows probes the peer of each socket with SO_KEEPALIVE after {seconds:,} s of "
-            f"idle time instead of {current or KERNEL_KEEPALIVE_TIME:,} s. Whether the sockets of Active Directory "
-            "have it is not documented; MaxConnIdleTime always applies."
-        ),
-        risk="A restart of the domain controller, and small packets from every program on it that uses keepalives.",
-        undo=f"reg {'add' if current else 'delete'} {entry} {former}",
-        verify=f"reg query {entry}",
-        family=Family.AD,
-        needs=Needs.RESTART,
+    former = f"/t REG_DWORD /d {wanted.former * 1000} /f" if wanted.former else "/f"
+    return Commands(
+        f"reg add {entry} /t REG_DWORD /d {wanted.value * 1000} /f",
+        f"reg {'add' if wanted.former else 'delete'} {entry} {former}",
+        f"reg query {entry}",
     )
 
 
-def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> None:
-    """Return None: MaxConnIdleTime has no exceptions for accounts."""
-    del server, dns, seconds
-
-
-def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise MaxConnections, the only limit."""
-    del current, version  # `current` is a number of descriptors, not MaxConnections
-    return Remedy(
-        title=f"Raise MaxConnections to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=setting(server, "MaxConnections", wanted),
-        changes=(
-            f"A domain controller keeps {wanted:,} connections before it drops one for each new one. {FOREST_WIDE} "
-            f"{POWERSHELL}"
-        ),
-        risk=f"{STOPGAP} Each connection uses memory of lsass.exe.",
-        undo=setting(server, "MaxConnections", MAX_CONNECTIONS),
-        verify=f"{shown(server)}\nnetstat -ano | findstr :389",
-        family=Family.AD,
-    )
-
-
-def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Advise what to check: Windows has no such setting."""
-    del current, version  # the same in every version
-    return Remedy(
-        title=f"Raise the listen backlog to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.ADVICE,
-        text="Neither Active Directory nor Windows has a setting for it. Check why lsass.exe accepts connections too "
-        "slowly: slow searches (event 1644), busy processors, or MaxConnections reached.",
-        changes="Nothing by itself.",
-        risk="None.",
-        undo="None needed: nothing is changed.",
-        verify="netstat -ano | findstr :389",
-        family=Family.AD,
-    )
-
-
-def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
+def _threads(wanted: WantedValue) -> Remedy:
     """Set MaxPoolThreads, a number per processor."""
-    each = wanted if wanted > 0 else POOL_THREADS
-    return Remedy(
-        title=f"Set the number of worker threads per processor to {each}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=setting(server, "MaxPoolThreads", each),
+    row = SettingRow(
+        title="Set the number of worker threads per processor to {value}",
+        commands=policy("MaxPoolThreads", POOL_THREADS),
         changes=f"The number of threads per processor that receive requests from the network. {FOREST_WIDE}",
         risk=MANY_THREADS,
-        undo=setting(server, "MaxPoolThreads", POOL_THREADS if current is None else current),
-        verify=shown(server),
-        family=Family.AD,
     )
+    return row.remedy(Family.AD, Purpose.THREADS, wanted if wanted.value > 0 else wanted._replace(value=POOL_THREADS))
 
 
-def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
-    """Advise LDAP signing, without which a domain controller refuses simple BINDs without TLS."""
-    del version  # the same in every version
-    return Remedy(
-        title=SECURE_BINDS,
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.ADVICE,
-        text="Require LDAP signing in the policy of all domain controllers: 'Domain controller: LDAP server signing "
-        "requirements' (LDAPServerIntegrity = 2). Before that, event 2889 of the Directory Service log names the "
-        "clients that will be refused ('16 LDAP Interface Events' = 2).",
-        changes="A simple BIND needs TLS, and a SASL BIND signing or TLS; others get strongerAuthRequired (8).",
-        risk=f"{CLIENTS_ARE_REFUSED} SASL clients without signing are refused, too.",
-        undo="Set the policy to None (LDAPServerIntegrity = 1).",
-        verify=r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters /v LDAPServerIntegrity",
-        family=Family.AD,
-    )
+SETTINGS = ServerSettings(
+    family=Family.AD,
+    restart="",
+    rows={
+        Purpose.IDLE_TIMEOUT: SettingRow(
+            commands=policy("MaxConnIdleTime", DEFAULTS.idle_timeout_seconds.at(()) or 0, verify=CONNECTIONS),
+            changes=lambda wanted: (
+                f"{idle_for(wanted.value)}; their clients receive a notice of disconnection. {FOREST_WIDE} It applies "
+                "to new connections; whether it applies to those that are open now is not documented. "
+                f"{POWERSHELL}"
+            ),
+            risk=(
+                f"{POOL_MUST_RECONNECT} No account can be exempted. The undo restores the value in the evidence, or "
+                "the default of 900 s."
+            ),
+            needs=Needs.RECONNECT,
+        ),
+        Purpose.KEEPALIVE: SettingRow(
+            title=f"{Purpose.KEEPALIVE} (Windows)",
+            commands=_keepalive,
+            changes=lambda wanted: (
+                f"From the next start, Windows probes the peer of each socket with SO_KEEPALIVE after "
+                f"{wanted.value:,} s of idle time instead of {wanted.former or KERNEL_KEEPALIVE_TIME:,} s. Whether the "
+                "sockets of Active Directory have it is not documented; MaxConnIdleTime always applies."
+            ),
+            risk="A restart of the domain controller, and small packets from every program on it that uses keepalives.",
+            needs=Needs.RESTART,
+        ),
+        Purpose.DESCRIPTORS: SettingRow(
+            title="Raise MaxConnections to {value:,}",
+            commands=policy("MaxConnections", MAX_CONNECTIONS, verify=CONNECTIONS, always=True),
+            changes=(
+                "A domain controller keeps {value:,} connections before it drops one for each new one. "
+                f"{FOREST_WIDE} {POWERSHELL.replace('{', '{{').replace('}', '}}')}"
+            ),
+            risk=f"{STOPGAP} Each connection uses memory of lsass.exe.",
+        ),
+        Purpose.BACKLOG: SettingRow(
+            kind=RemedyKind.ADVICE,
+            commands=lambda _: Commands(
+                "Neither Active Directory nor Windows has a setting for it. Check why lsass.exe accepts connections "
+                "too slowly: slow searches (event 1644), busy processors, or MaxConnections reached.",
+                "None needed: nothing is changed.",
+                CONNECTIONS,
+            ),
+            changes="Nothing by itself.",
+            risk="None.",
+        ),
+        Purpose.THREADS: _threads,
+        Purpose.SECURE_BINDS: SettingRow(
+            kind=RemedyKind.ADVICE,
+            commands=lambda _: Commands(
+                "Require LDAP signing in the policy of all domain controllers: 'Domain controller: LDAP server signing "
+                "requirements' (LDAPServerIntegrity = 2). Before that, event 2889 of the Directory Service log names "
+                "the clients that will be refused ('16 LDAP Interface Events' = 2).",
+                "Set the policy to None (LDAPServerIntegrity = 1).",
+                r"reg query HKLM\SYSTEM\CurrentControlSet\Services\NTDS\Parameters /v LDAPServerIntegrity",
+            ),
+            changes="A simple BIND needs TLS, and a SASL BIND signing or TLS; others get strongerAuthRequired (8).",
+            risk=f"{CLIENTS_ARE_REFUSED} SASL clients without signing are refused, too.",
+        ),
+    },
+)

@@ -36,6 +36,7 @@ KEEPALIVE_OF_HANDLERS = " It applies while use-tcp-keep-alive of the connection 
 STOPGAP = "This is a stopgap: dead connections use up the new limit as well."
 LONG_QUEUE = "A longer queue hides a server that accepts connections too slowly."
 MANY_THREADS = "Many more threads than processors slow each other down. Slow searches can occupy any number of threads."
+BACKLOG = "The listening sockets queue up to {value:,} connections"
 OPERATIONS_AT_ONCE = "The number of operations that run at the same time"
 SHOW_BACKLOG = "ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog"
 
@@ -46,12 +47,6 @@ def idle_for(seconds: int, latest: float | None = None) -> str:
     return closed if latest is None else f"{closed}, by {latest:,.0f} s at the latest"
 
 
-def backlog_of(wanted: int) -> str:
-    """Return what a listen backlog does, as a clause."""
-    return f"The listening sockets queue up to {wanted:,} connections"
-
-
-SECURE_BINDS = "Refuse BINDs with a password without TLS"
 CLIENTS_ARE_REFUSED = (
     "Every client that still binds in the clear is refused at once: change those listed here first. It still sends its "
     "password, which the server cannot prevent while the port without TLS is open. Clients must trust the certificate."

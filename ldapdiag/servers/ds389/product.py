@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.ds389 import candidates, index_remedies, remedies, storage, vlv_remedies
+from ldapdiag.servers.ds389 import candidates, index_remedies, storage, vlv_remedies
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.ds389.remedies import raise_scan_limit, shorten_commits
+from ldapdiag.servers.ds389.remedies import SETTINGS, raise_scan_limit, shorten_commits
 from ldapdiag.servers.ds389.scan_limits import longest_list
 from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -14,7 +14,7 @@ PRODUCT = Product(
     family=Family.DS389,
     defaults=DEFAULTS,
     idle_enforcement=IDLE,
-    remedies=remedies,
+    remedies=SETTINGS,
     candidates=candidates,
     index_remedies=index_remedies,
     list_view_remedies=vlv_remedies,

@@ -11,6 +11,7 @@ The remedy that raises the ID list scan limit of one index of 389-ds. Effect and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
@@ -19,24 +20,24 @@ from ldapdiag.evidence.indexes import ScanLimit
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, ldif_line
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import (
+    BACKLOG,
     CLIENTS_ARE_REFUSED,
     EXEMPT_ENTRIES,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
     POOL_MUST_RECONNECT,
-    SECURE_BINDS,
     SHOW_BACKLOG,
     STOPGAP,
-    backlog_of,
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import ldif_replace, unit_drop_in, unit_drop_in_undo
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
-from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.hosts.host_remedies import listen_ceiling
 from ldapdiag.servers.hosts.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
-from ldapdiag.servers.idle.account_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.idle.account_limits import AccountIdleLimit
 from ldapdiag.servers.ldbm.ldif import backend_name, container, scan_limit_value
+from ldapdiag.servers.settings import Commands, Purpose, ServerSettings, SettingRow, WantedValue, kernel_time
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
 
 if TYPE_CHECKING:
@@ -49,13 +50,22 @@ if TYPE_CHECKING:
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
-ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DS389, attribute=IDLE.account_attribute, never=-1, exempt=IDLE.exempt)
 
 
-def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set nsslapd-idletimeout. Without a former value, the undo restores the version's default."""
-    enforcement = IDLE.at(version)
-    changes = f"{idle_for(seconds, enforcement.latest(seconds))}; their clients receive a FIN."
+def config(attribute: str, *, restart: str = "", verify: str = "") -> Callable[[WantedValue], Commands]:
+    """Return the commands of an attribute of cn=config; the undo of an unknown value removes it, for the default."""
+
+    def commands(wanted: WantedValue) -> Commands:
+        set_, back = (ldif_replace(attribute, value) for value in (wanted.value, wanted.former))
+        shows = "\n".join(filter(None, (shown(wanted.server, attribute), verify)))
+        return Commands(modify(wanted.server, *set_), modify(wanted.server, *back), shows).then(restart)
+
+    return commands
+
+
+def _closes(wanted: WantedValue) -> str:
+    enforcement = IDLE.at(wanted.version)
+    changes = f"{idle_for(wanted.value, enforcement.latest(wanted.value))}; their clients receive a FIN."
     reaches = enforcement.reaches_open_connections
     if reaches is not True:
         changes += (
@@ -65,138 +75,106 @@ def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, v
         )
     if enforcement.needs_activity:
         changes += " This version checks idle times only when another connection is active (issue #6004)."
-    return Remedy(
-        title=f"Set the idle timeout to {seconds:,} s",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=modify(server, *ldif_replace("nsslapd-idletimeout", seconds)),
-        changes=changes,
-        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ENTRIES}",
-        undo=modify(server, *ldif_replace("nsslapd-idletimeout", current)),
-        verify=shown(server, "nsslapd-idletimeout"),
-        family=Family.DS389,
-        needs=Needs.NONE if reaches else Needs.REBIND,
-    )
+    return changes
 
 
-def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+def _keepalive(wanted: WantedValue) -> Remedy:
     """Set nsslapd-tcp-keepalive-time, or the kernel's time where the server has no setting of its own."""
-    in_server = DEFAULTS.sets_keepalive_time.at(version)
+    in_server = DEFAULTS.sets_keepalive_time.at(wanted.version)
     if in_server is False:
-        return kernel_keepalive(server.name, seconds, current, where=Where.SERVER, family=Family.DS389)
-    return Remedy(
-        title=f"Send keepalive probes after {seconds:,} s of idle time",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", seconds)),
+        return kernel_time(Family.DS389)(wanted)
+    row = SettingRow(
+        commands=config("nsslapd-tcp-keepalive-time", verify="ss -tno state established '( sport = :389 )'"),
         changes=(
-            f"The kernel probes each peer after {seconds:,} s of idle time, so firewalls on the path keep their "
+            "The kernel probes each peer after {value:,} s of idle time, so firewalls on the path keep their "
             f"state; a dead connection is closed {KERNEL_KEEPALIVE_INTERVAL * KERNEL_KEEPALIVE_PROBES} s later by the "
             "kernel's defaults. It applies to new connections only."
             + ("" if in_server else " It needs version 2.0.15, 2.1.1 or later; others refuse it.")
         ),
-        risk=f"One small packet in each direction every {seconds:,} s per idle connection.",
-        undo=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", current)),
-        verify=f"{shown(server, 'nsslapd-tcp-keepalive-time')}\nss -tno state established '( sport = :389 )'",
-        family=Family.DS389,
+        risk="One small packet in each direction every {value:,} s per idle connection.",
         needs=Needs.RECONNECT,
     )
+    return row.remedy(Family.DS389, Purpose.KEEPALIVE, wanted)
 
 
-def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
-    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
-
-
-def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the descriptor limits of the process and the server; the connection table is sized at the start."""
-    cap = DEFAULTS.descriptor_cap.at(version)
-    setting = modify(server, *ldif_replace("nsslapd-maxdescriptors", wanted))
-    undo = [unit_drop_in_undo(UNIT), RESTART]
-    if current is not None:
-        undo = [modify(server, *ldif_replace("nsslapd-maxdescriptors", current)), *undo]
-    return Remedy(
-        title=f"Raise the descriptor limit to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text="\n".join([unit_drop_in(UNIT, wanted), RESTART, setting, RESTART]),
-        changes=(
-            f"Every instance on the host may open {wanted:,} descriptors. The first restart raises the limit of the "
-            "process, above which the server refuses the setting; the second resizes the connection table."
-        ),
-        risk=(
-            f"Two restarts of every instance on the host. {STOPGAP}"
-            + (f" The server accepts at most {cap:,} connections, whatever is set (FDS_PROCESS_MAX)." if cap else "")
-        ),
-        undo="\n".join(undo),
-        verify=f"{shown(server, 'nsslapd-maxdescriptors')}\ngrep 'open files' /proc/$(pidof -s ns-slapd)/limits",
-        family=Family.DS389,
-        needs=Needs.RESTART,
+def _descriptors(wanted: WantedValue) -> Commands:
+    """Raise the limits of the process and the server; the connection table is sized at the start."""
+    server, attribute = wanted.server, "nsslapd-maxdescriptors"
+    setting = modify(server, *ldif_replace(attribute, wanted.value))
+    back = [] if wanted.former is None else [modify(server, *ldif_replace(attribute, wanted.former))]
+    return Commands(
+        "\n".join([unit_drop_in(UNIT, wanted.value), RESTART, setting, RESTART]),
+        "\n".join([*back, unit_drop_in_undo(UNIT), RESTART]),
+        f"{shown(server, attribute)}\ngrep 'open files' /proc/$(pidof -s ns-slapd)/limits",
     )
 
 
-def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise nsslapd-listen-backlog-size and the kernel's limit for it."""
-    del version  # the same in every version
-    ceiling = listen_ceiling(wanted)
-    return Remedy(
-        title=f"Raise the listen backlog to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text="\n".join([ceiling.text, modify(server, *ldif_replace("nsslapd-listen-backlog-size", wanted)), RESTART]),
-        changes=f"{backlog_of(wanted)} before the kernel drops new ones.",
-        risk=f"A restart of every instance on the host. {LONG_QUEUE}",
-        undo="\n".join(
-            [modify(server, *ldif_replace("nsslapd-listen-backlog-size", current)), ceiling.undo, RESTART],
+def _risk_of_descriptors(wanted: WantedValue) -> str:
+    cap = DEFAULTS.descriptor_cap.at(wanted.version)
+    most = f" The server accepts at most {cap:,} connections, whatever is set (FDS_PROCESS_MAX)." if cap else ""
+    return f"Two restarts of every instance on the host. {STOPGAP}{most}"
+
+
+def _backlog(wanted: WantedValue) -> Commands:
+    ceiling, (text, undo, _) = listen_ceiling(wanted.value), config("nsslapd-listen-backlog-size")(wanted)
+    return Commands(f"{ceiling.text}\n{text}\n{RESTART}", f"{undo}\n{ceiling.undo}\n{RESTART}", SHOW_BACKLOG)
+
+
+def _secure_binds(wanted: WantedValue) -> Commands:
+    """Apply to the next BIND, so the commands themselves bind over TLS."""
+    attribute = "nsslapd-require-secure-binds"
+    head = ("dn: cn=config", "changetype: modify", f"replace: {attribute}")
+    on, off = (modify(wanted.server, *head, f"{attribute}: {value}", secure=True) for value in ("on", "off"))
+    return Commands(on, off, shown(wanted.server, attribute, secure=True))
+
+
+SETTINGS = ServerSettings(
+    family=Family.DS389,
+    restart=RESTART,
+    account_limit=AccountIdleLimit(family=Family.DS389, attribute=IDLE.account_attribute, never=-1, exempt=IDLE.exempt),
+    rows={
+        Purpose.IDLE_TIMEOUT: SettingRow(
+            commands=config("nsslapd-idletimeout"),
+            changes=_closes,
+            risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ENTRIES}",
+            needs=lambda wanted: Needs.NONE if IDLE.at(wanted.version).reaches_open_connections else Needs.REBIND,
         ),
-        verify=SHOW_BACKLOG,
-        family=Family.DS389,
-        needs=Needs.RESTART,
-    )
-
-
-def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
-    """Set nsslapd-threadnumber; -1: the server follows the number of processors."""
-    return Remedy(
-        title=f"Set the number of worker threads to {wanted}" if wanted > 0 else "Set automatic worker threads",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", wanted)), RESTART]),
-        changes=f"{OPERATIONS_AT_ONCE}, from the next start.",
-        risk=MANY_THREADS,
-        undo="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", current)), RESTART]),
-        verify=shown(server, "nsslapd-threadnumber"),
-        family=Family.DS389,
-        needs=Needs.RESTART,
-    )
-
-
-def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
-    """Set nsslapd-require-secure-binds; it applies to the next BIND, so the commands themselves bind over TLS."""
-    del version  # the same in every version
-    head = ("dn: cn=config", "changetype: modify", "replace: nsslapd-require-secure-binds")
-    return Remedy(
-        title=SECURE_BINDS,
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=modify(server, *head, "nsslapd-require-secure-binds: on", secure=True),
-        changes=(
-            "A simple BIND with a password needs TLS, StartTLS or ldapi; others get confidentialityRequired (13). "
-            "Anonymous BINDs stay possible, and SASL PLAIN is not covered: leave it out of "
-            "nsslapd-allowed-sasl-mechanisms."
+        Purpose.KEEPALIVE: _keepalive,
+        Purpose.DESCRIPTORS: SettingRow(
+            commands=_descriptors,
+            changes=(
+                "Every instance on the host may open {value:,} descriptors. The first restart raises the limit of the "
+                "process, above which the server refuses the setting; the second resizes the connection table."
+            ),
+            risk=_risk_of_descriptors,
+            needs=Needs.RESTART,
         ),
-        risk=f"{CLIENTS_ARE_REFUSED} So is the undo, unless it uses TLS or ldapi.",
-        undo=modify(server, *head, "nsslapd-require-secure-binds: off", secure=True),
-        verify=shown(server, "nsslapd-require-secure-binds", secure=True),
-        family=Family.DS389,
-    )
-
+        Purpose.BACKLOG: SettingRow(
+            commands=_backlog,
+            changes=f"{BACKLOG} before the kernel drops new ones.",
+            risk=f"A restart of every instance on the host. {LONG_QUEUE}",
+            needs=Needs.RESTART,
+        ),
+        Purpose.THREADS: SettingRow(
+            title=lambda wanted: (
+                Purpose.THREADS.format(value=wanted.value) if wanted.value > 0 else "Set automatic worker threads"
+            ),
+            commands=config("nsslapd-threadnumber", restart=RESTART),
+            changes=f"{OPERATIONS_AT_ONCE}, from the next start.",
+            risk=MANY_THREADS,
+            needs=Needs.RESTART,
+        ),
+        Purpose.SECURE_BINDS: SettingRow(
+            commands=_secure_binds,
+            changes=(
+                "A simple BIND with a password needs TLS, StartTLS or ldapi; others get confidentialityRequired (13). "
+                "Anonymous BINDs stay possible, and SASL PLAIN is not covered: leave it out of "
+                "nsslapd-allowed-sasl-mechanisms."
+            ),
+            risk=f"{CLIENTS_ARE_REFUSED} So is the undo, unless it uses TLS or ldapi.",
+        ),
+    },
+)
 
 LOG = (
     "move the files log.* of the database's folder into a folder on the new volume that belongs to the server's "
@@ -212,7 +190,7 @@ DATABASE = (
 def shorten_commits(
     server: ServerAddress, settings: StorageSettings | None, version: Version = ()
 ) -> tuple[Remedy, ...]:
-    """Return the remedy; there is no other that keeps every acknowledged change."""
+    """Return the remedy; there is no other that keeps every acknowledged wanted."""
     implementation = settings.value("nsslapd-backend-implement").lower() if settings else ""
     if implementation == "mdb" or (not implementation and version >= (3,)):
         return (faster_disk(server, "the database", DATABASE, Family.DS389),)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.dsee import candidates, index_remedies, remedies, storage
+from ldapdiag.servers.dsee import candidates, index_remedies, storage
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
+from ldapdiag.servers.dsee.remedies import SETTINGS
 from ldapdiag.servers.dsee.storage import shorten_commits
 from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
 from ldapdiag.servers.product import Product
@@ -13,7 +14,7 @@ PRODUCT = Product(
     family=Family.DSEE,
     defaults=DEFAULTS,
     idle_enforcement=IDLE,
-    remedies=remedies,
+    remedies=SETTINGS,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     candidates=candidates,

@@ -17,11 +17,19 @@ from ldapdiag.servers.commands.remedy_texts import (
     STOPGAP,
     idle_for,
 )
-from ldapdiag.servers.commands.shell_text import unit_drop_in, unit_drop_in_undo
-from ldapdiag.servers.hosts.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.idle.account_limits import AccountIdleLimit, set_account_limit
+from ldapdiag.servers.hosts.host_remedies import listen_ceiling
+from ldapdiag.servers.idle.account_limits import AccountIdleLimit
 from ldapdiag.servers.opendj.defaults import IDLE
-from ldapdiag.servers.opends.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig, secure_binds
+from ldapdiag.servers.opends.dsconfig import (
+    HANDLER,
+    PASSWORD_FILE,
+    PASSWORD_HINT,
+    Dsconfig,
+    idle_time_limit,
+    prop,
+    secure_binds,
+)
+from ldapdiag.servers.settings import Commands, Purpose, ServerSettings, SettingRow, WantedValue, drop_in, kernel_time
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -31,7 +39,6 @@ ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"
 RESTART = "systemctl restart opendj"
 VIRTUAL = '--name "Idle time limit"'
-ACCOUNT_LIMIT = AccountIdleLimit(family=Family.OPENDJ, attribute=IDLE.account_attribute, never=0, exempt=IDLE.exempt)
 
 
 def manager(version: Version) -> str:
@@ -46,40 +53,38 @@ def dsconfig(server: ServerAddress, version: Version = ()) -> Dsconfig:
     return Dsconfig(f"-h {host(server)} -p {ADMINISTRATION_PORT} -D {named} --bindPasswordFile {PASSWORD_FILE} -X -n")
 
 
-def set_idle_timeout(server: ServerAddress, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+def _tool(wanted: WantedValue) -> Dsconfig:
+    return dsconfig(wanted.server, wanted.version)
+
+
+def _idle_timeout(wanted: WantedValue) -> Remedy:
     """Set idle-time-limit, or a limit for every account where the version ignores that setting."""
+    version = wanted.version
     if why := IDLE.ignored.at(version):
-        return _limit_every_account(server, seconds, why, version)
-    tool = dsconfig(server, version)
+        return _limit_every_account(wanted, why)
     doubtful = version[:1] in {(), (4,), (5,)}
-    return Remedy(
-        title=f"Set the idle timeout to {seconds:,} s",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
+    row = SettingRow(
+        commands=idle_time_limit(_tool),
         changes=(
-            f"{idle_for(seconds, IDLE.at(version).latest(seconds))}; their clients receive a notice of disconnection. "
-            "A connection copies its limit when it is opened and when it binds, so those that are open now may keep "
-            "the old one. "
+            f"{idle_for(wanted.value, IDLE.at(version).latest(wanted.value))}; their clients receive a notice of "
+            "disconnection. A connection copies its limit when it is opened and when it binds, so those that are open "
+            "now may keep the old one. "
             + ("OpenDJ before the fix of its issue 697 (July 2026) ignores the setting. " if doubtful else "")
             + PASSWORD_HINT
         ),
         risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ACCOUNTS}",
-        undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
-        verify=tool.show("global-configuration", "idle-time-limit"),
-        family=Family.OPENDJ,
         needs=Needs.NONE if IDLE.reaches_open_connections.at(version) else Needs.REBIND,
     )
+    return row.remedy(Family.OPENDJ, Purpose.IDLE_TIMEOUT, wanted)
 
 
-def _limit_every_account(server: ServerAddress, seconds: int, why: str, version: Version) -> Remedy:
+def _limit_every_account(wanted: WantedValue, why: str) -> Remedy:
     """Give every account without a limit one by a virtual attribute; 4.10.1 closed after 3.1 s under a limit of 3 s."""
-    tool = dsconfig(server, version)
+    tool, seconds = _tool(wanted), wanted.value
     settings = ("attribute-type:ds-rlim-idle-time-limit", f"value:{seconds}", "enabled:true")
     return Remedy(
         title=f"Give every account an idle limit of {seconds:,} s",
-        target=server.name,
+        target=wanted.server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.run(
@@ -98,86 +103,57 @@ def _limit_every_account(server: ServerAddress, seconds: int, why: str, version:
     )
 
 
-def set_keepalive(server: ServerAddress, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
-    del version  # the same in every version
-    return kernel_keepalive(
-        server.name, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=KEEPALIVE_OF_HANDLERS
-    )
-
-
-def exempt_from_idle_timeout(server: ServerAddress, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
-    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
-
-
-def raise_descriptor_limit(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the descriptor limit of the process; the server has no other unless one on connections is set."""
-    del version  # the same in every version
-    former = "" if current is None else f" instead of {current:,}"
-    return Remedy(
-        title=f"Raise the descriptor limit to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
-        changes=(
-            f"The server may open {wanted:,} descriptors{former}. If systemd does not start it: 'ulimit -n {wanted}' "
-            "before start-ds, or /etc/security/limits.conf. If max-allowed-client-connections is set, it still applies."
-        ),
-        risk=f"A restart. {STOPGAP}",
-        undo="\n".join([unit_drop_in_undo(UNIT), RESTART]),
-        verify="grep 'open files' /proc/$(pgrep -of org.opends.server.core.DirectoryServer)/limits",
-        family=Family.OPENDJ,
-        needs=Needs.RESTART,
-    )
-
-
-def raise_backlog(server: ServerAddress, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+def _backlog(wanted: WantedValue) -> Commands:
     """Raise accept-backlog and the kernel's limit for it; it applies when the handler is enabled again."""
-    tool = dsconfig(server, version)
-    ceiling = listen_ceiling(wanted)
-    again = [tool.set("connection-handler", f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
-    back = tool.restore("connection-handler", "accept-backlog", current, HANDLER)
-    wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
-    return Remedy(
-        title=f"Raise the listen backlog to {wanted:,}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text="\n".join([ceiling.text, wider, *again]),
-        changes=(
-            f"The listening socket queues up to {wanted:,} connections before the kernel drops new ones. "
-            f"{PASSWORD_HINT}"
-        ),
-        risk=(
-            "The handler is disabled and enabled, which closes its connections. The handler of LDAPS has a backlog of "
-            f"its own. {LONG_QUEUE}"
-        ),
-        undo="\n".join([ceiling.undo, back, *again]),
-        verify=f"{tool.show('connection-handler', 'accept-backlog', component=HANDLER)} --advanced\nss -ltn",
-        family=Family.OPENDJ,
-        needs=Needs.RECONNECT,
+    tool, ceiling, what, name = _tool(wanted), listen_ceiling(wanted.value), "connection-handler", "accept-backlog"
+    again = [tool.set(what, f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
+    wider, back = (
+        tool.set(what, f"{name}:{wanted.value}", component=HANDLER),
+        tool.restore(what, name, wanted.former, HANDLER),
+    )
+    return Commands(
+        "\n".join([ceiling.text, wider, *again]),
+        "\n".join([ceiling.undo, back, *again]),
+        f"{tool.show(what, name, component=HANDLER)} --advanced\nss -ltn",
     )
 
 
-def raise_threads(server: ServerAddress, current: int | None, wanted: int) -> Remedy:
-    """Set num-worker-threads."""
-    tool = dsconfig(server)
-    return Remedy(
-        title=f"Set the number of worker threads to {wanted}",
-        target=server.name,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=tool.set("work-queue", f"num-worker-threads:{wanted}"),
-        changes=f"{OPERATIONS_AT_ONCE}. {PASSWORD_HINT}",
-        risk=MANY_THREADS,
-        undo=tool.restore("work-queue", "num-worker-threads", current),
-        verify=tool.show("work-queue", "num-worker-threads"),
-        family=Family.OPENDJ,
-    )
-
-
-def require_secure_binds(server: ServerAddress, version: Version = ()) -> Remedy:
-    """Set require-secure-authentication of the default password policy."""
-    return secure_binds(dsconfig(server, version), server.name, Family.OPENDJ)
+SETTINGS = ServerSettings(
+    family=Family.OPENDJ,
+    restart=RESTART,
+    account_limit=AccountIdleLimit(family=Family.OPENDJ, attribute=IDLE.account_attribute, never=0, exempt=IDLE.exempt),
+    rows={
+        Purpose.IDLE_TIMEOUT: _idle_timeout,
+        Purpose.KEEPALIVE: kernel_time(Family.OPENDJ, KEEPALIVE_OF_HANDLERS),
+        Purpose.DESCRIPTORS: SettingRow(
+            commands=drop_in(
+                UNIT, RESTART, "grep 'open files' /proc/$(pgrep -of org.opends.server.core.DirectoryServer)/limits"
+            ),
+            changes=(
+                "The server may open {value:,} descriptors{instead}. If systemd does not start it: 'ulimit -n {value}' "
+                "before start-ds, or /etc/security/limits.conf. If max-allowed-client-connections is set, it still "
+                "applies."
+            ),
+            risk=f"A restart. {STOPGAP}",
+            needs=Needs.RESTART,
+        ),
+        Purpose.BACKLOG: SettingRow(
+            commands=_backlog,
+            changes=(
+                "The listening socket queues up to {value:,} connections before the kernel drops new ones. "
+                f"{PASSWORD_HINT}"
+            ),
+            risk=(
+                "The handler is disabled and enabled, which closes its connections. The handler of LDAPS has a backlog "
+                f"of its own. {LONG_QUEUE}"
+            ),
+            needs=Needs.RECONNECT,
+        ),
+        Purpose.THREADS: SettingRow(
+            commands=prop(_tool, "work-queue", "num-worker-threads"),
+            changes=f"{OPERATIONS_AT_ONCE}. {PASSWORD_HINT}",
+            risk=MANY_THREADS,
+        ),
+        Purpose.SECURE_BINDS: secure_binds(_tool),
+    },
+)

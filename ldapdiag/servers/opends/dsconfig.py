@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Remedy, RemedyKind, Where
-from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED, SECURE_BINDS
-
-if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Family
-
+from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED
+from ldapdiag.servers.settings import Commands, SettingRow, WantedValue
 
 PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  a path
 PASSWORD_HINT = (
@@ -52,20 +48,45 @@ class Dsconfig:
         return self.run(f"get-{what}-prop", *filter(None, [component]), *(f"--property {name}" for name in names))
 
 
-def secure_binds(tool: Dsconfig, target: str, family: Family) -> Remedy:
-    """Return the remedy that sets require-secure-authentication of the default password policy."""
-    return Remedy(
-        title=SECURE_BINDS,
-        target=target,
-        where=Where.SERVER,
-        kind=RemedyKind.SHELL,
-        text=tool.set("password-policy", "require-secure-authentication:true", component=DEFAULT_POLICY),
+Tool = Callable[[WantedValue], Dsconfig]
+"""dsconfig for the server of a wanted."""
+
+
+def prop(tool: Tool, what: str, name: str, *, restart: str = "") -> Callable[[WantedValue], Commands]:
+    """Return the commands of a number; the undo of an unknown value resets it to the default."""
+
+    def commands(wanted: WantedValue) -> Commands:
+        used = tool(wanted)
+        text, undo = used.set(what, f"{name}:{wanted.value}"), used.restore(what, name, wanted.former)
+        return Commands(text, undo, used.show(what, name)).then(restart)
+
+    return commands
+
+
+def idle_time_limit(tool: Tool) -> Callable[[WantedValue], Commands]:
+    """Return the commands of idle-time-limit; 0 s: off, the default."""
+
+    def commands(wanted: WantedValue) -> Commands:
+        used, what, name = tool(wanted), "global-configuration", "idle-time-limit"
+        text, undo = (used.set(what, f"{name}:{value} s") for value in (wanted.value, wanted.former or 0))
+        return Commands(text, undo, used.show(what, name))
+
+    return commands
+
+
+def secure_binds(tool: Tool) -> SettingRow:
+    """Return the setting require-secure-authentication of the default password policy."""
+
+    def commands(wanted: WantedValue) -> Commands:
+        used, what, name = tool(wanted), "password-policy", "require-secure-authentication"
+        on, off = (used.set(what, f"{name}:{value}", component=DEFAULT_POLICY) for value in ("true", "false"))
+        return Commands(on, off, used.show(what, name, component=DEFAULT_POLICY))
+
+    return SettingRow(
+        commands=commands,
         changes=(
             "Accounts of the default password policy need TLS or StartTLS to bind with a password. Every other policy, "
             f"as that of root users, has a setting of its own. {PASSWORD_HINT}"
         ),
         risk=CLIENTS_ARE_REFUSED,
-        undo=tool.set("password-policy", "require-secure-authentication:false", component=DEFAULT_POLICY),
-        verify=tool.show("password-policy", "require-secure-authentication", component=DEFAULT_POLICY),
-        family=family,
     )

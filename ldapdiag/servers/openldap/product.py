@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.openldap import candidates, index_remedies, remedies, storage
+from ldapdiag.servers.openldap import candidates, index_remedies, storage
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
 from ldapdiag.servers.openldap.index_remedies import raise_scan_limit
+from ldapdiag.servers.openldap.remedies import SETTINGS
 from ldapdiag.servers.openldap.storage import shorten_commits
 from ldapdiag.servers.product import Product
 
@@ -14,7 +15,7 @@ PRODUCT = Product(
     family=Family.OPENLDAP,
     defaults=DEFAULTS,
     idle_enforcement=IDLE,
-    remedies=remedies,
+    remedies=SETTINGS,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
     makes_own_indexes=False,
