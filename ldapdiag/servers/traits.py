@@ -39,6 +39,8 @@ class Traits:
 
     programs: tuple[str, ...] = ()
     """The server's program, as tables print its name."""
+    shares_program: bool = False
+    """Other software has a program of that name, too (java)."""
     names_instances: bool = False
     """Folders of an instance are called slapd-NAME."""
     close_reasons: Mapping[str, CloseReason] = field(default_factory=dict)
@@ -108,6 +110,17 @@ def traits_of(family: Family | None) -> Traits:
     if family is None:
         return UNKNOWN
     return _traits(FOLDERS[family]) if family in FOLDERS else Traits()
+
+
+@cache
+def directory_programs() -> frozenset[str]:
+    """Return the names of programs that are directory servers, and nothing else, as ss, netstat and lsof print them.
+
+    A domain controller's lsass.exe is not among them: it listens on 389 and 3268, which are registered ports, and on
+    88, 464 and 49664 for Kerberos and RPC, the last on every Windows client, too; dsamain is AD LDS.
+    """
+    alone = (traits_of(family) for family in FOLDERS if not traits_of(family).shares_program)
+    return frozenset(program for traits in alone for program in traits.programs)
 
 
 @cache

@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.hints import INSTANCE, REPORTS, hints_of
-from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS, served_ports
+from ldapdiag.analysis.hosts.listeners import served_ports
 from ldapdiag.evidence.addresses import ANY, LDAP_PORTS
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.servers.traits import families_of_programs, traits_of
+from ldapdiag.servers.traits import directory_programs, families_of_programs, traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -219,7 +219,7 @@ def _listed(host: Host, known: Collection[int]) -> Iterator[tuple[int, str, Endp
         process = host.processes.process(listener.pid) if host.processes else None
         if process is None or process.state == ENDED or not process.namespace:
             continue
-        if process.program in DIRECTORY_PROGRAMS or listener.port in LDAP_PORTS or listener.port in known:
+        if process.program in directory_programs() or listener.port in LDAP_PORTS or listener.port in known:
             yield listener.pid, process.program, (listener.address, listener.port)
 
 

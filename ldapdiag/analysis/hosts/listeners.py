@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.servers.traits import directory_programs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
     from ldapdiag.evidence.processes import ProcessTable
-
-DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd", "dsamain.exe")
-"""Program names of directory servers, as ss, netstat and lsof print them; dsamain is AD LDS.
-
-A domain controller's lsass.exe is not among them: it listens on 389 and 3268, which are registered ports, and on
-88, 464 and 49664 for Kerberos and RPC, the last on every Windows client, too.
-"""
 
 RELAY_PROGRAMS = (
     "haproxy", "nginx", "envoy", "stunnel", "socat", "traefik", "rinetd", "relayd", "ncat", "sshd", "ssh", "pasta",
@@ -65,7 +59,7 @@ def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]
         if state is TcpState.LISTEN:
             owner = table.owner[row] if table.owner is not None else ""
             port = table.local_port[row]
-            if not is_forwarder(owner) and (port in LDAP_PORTS or port in known or owner in DIRECTORY_PROGRAMS):
+            if not is_forwarder(owner) and (port in LDAP_PORTS or port in known or owner in directory_programs()):
                 ports.add(port)
     return frozenset(ports)
 

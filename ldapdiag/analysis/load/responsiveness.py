@@ -13,7 +13,6 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts.hints import processes_named
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS
 from ldapdiag.analysis.hosts.process_readings import readings_of
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.load.thread_activity import STOPPED, ThreadActivity, thread_activity
@@ -27,6 +26,7 @@ from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
 from ldapdiag.servers.commands.server_address import ServerAddress
+from ldapdiag.servers.traits import directory_programs
 from ldapdiag.wording import counted
 
 AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"
@@ -160,7 +160,7 @@ def _listed_as_stopped(server: Instance, tables: tuple[ProcessTable, ...]) -> bo
     listed = [process for table in tables if table.origin.host == server.host for process in table.processes]
     own = [one for one in listed if one.pid in server.pids]
     if not own and server.is_only:
-        own = [one for one in listed if one.program in DIRECTORY_PROGRAMS]
+        own = [one for one in listed if one.program in directory_programs()]
     return len({one.pid for one in own}) == 1 and all(one.state in STOPPED for one in own if one.state)
 
 

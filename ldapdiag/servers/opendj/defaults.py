@@ -77,6 +77,7 @@ CLOSE_REASONS = {
 
 TRAITS = Traits(
     programs=("java",),
+    shares_program=True,
     close_reasons=CLOSE_REASONS,
     unindexed_note="unindexed",
     overnotes=True,
