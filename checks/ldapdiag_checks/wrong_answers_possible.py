@@ -17,10 +17,10 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy, RemedyKind, Where, is_distinguished_name
 from ldapdiag.servers.commands.remedy_texts import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.commands.shell_session import block, from_file
-from ldapdiag.servers.ds389.collations import RULE
 from ldapdiag.servers.index_remedies import add_indexes, build_indexes, ldapsearch_command
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, check_answers, search_function
+from ldapdiag.servers.ldbm.collations import RULE
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 

@@ -36,7 +36,7 @@ from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
-from ldapdiag.servers.ds389.collations import sorts_as_text
+from ldapdiag.servers.ldbm.collations import sorts_as_text
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 

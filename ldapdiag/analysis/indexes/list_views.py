@@ -24,8 +24,8 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
-from ldapdiag.servers.ds389.collations import sorts_as_text
 from ldapdiag.servers.indexes.wanted_view import WantedView
+from ldapdiag.servers.ldbm.collations import sorts_as_text
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:

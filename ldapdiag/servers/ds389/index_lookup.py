@@ -21,10 +21,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
-from ldapdiag.servers.ds389.collations import INTEGER, collation, sorts_as_text
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
+from ldapdiag.servers.ldbm.collations import INTEGER, collation, sorts_as_text
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition

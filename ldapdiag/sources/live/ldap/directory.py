@@ -23,7 +23,6 @@ from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
 from ldapdiag.servers import queries
-from ldapdiag.servers.ds389.queries import AS_MANAGER
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.collection_options import StartTls
 from ldapdiag.sources.files.input import Input
@@ -156,15 +155,20 @@ class _Session:
         if WHO_AM_I in root.get("supportedextension", ()):
             identity = connection.who_am_i()
             self.account = self.account if identity is None else identity
-        for query in queries.queries_of(self._product(root)):
+        asked = queries.queries_of(self._product(root))
+        for query in asked:
             base = queries.base_of(query, root)
             if base is not None:
                 self._search(connection, query, base)
         if self.probes_answers:
-            self._probe_answers(connection)
+            hints = (one.how for one in asked if one.file == queries.CONFIG and one.how)
+            self._probe_answers(connection, next(hints, ""))
 
-    def _probe_answers(self, connection: LdapConnection) -> None:
-        """Compare the answers of the indexes with the entries, in a time of its own."""
+    def _probe_answers(self, connection: LdapConnection, how: str) -> None:
+        """Compare the answers of the indexes with the entries, in a time of its own.
+
+        `how`: advice where the account does not see the configuration.
+        """
         text = b"".join(self.files[one].ldif() for one in (queries.CONFIG, queries.INDEXES) if one in self.files)
         read = ldif_format.read(Document(path=queries.INDEXES, source=lines_of([text])))
         self.time_limit.restart()
@@ -179,7 +183,7 @@ class _Session:
             span = Span(start=start, end=datetime.now(UTC))
             self.probed = probed_answers.as_text(probe.indexes), span
         else:
-            self.add_gap("no index could be probed: its index configuration is not visible", AS_MANAGER)
+            self.add_gap("no index could be probed: its index configuration is not visible", how)
 
     def close(self) -> None:
         """Unbind and close, in any state of the session."""

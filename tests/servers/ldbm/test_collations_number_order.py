@@ -5,7 +5,7 @@ import pytest
 import facts
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.servers.ds389.collations import INTEGER, sorts_as_text
+from ldapdiag.servers.ldbm.collations import INTEGER, sorts_as_text
 
 
 def schema(*, ordering: str = "", syntax: str = INTEGER, whole: bool = True) -> Schema:
