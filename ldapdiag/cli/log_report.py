@@ -149,7 +149,7 @@ def report_writer(
     `again`: another report follows; on a terminal it replaces this one, else it comes after it.
     """
     from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
-    from ldapdiag.report.tables.of_log import TABLES  # noqa: PLC0415
+    from ldapdiag.report.log.tables import TABLES  # noqa: PLC0415
 
     as_stream = again and any(one.path is None for one in written)
 

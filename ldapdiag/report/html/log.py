@@ -8,7 +8,7 @@ from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.values import page_tables
 from ldapdiag.report.log.caveats import limits
-from ldapdiag.report.tables.of_log import READ, SECTIONS
+from ldapdiag.report.log.tables import READ, SECTIONS
 from ldapdiag.wording import counted, duration, number, shown_time
 
 if TYPE_CHECKING:

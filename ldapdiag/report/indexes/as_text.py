@@ -31,7 +31,7 @@ from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.quantities import AccountNames, span
-from ldapdiag.report.log.tables import NumberTable
+from ldapdiag.report.log.rows_text import NumberTable
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.servers.index_remedies import expected_in_log

@@ -18,9 +18,10 @@ from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
 from ldapdiag.report.log.quantities import AccountNames, instant, per_second, span
+from ldapdiag.report.log.rows_text import SearchRows, print_closes, print_requesters
 from ldapdiag.report.log.selected import named, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort
-from ldapdiag.report.log.tables import SearchRows, print_closes, print_requesters, search_columns
+from ldapdiag.report.log.tables import search_columns
 from ldapdiag.report.log.times import print_times
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.wording import counted, duration, number, percent

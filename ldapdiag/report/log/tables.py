@@ -1,163 +1,250 @@
-"""The tables of a log's report: searches, clients and accounts, close codes.
-
-NumberTable: right-aligned columns of numbers and a name, with a bar after the first column where there is room.
-"""
+"""The tables of `ldapdiag log`: their columns in files, on pages, and on the screen."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-
-from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
-from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.times import course, parts_of, pictures, trend_of
-from ldapdiag.report.neutral import neutral
-from ldapdiag.report.page import packed
-from ldapdiag.report.table import COUNT, SECONDS, SHARE, Column, words
-from ldapdiag.servers.close_reasons import CloseKind
-from ldapdiag.wording import counted, duration, number, percent
+from ldapdiag.analysis.fleet.balance import UNEVEN
+from ldapdiag.report.log.caveats import left_out
+from ldapdiag.report.log.quantities import senders
+from ldapdiag.report.table import (
+    COUNT,
+    COUNTS,
+    CSV,
+    HTML,
+    MARKDOWN,
+    NAMES,
+    PAGES,
+    SECONDS,
+    SHARE,
+    Column,
+    Table,
+    Unit,
+    listed,
+    only_csv,
+    rows_at,
+    words,
+)
+from ldapdiag.report.tables.names import LogTable
+from ldapdiag.report.tables.of_diagnosis import GAPS
+from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from ldapdiag.report.log.quantities import AccountNames
-    from ldapdiag.report.page import Page
+    from ldapdiag.report.table import Plain
 
-Plain = Mapping[str, Any]
-
-MOST_CLOSES = 3
-LEAST_SHARE = 0.01
-MOST_TOTALS = 3
-WIDEST_NOTES = 9
-
-
-class SearchRows:
-    """The table of searches on a page: a row of numbers each, and below it scope, base, account and client."""
-
-    def __init__(self, page: Page, document: Mapping[str, Any], names: AccountNames) -> None:
-        self.page = page
-        self.names = names
-        self.parts = parts_of(document)
-        self.shapes: Sequence[Plain] = document["searches"]["shapes"]
-        self.filters: Sequence[Plain] = document["searches"]["filters"]
-        self.too_many = "attribution" in document["caps_hit"]
-        """Not all clients and accounts are listed."""
-        self.often = Counter(one["shape"] for one in self.shapes)
-        self.times: dict[str, float] = {}
-        for one in self.shapes:
-            self.times[one["shape"]] = self.times.get(one["shape"], 0.0) + one["etime_seconds"]
-
-    def show(self, top: int, columns: Sequence[Column]) -> None:
-        """Print the first rows, the filters with many bases, and the number of the others."""
-        shown = self.shapes[:top]
-        trends = [trend_of(one, self.parts) for one in shown]
-        table = NumberTable(self.page, columns, shown)
-        fits = (table.fitting(one["shape"], pictures(trend)) for one, trend in zip(shown, trends, strict=True))
-        table.header("filter", "search time over the log" if any(fits) else "")
-        for place, (one, trend) in enumerate(zip(shown, trends, strict=True)):
-            picture = table.row(place, one["shape"], pictures(trend))
-            for line in packed([*self.below(one), *course(trend, picture)], self.page.room - table.deeper):
-                self.page.indented(line, "dim", deeper=table.deeper)
-        self.totals()
-        if rest := self.shapes[top:]:
-            total = duration(sum(one["etime_seconds"] for one in rest))
-            self.page.indented(f"and {counted(len(rest), 'more kind')} of search, {total} in total")
-
-    def below(self, search: Plain) -> list[str]:
-        """Return where the searches go, and who sends them."""
-        if not search["answered"] and not search["requesters"]:
-            who = "without result: client and account are not counted"
-        else:
-            listed = sum(one["etime_seconds"] for one in search["requesters"])
-            missing = max(self.times[search["shape"]] - listed, 0.0) if self.too_many else None
-            who = _main_requester(search["requesters"], self.names, missing)
-        return [_where(search), f"all bases: {who}" if self.often[search["shape"]] > 1 else who]
-
-    def totals(self) -> None:
-        """Print filters that take much of the time below many bases, and no more than half of it below any of them."""
-        most: dict[str, float] = {}
-        for one in self.shapes:
-            if one["scope"] != "base":
-                most[one["shape"]] = max(most.get(one["shape"], 0.0), one["etime_seconds"])
-        for one in [
-            one
-            for one in self.filters
-            if one["share"] >= LEAST_SHARE and 2 * most.get(one["shape"], 0.0) < one["etime_seconds"]
-        ][:MOST_TOTALS]:
-            took = f"{duration(one['etime_seconds'])}, {percent(one['share'])}"
-            bases = counted(one["bases"], "base")
-            self.page.indented(f"{one['shape']} below {bases} together: {counted(one['count'], 'search')}, {took}")
+FILES = 20
+"""Of a log, named on a page."""
+SENDERS = Column("requesters", "Sent by", words(senders), PAGES)
+TIMES = (
+    Column("etime_seconds", "Time", SECONDS),
+    *only_csv("wait_seconds"),
+    Column("share", "Share", SHARE),
+    Column("p50_seconds", "Half took", SECONDS, (CSV, HTML)),
+    Column("p95_seconds", "95 % took", SECONDS),
+    Column("p99_seconds", "99 % took", SECONDS, (CSV, HTML)),
+)
+LONGEST = Column("worst.etime_seconds", "Longest", SECONDS, (CSV, MARKDOWN))
+WORST = "worst.time worst.connection worst.operation"
+INTERVALS = (
+    "operations operation_seconds searches search_seconds slow failed_binds opened closed open busy_workers queued"
+)
 
 
-def print_requesters(page: Page, kind: str, requesters: Sequence[Plain], top: int, total: float) -> None:
-    """Print clients or accounts as ordered; connections that are not listed by name are in those of the rest."""
-    shown = [{"share": one["etime_seconds"] / total if total else 0, **one} for one in requesters[:top]]
-    if not shown:
+def _intervals(document: Plain) -> Iterator[dict[str, Any]]:
+    """Yield the intervals of the time axis as rows."""
+    axis = document["timeline"]
+    if axis is None:
         return
-    table = NumberTable(page, OF_REQUESTERS, shown)
-    table.header(kind)
-    unlisted = any(one["connections"] is None for one in requesters)
-    for place, one in enumerate(shown):
-        rest = f", with the connections of each {kind} that has no number here"
-        table.row(place, f"{one['name']}{rest if unlisted and one['name'] == OTHER_NAME else ''}")
-    if len(requesters) > top:
-        page.indented(f"and {number(len(requesters) - top)} more")
+    begin, step = datetime.fromisoformat(axis["from"]), timedelta(seconds=axis["step_seconds"])
+    arrays = {name: axis[name] for name in INTERVALS.split() if name in axis}
+    for place in range(len(axis["operations"])):
+        at = (begin + place * step).isoformat().replace("+00:00", "Z")
+        yield {"from": at, **{name: values[place] for name, values in arrays.items()}}
 
 
-def print_closes(page: Page, closes: Sequence[Plain]) -> None:
-    """Print the most frequent close codes of connections, with their meanings and clients."""
-    shown, rest = closes[:MOST_CLOSES], closes[MOST_CLOSES:]
-    width = max(len(number(one["count"])) for one in shown)
-    texts = []
-    for one in shown:
-        word = f"{one['code']}: " if one["code"] else ""
-        texts.append(f"{number(one['count']):>{width}} {word}{one['meaning']}{_clients_of(one)}")
-    if rest:
-        codes = ", ".join(one["code"] or "none" for one in rest)
-        texts.append(f"and {number(sum(one['count'] for one in rest))} more: {codes}")
-    page.listed("closes", texts, "bold")
+def _servers(document: Plain) -> Iterator[Plain]:
+    """Yield the servers side by side with why they differ, those that do first, then by connections."""
+    fleet = document["fleet"]
+    if fleet is None:
+        return
+    lacking = {one["server"] for one in fleet["differing_searches"] if one["lacks_index"]}
+    slower = {one["server"] for one in fleet["differing_searches"]} - lacking
+    rows = [one | {"differs": _marks(one, fleet["even_share"], lacking, slower)} for one in fleet["servers"]]
+    yield from sorted(rows, key=lambda one: (not one["differs"], -one["connections"], one["name"]))
 
 
-def _clients_of(closes: Plain) -> str:
-    """Return the clients of a close code, unless it is a clean close."""
-    clients = closes["by_client"]
-    if closes["kind"] == CloseKind.CLEAN or not clients:
-        return ""
-    client, count = next(iter(clients.items()))
-    if count == closes["count"]:
-        return f" ({client})"
-    return f" ({number(count)} from {client})" if count * 2 >= closes["count"] else f" ({len(clients)} clients)"
+def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Iterable[str]) -> list[str]:
+    shares = (one["connection_share"] or 0.0, one["operation_share"] or 0.0)
+    marks = {
+        "lacks an index": one["name"] in lacking,
+        "slower": one["name"] in slower,
+        "uneven": bool(even) and not one["idle"] and max(shares) >= UNEVEN * (even or 0.0),
+        "idle": one["idle"],
+        "silent": bool(one["silences"]),
+    }
+    return [name for name, holds in marks.items() if holds]
+
+
+def _clients(document: Plain) -> list[Mapping[str, Any]]:
+    return sorted(document["connections"]["clients"], key=lambda one: (-one["opened"], one["client"]))
+
+
+def _longest_idle_time(used_again: Plain) -> str:
+    return duration(used_again["longest_seconds"]) if used_again["count"] else ""
+
+
+def _base(row: Plain) -> str:
+    return f"{row['base'] or '(root)'} {row['scope']}"
+
+
+BASE = Column("", "Base", words(_base), PAGES)
+
+SEARCHES = Table(
+    (
+        Column("shape", "Filter"),
+        *only_csv("base scope"),
+        BASE,
+        Column("count", "Searches", COUNT),
+        *only_csv("answered abandoned unanswered"),
+        *TIMES,
+        *only_csv("first_seen last_seen since until growth.growing entries"),
+        Column("notes", "Notes", COUNTS, (CSV, MARKDOWN)),
+        Column("unindexed", "Unindexed", COUNT, (CSV, HTML)),
+        *only_csv("errors clients accounts"),
+        LONGEST,
+        *only_csv(f"{WORST} worst.filter"),
+        SENDERS,
+    ),
+    rows_at("searches.shapes"),
+    title="Filter shapes (values replaced by ?), the most search time first",
+    most=50,
+    what="filter shapes are",
+)
+REQUESTERS = Table(
+    tuple(only_csv("shape base scope client account count etime_seconds noted refused")),
+    rows_at("requesters"),
+    within="searches.shapes",
+)
+TARGETS = Table(
+    (
+        Column("operation", "Operation"),
+        *only_csv("target name"),
+        Column("", "Target", words(lambda row: row["name"] or row["target"]), PAGES),
+        Column("count", "Requests", COUNT),
+        *only_csv("answered abandoned unanswered"),
+        *TIMES,
+        *only_csv("entries"),
+        Column("errors", "Errors", COUNTS),
+        LONGEST,
+        *only_csv(f"{WORST} worst.dn"),
+        SENDERS,
+    ),
+    rows_at("targets"),
+    title="Operations and what they are about, the most time first",
+)
+FAILURES = Table(
+    (
+        Column("operation", "Operation"),
+        Column("target", "Target"),
+        Column("client", "Client"),
+        Column("account", "Account"),
+        Column("err", "Code", COUNT),
+        Column("count", "Results", COUNT),
+        *only_csv("etime_seconds"),
+    ),
+    rows_at("failures"),
+    title="Results with an error code, the most frequent first",
+)
+FAILED_BINDS = Table(
+    (
+        Column("dn", "Account"),
+        Column("client", "Client"),
+        Column("err", "Code", COUNT),
+        Column("count", "BINDs", COUNT),
+    ),
+    rows_at("failed_binds"),
+    title="Failed BINDs",
+)
+CLOSES = Table(
+    (
+        Column("code", "Close code"),
+        Column("meaning", "Meaning"),
+        Column("kind", "Kind"),
+        Column("count", "Connections", COUNT),
+        *only_csv("by_client"),
+    ),
+    rows_at("connections.closes"),
+    title="Why connections ended",
+)
+CLIENTS = Table(
+    (
+        Column("client", "Client"),
+        Column("opened", "Connections opened", COUNT),
+        Column("operations", "Operations", COUNT),
+        *only_csv("closed_without_operation used_again.count"),
+        Column("used_again.longest_seconds", on=(CSV,)),
+        Column("used_again", "Longest idle time, used again", Unit(_longest_idle_time), PAGES),
+        *only_csv("used_again.longest_ended"),
+    ),
+    _clients,
+    title="Clients that opened the most connections",
+    what="clients are",
+)
+IDLE_TIMES = Table(
+    tuple(
+        only_csv(
+            "client account used_again.count used_again.p50_seconds used_again.p99_seconds used_again.longest_seconds "
+            "used_again.longest_ended open_at_end.count open_at_end.longest_seconds"
+        )
+    ),
+    rows_at("connections.idle_times"),
+)
+TIMELINE = Table(tuple(only_csv(f"from {INTERVALS}")), _intervals)
+SERVERS = Table(
+    (
+        Column("name", "Server"),
+        Column("connections", "Connections", COUNT),
+        Column("connection_share", "Share", SHARE),
+        Column("operations", "Operations", COUNT),
+        *only_csv("operation_share"),
+        Column("search_seconds", "Search time", SECONDS),
+        *only_csv("time_share"),
+        Column("unindexed_share", "Unindexed", SHARE),
+        Column("error_share", "Errors", SHARE),
+        Column("peak", "At once", COUNT),
+        Column("differs", "Differs", NAMES),
+        *only_csv("idle silences"),
+    ),
+    _servers,
+    title="Servers, those that differ first",
+    most=50,
+    what="servers are",
+)
+DIFFERING_SEARCHES = Table(
+    (
+        Column("server", "Server"),
+        Column("shape", "Filter"),
+        *only_csv("base scope"),
+        BASE,
+        *only_csv("answered unindexed lacks_index"),
+        Column("lacks_index", "What", words(lambda lacks: "unindexed here" if lacks else "slower here"), PAGES),
+        Column("median_seconds", "Median here", SECONDS),
+        *only_csv("others"),
+        Column("others_median_seconds", "Median elsewhere", SECONDS),
+        Column("others", "Compared with", Unit(lambda others: number(len(others))), PAGES),
+    ),
+    rows_at("fleet.differing_searches"),
+    title="Searches that one server answers in another way",
+    most=50,
+)
 
 
 def _notes(notes: Mapping[str, int]) -> str:
     """Return the letters or words of a search's notes, each once, the most frequent first."""
-    words = dict.fromkeys(word for each in notes for word in each.split(","))
-    return shortened(neutral(" ".join(words)), WIDEST_NOTES)
-
-
-def _where(search: Plain) -> str:
-    """Return scope and base; the rows of searches without a request and of all others have none."""
-    if search["shape"] == search["base"] == search["scope"]:
-        return "requests not in the log" if search["shape"] == UNKNOWN_NAME else "other filters, counted together"
-    return f"{search['scope']} {search['base'] or 'root'}"
-
-
-def _main_requester(requesters: Sequence[Plain], names: AccountNames, missing: float | None) -> str:
-    """Return the account and client with the most time, and the number of others.
-
-    `missing`: seconds of those that are not listed, because there were too many; None: all are listed.
-    """
-    if not requesters:
-        return "client and account unknown" if missing is None else "too many clients and accounts to list"
-    first, *others = requesters
-    total = sum(one["etime_seconds"] for one in requesters) + (missing or 0)
-    share = f" {percent(first['etime_seconds'] / total)}" if (others or missing) and total else ""
-    more = f", {number(len(others))} more" if others else ""
-    unlisted = ", others not listed" if missing else ""
-    return f"{names(first['account'])} ({first['client']}){share}{more}{unlisted}"
+    return " ".join(dict.fromkeys(word for each in notes for word in each.split(",")))
 
 
 SLOWEST = {
@@ -168,7 +255,7 @@ SLOWEST = {
 
 
 def search_columns(*, by_p99: bool) -> list[Column]:
-    """Return the columns of numbers of searches."""
+    """Return the columns of searches on the screen, before their filter."""
     first = [Column("share", "share", SHARE), Column("etime_seconds", "time", SECONDS), Column("count", "count", COUNT)]
     return [*first, SLOWEST[by_p99], Column("notes", "", words(_notes))]
 
@@ -179,67 +266,60 @@ OF_REQUESTERS = (
     Column("count", "searches", COUNT),
     Column("connections", "connections", COUNT),
 )
+"""The columns of clients or accounts on the screen, before their name."""
 
-GAP = "  "
-BAR = 8
-LEAST_NAME = 34
-"""Columns for a name beside its numbers; with fewer, all names are printed below."""
-NARROW = 40
-"""Columns after the margin; with no more, lines below a row are indented less."""
-LINES = 2
-"""Lines of a name below its numbers."""
+TABLES = {
+    LogTable.SEARCHES: SEARCHES,
+    LogTable.REQUESTERS: REQUESTERS,
+    LogTable.TARGETS: TARGETS,
+    LogTable.FAILURES: FAILURES,
+    LogTable.CLIENTS: CLIENTS,
+    LogTable.IDLE_TIMES: IDLE_TIMES,
+    LogTable.CLOSES: CLOSES,
+    LogTable.FAILED_BINDS: FAILED_BINDS,
+    LogTable.TIMELINE: TIMELINE,
+    LogTable.SERVERS: SERVERS,
+    LogTable.DIFFERING_SEARCHES: DIFFERING_SEARCHES,
+}
+SECTIONS = (
+    ("servers", "Servers side by side", (SERVERS, DIFFERING_SEARCHES)),
+    ("searches", "Searches", (SEARCHES,)),
+    ("operations", "Other operations", (TARGETS,)),
+    ("problems", "Failures and connections", (FAILURES, FAILED_BINDS, CLOSES, CLIENTS)),
+)
+"""Of a page: anchor, heading and tables."""
 
-
-class NumberTable:
-    """A table on a page. Bars are relative to the largest value, and start at zero."""
-
-    def __init__(
-        self, page: Page, shown: Sequence[Column], rows: Sequence[Plain], *, bar_of: str = "etime_seconds"
-    ) -> None:
-        self.page = page
-        columns = [(one.label, [one.words(row) for row in rows]) for one in shown]
-        values = [row[bar_of] for row in rows]
-        widths = [max(len(name), *map(len, cells)) for name, cells in columns]
-        while sum(widths) + len(GAP) * (len(widths) - 1) > page.room:
-            widths.pop()
-        self._widths = [width for width in widths if width]
-        self._columns = [one for one, width in zip(columns, widths, strict=False) if width]
-        used = sum(self._widths) + len(GAP) * len(self._widths)
-        self._bars = [bar(value, max(values), BAR) for value in values] if page.room - used - BAR > LEAST_NAME else []
-        room = page.room - used - (BAR + 1 if self._bars else 0)
-        self._free = room
-        self._room = room if room >= LEAST_NAME else 0
-        self.deeper = 5 if page.room > NARROW else 1
-        """Indentation of the lines that belong to a row."""
-
-    def header(self, name: str, pictures: str = "") -> None:
-        """Print the column headers; `pictures`: what the pictures show, which stand behind a name."""
-        cells = [column.rjust(width) for (column, _), width in zip(self._columns, self._widths, strict=True)]
-        shown = ", ".join(filter(None, [name if self._room else "", pictures]))
-        self.page.indented(self._row(cells, "", shown if len(shown) <= self._free else ""), "dim")
-
-    def row(self, place: int, name: str, pictures: Sequence[str] = ()) -> str:
-        """Print a row, with its name beside the numbers if it fits, else below; and the first picture that fits there.
-
-        Return that picture.
-        """
-        cells = [cells[place].rjust(width) for (_, cells), width in zip(self._columns, self._widths, strict=True)]
-        name = neutral(name)
-        beside = cell_len(name) <= self._room
-        shown = name if beside else ""
-        picture = self.fitting(name, pictures)
-        shown = GAP.join(filter(None, [shown, picture]))
-        self.page.row(self._row(cells, self._bars[place] if self._bars else "", shown))
-        if not beside:
-            self.page.indented(shortened(name, LINES * (self.page.room - self.deeper)), deeper=self.deeper)
-        return picture
-
-    def fitting(self, name: str, pictures: Sequence[str]) -> str:
-        """Return the first picture that fits into the row of a name; empty: none does."""
-        width = cell_len(neutral(name))
-        left = self._free - len(GAP) - (width if width <= self._room else 0)
-        return next((one for one in pictures if cell_len(one) <= left), "")
-
-    def _row(self, cells: Sequence[str], length: str, name: str) -> str:
-        first, *others = cells
-        return GAP.join([f"{first} {length:{BAR}}" if self._bars else first, *others, name]).rstrip()
+READ = (
+    Table(
+        (
+            Column("name", "Log"),
+            Column("dialect", "Dialect"),
+            Column("files", "Files", words(lambda files: listed(files, FILES))),
+            Column("server_processes", "Server processes", COUNT),
+            Column("peak", "Connections at once", COUNT),
+        ),
+        rows_at("streams"),
+        title="Access logs",
+        most=100,
+    ),
+    Table(
+        (Column("target", "File"), Column("reason", "Reason")),
+        lambda document: [dict(zip(("target", "reason"), one, strict=True)) for one in left_out(document)],
+        title="Left out: not counted",
+        most=100,
+        what="files are",
+    ),
+    GAPS,
+    Table(
+        (Column("target", "File"), Column("reason", "Reason")),
+        rows_at("files_not_logs"),
+        title="Files that are no access log",
+        most=100,
+    ),
+    Table(
+        (Column("line", "Line"),),
+        lambda document: [{"line": one} for one in document["lines_not_understood_samples"]],
+        title="Lines that were not understood, samples",
+    ),
+)
+"""What was read, and what was not, at the end of a page."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.log.caveats import left_out, limits
+from ldapdiag.report.log.tables import SEARCHES, SECTIONS
 from ldapdiag.report.markdown.writing import ROOM, fitted, listed, parts, prose, table
-from ldapdiag.report.tables.of_log import SEARCHES, SECTIONS
 from ldapdiag.wording import counted, duration, number
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import pytest
 import storage_documents
 from command import INCIDENT, ldapdiag
 from ldapdiag.report import table as as_csv
+from ldapdiag.report.log.tables import TABLES as LOG_TABLES
 from ldapdiag.report.tables.names import OF_SERVERS, DiagnosisTable, IndexTable, LogTable, StorageTable
 from ldapdiag.report.tables.of_diagnosis import TABLES
 from ldapdiag.report.tables.of_indexes import TABLES as INDEX_TABLES
-from ldapdiag.report.tables.of_log import TABLES as LOG_TABLES
 from ldapdiag.report.tables.of_storage import TABLES as STORAGE_TABLES
 
 ACCESS_LOG = Path(__file__).parents[2] / "captures" / "access-logs" / "389-pools.head500.access"
