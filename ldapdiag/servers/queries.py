@@ -15,6 +15,7 @@ from importlib import import_module
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.schema import ldif as schema
+from ldapdiag.servers.traits import FOLDERS
 
 RootDse = Mapping[str, tuple[str, ...]]
 """Attribute names in lower case, with their values."""
@@ -76,16 +77,8 @@ ROOT_DSE_QUERY = Query(
 
 SUBSCHEMA = ("objectClass", *schema.ATTRIBUTES)
 
-ASKED = {
-    Family.DS389: "ds389",
-    Family.DSEE: "ds389",
-    Family.OPENLDAP: "openldap",
-    Family.OPENDJ: "opends",
-    Family.PING: "opends",
-    Family.AD: "active_directory",
-    Family.IBM: "ibm",
-}
-"""The package with the queries of each product; relatives have the same entries."""
+ASKED = FOLDERS | {Family.DSEE: "ds389", Family.OPENDJ: "opends", Family.PING: "opends", Family.IBM: "ibm"}
+"""The package with the queries of each product, its own but for relatives, which have the same entries."""
 
 
 def queries_of(family: Family) -> tuple[Query, ...]:
