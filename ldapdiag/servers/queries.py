@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
+from importlib.util import find_spec
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.schema import ldif as schema
@@ -82,8 +83,9 @@ ASKED = FOLDERS | {Family.DSEE: "ds389", Family.OPENDJ: "opends", Family.PING: "
 
 
 def queries_of(family: Family) -> tuple[Query, ...]:
-    """Return what a server of this family is asked."""
-    found: tuple[Query, ...] = import_module(f"{__package__}.{ASKED[family]}.queries").QUERIES
+    """Return what a server of this family is asked beside its root DSE; nothing, where its folder has no queries."""
+    module = f"{__package__}.{ASKED[family]}.queries"
+    found: tuple[Query, ...] = import_module(module).QUERIES if find_spec(module) else ()
     return found
 
 
