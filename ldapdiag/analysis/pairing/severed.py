@@ -248,7 +248,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     passes = tracking.passes(matched) if lacking else None
     if passes and not unanswered:
         return Severed(passed=len(lacking), middlebox=tracking.box.host)
-    if lacking and _lists_none(tracking, matched) and set(traces.values()) <= {Trace.USED, Trace.NEW}:
+    if lacking and set(traces.values()) <= {Trace.USED, Trace.NEW} and _may_be_younger(tracking, matched, tracer):
         return Severed(unproven={USED_SINCE.format(tracking.box.host): len(lacking)}, middlebox=tracking.box.host)
     dead = unanswered if passes else unanswered + quiet
     count = Counter(traces.values())
@@ -291,8 +291,17 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     )
 
 
-def _lists_none(tracking: TrackingBox, matched: MatchedEnds) -> bool:
-    """Return whether a table in use lists nothing of a path of which both ends' routes lead through it."""
+def _may_be_younger(tracking: TrackingBox, matched: MatchedEnds, tracer: EntryTracer) -> bool:
+    """Return whether a table may have been taken later than its time says: a clock may be wrong.
+
+    It lists nothing of a path of which both ends' routes lead through it; or idle connections show it.
+    """
+    flows = ((pair, tracking.box.flows.get(key)) for pair in matched.pairs if (key := matched.server_key(pair)))
+    left = {pair: flow.seconds_left for pair, flow in flows if flow and flow.seconds_left is not None}
+    if (timeout := tracking.timeout_seconds) is not None and tracer.is_younger(
+        {pair: timeout - seconds for pair, seconds in left.items()}
+    ):
+        return True
     is_in_use = tracking.is_readable and tracking.is_in_use(matched)
     return tracking.is_on_both_routes and not tracking.carries_path and is_in_use
 

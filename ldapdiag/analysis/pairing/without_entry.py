@@ -6,7 +6,7 @@ how long ago anything arrived there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
@@ -173,6 +173,21 @@ class EntryTracer:
         if existed:
             return Trace.QUIET
         return Trace.ENDED if ages else Trace.UNKNOWN
+
+    def is_younger(self, entries: Mapping[Pair, float]) -> bool:
+        """Return whether the flow table was taken later than its host's clock says; `entries`: seconds idle in it.
+
+        Sockets of a connection that nothing has used since are idle for longer than its entry by the time between
+        both tables, whatever the clocks say. Two or more that were idle show that time.
+        """
+        for place, end in enumerate(self._ends):
+            rows = ((pair[place], idle) for pair, idle in entries.items() if idle > CLOCK_SECONDS)
+            ages = ((end.age(row), idle) for row, idle in rows if row is not None) if end and end.since else ()
+            between = sorted(age - idle for age, idle in ages if age is not None)
+            alike = [seconds for seconds in between if seconds >= between[-1] - 2 * CLOCK_SECONDS]
+            if len(alike) > 1 and end and -CLOCK_SECONDS < between[-1] < (end.since or 0.0) - 2 * CLOCK_SECONDS:
+                return True
+        return False
 
     def existed_before(self, pair: Pair) -> bool:
         """Return whether a snapshot of the client before the flow table shows the same socket."""

@@ -414,3 +414,26 @@ class TestUnreadClient:
         cut = self.direction(table_of_fw(), probes=5, hosts=(fw(described=False),)).severed
         assert (cut.count, sum(cut.unproven.values())) == (5, DEAD - 5)
         assert self.direction(table_of_fw(), hosts=(fw(described=False, loose=0),)).severed.count == 0
+
+
+class TestTheClockOfTheMiddlebox:
+    """The table was taken 3 s before those of the ends, by a host whose clock is 300 s slow, or is right."""
+
+    def found(self, *, live_ms: int, left: float, idle_ms: int = IDLE_MS) -> Direction:
+        box = fw(loose=0, tcp_timeout_established=600)
+        known = table_of_fw(left=left)
+        return severing(known, hosts=(box,), live_ms=live_ms, idle_ms=idle_ms, times=(303, 304))
+
+    def test_of_a_slow_one_idle_connections_tell_the_time(self) -> None:
+        """They were idle for 20 s at the ends, and for 17 s in the table: it is 3 s old, not 303 s."""
+        slow = self.found(live_ms=20_000, left=600 - 17).severed
+        assert (slow.count, sum(slow.unproven.values())) == (0, DEAD)
+        assert "unless a clock is wrong" in next(iter(slow.unproven))
+
+    def test_of_a_right_one_they_agree_with_it(self) -> None:
+        right = self.found(live_ms=320_000, left=600 - 17, idle_ms=60_000).severed
+        assert (right.count, right.unproven) == (0, {})
+
+    def test_connections_in_use_tell_nothing(self) -> None:
+        busy = self.found(live_ms=100, left=600 - 17, idle_ms=60_000).severed
+        assert (busy.count, busy.unproven) == (0, {})
