@@ -225,7 +225,7 @@ def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRo
 def inexact_address(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows whose client port the client's table has with a name, or a truncated address, for either end."""
     ports = context.unjoined.table.remote_port
-    listed = context.near.inexact_ports(context.unjoined.server_port)
+    listed = context.near.inexact.ports(context.unjoined.server_port)
     reason = "the client's table has the same ports with a name or a truncated address (take it with ss -tan)"
     return ExplainedRows(frozenset(row for row in rows if ports[row] in listed), reason)
 

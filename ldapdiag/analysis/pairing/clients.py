@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.hosts.next_hops import NextHops
-from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex, inexact_ports
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
@@ -218,7 +218,7 @@ def why_unseen(
             how=HostDescription.how,
         )
     owner = clients.owner(unjoined.client, server)
-    listed = inexact_ports(unjoined.server_index.sockets, unjoined.server_port)
+    listed = unjoined.server_index.inexact.ports(unjoined.server_port)
     if owner is not None and not listed.isdisjoint(owner.latest.established(unjoined.direction)):
         return Missing(
             reason=f"the server's table has ports of {unjoined.client} with a name or a truncated address",

@@ -55,14 +55,18 @@ def count_unnumbered(
     return Counter(key for key, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
 
 
-def inexact_ports(sockets: Sockets, server_port: int) -> frozenset[int]:
-    """Return the client ports of sockets at this server port with a name or a truncated address for either end."""
-    return frozenset(
-        port
-        for (server, number, client), ports in sockets.items()
-        if number in {server_port, UNKNOWN_PORT} and not (is_exact(server) and is_exact(client))
-        for port in ports
-    )
+class Inexact:
+    """The client ports of sockets with a name, or a truncated address, for either end; sorted out once."""
+
+    def __init__(self, sockets: Sockets) -> None:
+        self._ports: dict[int, set[int]] = defaultdict(set)
+        for (server, number, client), ports in sockets.items():
+            if not (is_exact(server) and is_exact(client)):
+                self._ports[number].update(ports)
+
+    def ports(self, server_port: int) -> set[int]:
+        """Return those at a port of the server, or at one without a number."""
+        return self._ports.get(server_port, set()) | self._ports.get(UNKNOWN_PORT, set())
 
 
 def retransmits_fin(table: SocketTable, row: int) -> bool:
@@ -86,6 +90,11 @@ class ClientIndex:
             port for port, state in zip(table.local_port, table.state, strict=True) if state is TcpState.LISTEN
         }
         return index_rows(self._directions(), table.local_port, served=self._served | listening | {UNKNOWN_PORT})
+
+    @cached_property
+    def inexact(self) -> Inexact:
+        """Return the ports of sockets with a name or a truncated address."""
+        return Inexact(self.sockets)
 
     @cached_property
     def unnumbered(self) -> Mapping[DirectionKey, int]:
@@ -152,10 +161,6 @@ class ClientIndex:
         row = self.sockets.get(key[:3], {}).get(key[3])
         return row is not None and self.table.state[row] is TcpState.ESTABLISHED
 
-    def inexact_ports(self, server_port: int) -> frozenset[int]:
-        """Return its ports in connections to this server port that show a name or a truncated address."""
-        return inexact_ports(self.sockets, server_port)
-
     def retransmits_fin(self, row: int) -> bool:
         """Return whether a socket retransmits its FIN: its program has closed it."""
         return retransmits_fin(self.table, row)
@@ -187,6 +192,11 @@ class ServerIndex:
     def unnumbered(self) -> Mapping[DirectionKey, int]:
         """Return the number of established connections whose port is a name without a known number."""
         return count_unnumbered(self._directions(), self.snapshot.sockets.remote_port, self.snapshot.sockets.state)
+
+    @cached_property
+    def inexact(self) -> Inexact:
+        """Return the ports of sockets with a name or a truncated address."""
+        return Inexact(self.sockets)
 
     @cached_property
     def addresses(self) -> frozenset[str]:
