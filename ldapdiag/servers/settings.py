@@ -70,7 +70,7 @@ class SettingRow(NamedTuple):
     kind: RemedyKind = RemedyKind.SHELL
 
     def remedy(self, family: Family, purpose: Purpose, wanted: WantedValue) -> Remedy:
-        """Return the remedy that makes a wanted."""
+        """Return the remedy that gives the setting this value."""
         text, undo, verify = self.commands(wanted)
         return Remedy(
             title=_words(self.title or purpose.value, wanted),
@@ -120,7 +120,7 @@ def _words(words: Words, wanted: WantedValue) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """The settings of a product that remedies wanted.
+    """The settings of a product that remedies change.
 
     `seconds`, `wanted`: the value to set; `current`: the present value, None where it is not known; `version`: that of
     the server, empty where it is not known.

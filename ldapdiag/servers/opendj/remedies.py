@@ -17,7 +17,6 @@ from ldapdiag.servers.commands.remedy_texts import (
     STOPGAP,
     idle_for,
 )
-from ldapdiag.servers.hosts.host_remedies import listen_ceiling
 from ldapdiag.servers.idle.account_limits import AccountIdleLimit
 from ldapdiag.servers.opendj.defaults import IDLE
 from ldapdiag.servers.opends.dsconfig import (
@@ -25,11 +24,12 @@ from ldapdiag.servers.opends.dsconfig import (
     PASSWORD_FILE,
     PASSWORD_HINT,
     Dsconfig,
+    accept_backlog,
     idle_time_limit,
     prop,
     secure_binds,
 )
-from ldapdiag.servers.settings import Commands, Purpose, ServerSettings, SettingRow, WantedValue, drop_in, kernel_time
+from ldapdiag.servers.settings import Purpose, ServerSettings, SettingRow, WantedValue, drop_in, kernel_time
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -103,19 +103,9 @@ def _limit_every_account(wanted: WantedValue, why: str) -> Remedy:
     )
 
 
-def _backlog(wanted: WantedValue) -> Commands:
-    """Raise accept-backlog and the kernel's limit for it; it applies when the handler is enabled again."""
-    tool, ceiling, what, name = _tool(wanted), listen_ceiling(wanted.value), "connection-handler", "accept-backlog"
-    again = [tool.set(what, f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
-    wider, back = (
-        tool.set(what, f"{name}:{wanted.value}", component=HANDLER),
-        tool.restore(what, name, wanted.former, HANDLER),
-    )
-    return Commands(
-        "\n".join([ceiling.text, wider, *again]),
-        "\n".join([ceiling.undo, back, *again]),
-        f"{tool.show(what, name, component=HANDLER)} --advanced\nss -ltn",
-    )
+def _enabled_again(tool: Dsconfig) -> list[str]:
+    """Return the commands after which the handler listens anew."""
+    return [tool.set("connection-handler", f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
 
 
 SETTINGS = ServerSettings(
@@ -138,7 +128,7 @@ SETTINGS = ServerSettings(
             needs=Needs.RESTART,
         ),
         Purpose.BACKLOG: SettingRow(
-            commands=_backlog,
+            commands=accept_backlog(_tool, _enabled_again, shown=" --advanced"),
             changes=(
                 "The listening socket queues up to {value:,} connections before the kernel drops new ones. "
                 f"{PASSWORD_HINT}"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED
+from ldapdiag.servers.hosts.host_remedies import listen_ceiling
 from ldapdiag.servers.settings import Commands, SettingRow, WantedValue
 
 PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  a path
@@ -49,7 +50,7 @@ class Dsconfig:
 
 
 Tool = Callable[[WantedValue], Dsconfig]
-"""dsconfig for the server of a wanted."""
+"""dsconfig for the server that is to have a value."""
 
 
 def prop(tool: Tool, what: str, name: str, *, restart: str = "") -> Callable[[WantedValue], Commands]:
@@ -59,6 +60,27 @@ def prop(tool: Tool, what: str, name: str, *, restart: str = "") -> Callable[[Wa
         used = tool(wanted)
         text, undo = used.set(what, f"{name}:{wanted.value}"), used.restore(what, name, wanted.former)
         return Commands(text, undo, used.show(what, name)).then(restart)
+
+    return commands
+
+
+def accept_backlog(
+    tool: Tool, after: Callable[[Dsconfig], list[str]], *, shown: str = ""
+) -> Callable[[WantedValue], Commands]:
+    """Return the commands of accept-backlog and of the kernel's limit for it; `after` them it applies.
+
+    `shown`: an option of the command that shows it.
+    """
+
+    def commands(wanted: WantedValue) -> Commands:
+        used, ceiling, what, name = tool(wanted), listen_ceiling(wanted.value), "connection-handler", "accept-backlog"
+        wider = used.set(what, f"{name}:{wanted.value}", component=HANDLER)
+        back = used.restore(what, name, wanted.former, HANDLER)
+        return Commands(
+            "\n".join([ceiling.text, wider, *after(used)]),
+            "\n".join([ceiling.undo, back, *after(used)]),
+            f"{used.show(what, name, component=HANDLER)}{shown}\nss -ltn",
+        )
 
     return commands
 

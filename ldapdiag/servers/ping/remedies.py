@@ -18,13 +18,12 @@ from ldapdiag.servers.commands.remedy_texts import (
     idle_for,
 )
 from ldapdiag.servers.commands.shell_text import here_document
-from ldapdiag.servers.hosts.host_remedies import listen_ceiling
 from ldapdiag.servers.idle.account_limits import AccountIdleLimit
 from ldapdiag.servers.opends.dsconfig import (
-    HANDLER,
     PASSWORD_FILE,
     PASSWORD_HINT,
     Dsconfig,
+    accept_backlog,
     idle_time_limit,
     prop,
     secure_binds,
@@ -60,20 +59,6 @@ def _descriptors(wanted: WantedValue) -> Commands:
     return Commands(f"{text}\n{RESTART}", f"{undo}\n{RESTART}", "grep 'open files' /proc/$(cat logs/server.pid)/limits")
 
 
-def _backlog(wanted: WantedValue) -> Commands:
-    """Raise accept-backlog and the kernel's limit for it."""
-    tool, ceiling, what, name = _tool(wanted), listen_ceiling(wanted.value), "connection-handler", "accept-backlog"
-    wider, back = (
-        tool.set(what, f"{name}:{wanted.value}", component=HANDLER),
-        tool.restore(what, name, wanted.former, HANDLER),
-    )
-    return Commands(
-        f"{ceiling.text}\n{wider}\n{RESTART}",
-        f"{ceiling.undo}\n{back}\n{RESTART}",
-        f"{tool.show(what, name, component=HANDLER)}\nss -ltn",
-    )
-
-
 SETTINGS = ServerSettings(
     family=Family.PING,
     restart=RESTART,
@@ -101,7 +86,7 @@ SETTINGS = ServerSettings(
             needs=Needs.RESTART,
         ),
         Purpose.BACKLOG: SettingRow(
-            commands=_backlog,
+            commands=accept_backlog(_tool, lambda _: [RESTART]),
             changes=f"The listening socket queues up to {{value:,}} connections. {WHERE_IT_IS} {PASSWORD_HINT}",
             risk=f"A restart. {LONG_QUEUE}",
             needs=Needs.RESTART,
