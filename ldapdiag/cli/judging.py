@@ -73,7 +73,7 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
     if site is not None:
         in_force()  # an error in the site configuration is reported before anything is collected
     before = read_baseline(asked.gate.baseline, kind)
-    collection = replace(asked.collection(), **collecting)
+    collection = replace(asked.collecting.options(notices), **collecting)
     measured = tuple(measure())
     with notices.progress() as progress:
         bundle = gather(

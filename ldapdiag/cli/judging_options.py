@@ -17,7 +17,6 @@ from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from ldapdiag.finding import Severity
-    from ldapdiag.sources.collection_options import CollectionOptions
 
 
 class FailOn(StrEnum):
@@ -150,10 +149,6 @@ class Judging(NamedTuple):
         """Return the options of the text alone."""
         detail = self.detail
         return {"verbose": detail.verbose, "color": self.output.color, "at_least": detail.severity.severity}
-
-    def collection(self) -> CollectionOptions:
-        """Return the collection options; may prompt for a password. Raises UsageError as `Binding.options` does."""
-        return self.collecting.options(self.notices)
 
     def written(self, table: str | None) -> tuple[Destination, ...]:
         """Return where the report goes. Raises UsageError, before anything is read, where options exclude others."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import typer
@@ -30,8 +30,6 @@ SELECTING = ("evidence", "config", "since", "cluster")
 """Parameters that select the evidence."""
 REACHING = (Panel.COLLECTING, Panel.BINDING)
 """Panels of the options that reach it."""
-
-
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 GIVEN = "given"
 
@@ -79,8 +77,12 @@ def is_typed(context: typer.Context, name: str) -> bool:
 
 def _fields(hint: Any) -> dict[str, Any]:  # noqa: ANN401  a type of any kind
     """Return the types of the fields of a group; nothing for another type."""
-    is_group = isinstance(hint, type) and hasattr(hint, "_fields")
-    return get_type_hints(hint, include_extras=True) if is_group else {}
+    return _hints(hint) if isinstance(hint, type) and hasattr(hint, "_fields") else {}
+
+
+@cache
+def _hints(group: type) -> dict[str, Any]:
+    return get_type_hints(group, include_extras=True)
 
 
 def _shown(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter]:  # noqa: ANN401  as above

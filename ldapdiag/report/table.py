@@ -16,7 +16,7 @@ from io import StringIO
 from typing import Any, NamedTuple
 
 from ldapdiag.report.neutral import neutral
-from ldapdiag.wording import duration, number, percent, shown_time
+from ldapdiag.wording import duration, number, percent
 
 Plain = Mapping[str, Any]
 CSV, HTML, MARKDOWN = "csv", "html", "markdown"
@@ -35,11 +35,11 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name}: {number(count)}" for name, count in counts.items())
 
 
-def listed(names: Iterable[object], most: int = 0) -> str:
+def listed(names: Iterable[object], most: int = 0, between: str = ", ") -> str:
     """Return names with commas, and how many there are beyond the most."""
     every = list(map(str, names))
     more = f" and {len(every) - most:,} more" if most and len(every) > most else ""
-    return f"{', '.join(every[: most or None])}{more}"
+    return f"{between.join(every[: most or None])}{more}"
 
 
 def words(of: Callable[[Any], str]) -> Unit:
@@ -50,7 +50,6 @@ def words(of: Callable[[Any], str]) -> Unit:
 TEXT = words(str)
 NAMES = words(listed)
 COUNTS = words(_counts)
-TIME = words(shown_time)
 COUNT, SECONDS, SHARE = Unit(number), Unit(duration), Unit(percent)
 
 
@@ -96,10 +95,11 @@ class Table(NamedTuple):
 
     def every(self, document: Plain) -> Iterator[Plain]:
         """Yield the rows of all objects, with their values."""
-        for one in value_at(document, self.within) or () if self.within else ():
-            yield from (one | row for row in self.rows(one))
         if not self.within:
             yield from self.rows(document)
+            return
+        for one in value_at(document, self.within) or ():
+            yield from (one | row for row in self.rows(one))
 
     def shown(self, medium: str) -> list[Column]:
         """Return the columns of a medium."""
@@ -111,6 +111,14 @@ class Table(NamedTuple):
         rows = [[one.words(row) for one in columns] for row in self.rows(document)]
         filled = [place for place in range(len(columns)) if any(row[place] for row in rows)]
         return [columns[place] for place in filled], [[row[place] for place in filled] for row in rows]
+
+
+def _base(row: Plain) -> str:
+    return f"{row['base'] or '(root)'} {row['scope']}"
+
+
+BASE = Column("", "Base", words(_base), PAGES)
+"""Where searches begin, and how far they go."""
 
 
 def value_at(row: Any, path: str) -> Any:  # noqa: ANN401  plain values

@@ -11,6 +11,7 @@ from ldapdiag.report.html.evidence import appendix, period, sheets, sources
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
 from ldapdiag.report.html.values import PageTable, page_tables, table
+from ldapdiag.report.table import listed
 from ldapdiag.report.tables.of_storage import of_pages
 from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
 from ldapdiag.wording import counted
@@ -78,12 +79,7 @@ def _names(document: Mapping[str, Any]) -> str:
     named = (one["server"] for key in ("findings", "evidence") for one in document[key])
     hosts = (one["name"] for one in document["hosts"] if "server" in one["roles"])
     names = list(dict.fromkeys(name for name in (*hosts, *named) if name))
-    return _shortened(names)
-
-
-def _shortened(names: list[str]) -> str:
-    more = f" and {len(names) - NAMES:,} more" if len(names) > NAMES else ""
-    return f"{', '.join(names[:NAMES])}{more}"
+    return listed(names, NAMES)
 
 
 def _former_tables(baseline: Mapping[str, Any] | None) -> Iterator[PageTable]:

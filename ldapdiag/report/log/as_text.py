@@ -9,15 +9,14 @@ Then operations, connections, close codes, and what could not be read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations
-from ldapdiag.report.log.quantities import AccountNames, instant, per_second, span
+from ldapdiag.report.log.quantities import AccountNames, day_and_time_of, instant, per_second, span
 from ldapdiag.report.log.rows_text import SearchRows, print_closes, print_requesters
 from ldapdiag.report.log.selected import named, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.fleet.comparison import Comparison
-
-Plain = Mapping[str, Any]
+    from ldapdiag.report.table import Plain
 
 NOTES = {"A": "fully unindexed", "U": "partially unindexed"}
 """What a letter beside an unindexed search stands for."""
@@ -157,14 +155,14 @@ class LogScreen:
         """Return the time range of the records."""
         if self.period is None:
             return " ".join(["no records", *self._asked()])
-        first, last = (_day_and_time(self.document[key]) for key in ("first_time", "last_time"))
+        first, last = (day_and_time_of(self.document[key]) for key in ("first_time", "last_time"))
         until = last[1] if first[0] == last[0] else " ".join(last)
         return f"{' '.join(first)} to {until} UTC, {span(self.period[1] - self.period[0])}"
 
     def _asked(self) -> list[str]:
         """Return the period that was asked for: a time of day without a date may be of another day than expected."""
         limits = {word: self.document[word] for word in ("since", "until")}
-        times = [f"{word} {' '.join(_day_and_time(time))}" for word, time in limits.items() if time is not None]
+        times = [f"{word} {' '.join(day_and_time_of(time))}" for word, time in limits.items() if time is not None]
         return [*times, "UTC"] if times else []
 
     def searches(self) -> None:
@@ -270,7 +268,9 @@ class LogScreen:
         waits = self.document["waits"]
         if waits["etime_seconds"] and waits["seconds"] * 100 >= waits["etime_seconds"]:
             share = int(waits["seconds"] * 100 / waits["etime_seconds"])
-            longest = f"longest wait {duration(waits['longest_seconds'])} at {_day_and_time(waits['longest_time'])[1]}"
+            longest = (
+                f"longest wait {duration(waits['longest_seconds'])} at {day_and_time_of(waits['longest_time'])[1]}"
+            )
             self.page.labelled(
                 "waits", f"{share} % of the time was spent waiting for a worker thread; {longest}", "bold"
             )
@@ -284,11 +284,6 @@ class LogScreen:
             first, *others = _first([f"{number(one['count'])} {one['shape']}" for one in notices], few)
             searches = f"{number(count)} unindexed search{'es' * (count != 1)}"
             self.page.packed("errors log", [f"{searches}: {first}", *others], "bold")
-
-
-def _day_and_time(at: str) -> tuple[str, str]:
-    """Return the date and the time of day of a time of the document (ISO 8601, UTC), to the second."""
-    return at[:10], at[11:19]
 
 
 def _by_count(result: tuple[int, int]) -> tuple[int, int]:

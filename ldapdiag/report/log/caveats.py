@@ -15,7 +15,7 @@ from ldapdiag.wording import counted, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Plain = Mapping[str, Any]
+    from ldapdiag.report.table import Plain
 
 ALIKE = 2
 """Caveats of one kind that are printed; the others are counted."""

@@ -5,10 +5,10 @@ other time  modify uid=?,ou=people,dc=example: 600 in 3.33 h (99 %), p99 20.1 s,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.operations import NO_FAILURE
+from ldapdiag.report.log.quantities import day_and_time_of
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
-
-Plain = Mapping[str, Any]
+    from ldapdiag.report.table import Plain
 
 FEW = 3
 LEAST_SHARE = 0.01
@@ -45,8 +44,10 @@ def print_operations(page: Page, document: Plain, names: AccountNames) -> None:
 
 def _busiest(workers: Plain) -> list[str]:
     """Return the most busy threads and the longest queue, each with the time of its interval."""
-    busy = f"at most {workers['busy']} of {workers['threads']} busy at {workers['busy_since'][11:19]}"
-    queued = f"at most {counted(workers['queued'], 'operation')} queued at {workers['queued_since'][11:19]}"
+    busy = f"at most {workers['busy']} of {workers['threads']} busy at {day_and_time_of(workers['busy_since'])[1]}"
+    queued = (
+        f"at most {counted(workers['queued'], 'operation')} queued at {day_and_time_of(workers['queued_since'])[1]}"
+    )
     return [busy, queued] if workers["queued"] else [busy]
 
 

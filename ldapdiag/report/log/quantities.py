@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.stamps import EPOCH, SECOND, when
+from ldapdiag.report.table import listed
 from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ def day_and_time(nanoseconds: int) -> tuple[str, str]:
     """Return the date and the time of day, UTC, to the second."""
     at = when(nanoseconds)
     return f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"
+
+
+def day_and_time_of(text: str) -> tuple[str, str]:
+    """Return the same of a time of a document (ISO 8601, UTC)."""
+    return text[:10], text[11:19]
 
 
 def span(nanoseconds: int) -> str:
@@ -74,9 +80,8 @@ SENDERS = 3
 
 def senders(requesters: Sequence[Mapping[str, Any]]) -> str:
     """Return who sent operations (`requesters` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
-    names = [f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in requesters]
-    more = f" and {len(names) - SENDERS:,} more" if len(names) > SENDERS else ""
-    return f"{'; '.join(names[:SENDERS])}{more}"
+    names = (f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in requesters)
+    return listed(names, SENDERS, "; ")
 
 
 class AccountNames:

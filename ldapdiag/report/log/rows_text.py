@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
-
-Plain = Mapping[str, Any]
+    from ldapdiag.report.table import Plain
 
 MOST_CLOSES = 3
 LEAST_SHARE = 0.01
@@ -82,11 +81,9 @@ class SearchRows:
         for one in self.shapes:
             if one["scope"] != "base":
                 most[one["shape"]] = max(most.get(one["shape"], 0.0), one["etime_seconds"])
-        for one in [
-            one
-            for one in self.filters
-            if one["share"] >= LEAST_SHARE and 2 * most.get(one["shape"], 0.0) < one["etime_seconds"]
-        ][:MOST_TOTALS]:
+        wide = (one for one in self.filters if one["share"] >= LEAST_SHARE)
+        spread = [one for one in wide if 2 * most.get(one["shape"], 0.0) < one["etime_seconds"]]
+        for one in spread[:MOST_TOTALS]:
             took = f"{duration(one['etime_seconds'])}, {percent(one['share'])}"
             bases = counted(one["bases"], "base")
             self.page.indented(f"{one['shape']} below {bases} together: {counted(one['count'], 'search')}, {took}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.stamps import SECOND, moment
-from ldapdiag.report.log.quantities import day_and_time, seconds
+from ldapdiag.report.log.quantities import day_and_time, day_and_time_of, seconds
 from ldapdiag.wording import counted, duration
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def no_match(read: LogContent) -> NoMatch | None:
 
 def no_match_sentence(found: Mapping[str, Any] | NoMatch) -> str:
     """Return the same as a sentence."""
-    begins, ends = (f"{found[key][:10]} {found[key][11:19]} UTC" for key in ("log_begins", "log_ends"))
+    begins, ends = (f"{' '.join(day_and_time_of(str(found[key])))} UTC" for key in ("log_begins", "log_ends"))
     return f"no {found['asked']}; the log begins at {begins} and ends at {ends}"
 
 

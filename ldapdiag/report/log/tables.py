@@ -9,6 +9,7 @@ from ldapdiag.analysis.fleet.balance import UNEVEN
 from ldapdiag.report.log.caveats import left_out
 from ldapdiag.report.log.quantities import senders
 from ldapdiag.report.table import (
+    BASE,
     COUNT,
     COUNTS,
     CSV,
@@ -95,12 +96,6 @@ def _clients(document: Plain) -> list[Mapping[str, Any]]:
 def _longest_idle_time(used_again: Plain) -> str:
     return duration(used_again["longest_seconds"]) if used_again["count"] else ""
 
-
-def _base(row: Plain) -> str:
-    return f"{row['base'] or '(root)'} {row['scope']}"
-
-
-BASE = Column("", "Base", words(_base), PAGES)
 
 SEARCHES = Table(
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.table import (
+    BASE,
     COUNT,
     CSV,
     HTML,
@@ -73,7 +74,7 @@ SEARCHES = Table(
         *only_csv("server list"),
         Column("shape", "Filter"),
         *only_csv("base scope"),
-        Column("", "Base", words(lambda row: f"{row['base'] or '(root)'} {row['scope']}"), PAGES),
+        BASE,
         Column("searches", "Searches", COUNT),
         Column("etime_seconds", "Time", SECONDS),
         SENDERS,
