@@ -242,3 +242,25 @@ def test_no_command_imports_the_types_of_its_document() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+def test_the_diagnosis_of_one_check_imports_no_other_subject() -> None:
+    script = (
+        "import sys; from ldapdiag.cli.app import app;"
+        "app(['diagnose', 'examples/incident', '--check', 'ghost-connections', '--quiet'], standalone_mode=False);"
+        "print(sorted({'.'.join(one.split('.')[:3]) for one in sys.modules if one.startswith(("
+        "'ldapdiag.analysis.', 'ldapdiag_checks.', 'ldapdiag.report.'))}), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=HOUSE, capture_output=True, text=True, check=False)
+    rooms = set(ast.literal_eval(ran.stderr.splitlines()[-1]))
+    assert "ldapdiag_checks.ghost_connections" in rooms
+    assert sorted(room for room in rooms if room.startswith("ldapdiag_checks.")) == [
+        "ldapdiag_checks.ghost_connections"
+    ]
+    others = {
+        "ldapdiag.analysis.indexes",
+        "ldapdiag.analysis.storage",
+        "ldapdiag.analysis.fleet",
+        "ldapdiag.report.html",
+    }
+    assert rooms & others == set()

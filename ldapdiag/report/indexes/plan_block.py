@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Severity
 from ldapdiag.report.common_parts import hint_for
 from ldapdiag.report.findings import LONG_FIRST, first_sentence, print_commands
 from ldapdiag.report.headline import FirstStep
-from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ldapdiag.analysis.indexes.coverage import IndexCoverage
+    from ldapdiag.analysis.indexes.plan import IndexPlan
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Finding
     from ldapdiag.report.page import Page
@@ -31,6 +30,9 @@ def planned(diagnosis: Diagnosis) -> list[tuple[IndexPlan, IndexCoverage]]:
     """Return the plans with an index to add; none where the plan is not judged, or compared with a baseline."""
     if diagnosis.changes is not None or not any(check == MISSING for check, _ in diagnosis.found):
         return []
+    from ldapdiag.analysis.indexes.coverage import IndexCoverage  # noqa: PLC0415  import late: few reports have a plan
+    from ldapdiag.analysis.indexes.plan import IndexPlan  # noqa: PLC0415
+
     plans = ((plan, diagnosis.facts.of(IndexCoverage, plan.server)) for plan in diagnosis.facts.every(IndexPlan))
     return [(plan, one) for plan, one in plans if plan.indexes and one is not None and one.indexes is not None]
 
@@ -50,6 +52,8 @@ def print_plan(
     page: Page, diagnosis: Diagnosis, plan: IndexPlan, coverage: IndexCoverage, step: FirstStep | None
 ) -> None:
     """Print what a plan saves and adds, its commands if they are few and not printed yet, and where all of it is."""
+    from ldapdiag.report.indexes.remedies import of_plans  # noqa: PLC0415  import late: few reports have a plan
+
     page.labelled(PLAN, f"{plan.server}: {saving(plan, coverage)}", "bold")
     page.indented(" · ".join(f"{row.attribute} {','.join(row.types)}" for row in plan.indexes))
     done = step is not None and step.remedy is not None and step.remedy.target == plan.server
