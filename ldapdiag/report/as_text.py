@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -12,12 +11,10 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Severity
 from ldapdiag.report.charts.of_finding import GROWTH
 from ldapdiag.report.color import Color
-from ldapdiag.report.common_parts import ROWS, CommonParts
-from ldapdiag.report.findings import print_finding
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
-from ldapdiag.report.headline import first_step, headline
+from ldapdiag.report.common_parts import ROWS, ReportScreen
+from ldapdiag.report.head import print_head
 from ldapdiag.report.indexes.plan_block import contained, planned, print_plan
-from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.series import series
 from ldapdiag.wording import counted
 
@@ -49,39 +46,17 @@ def print_report(
     Screen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
 
 
-@dataclass(slots=True)
-class Screen:
+class Screen(ReportScreen):
     """The report of one diagnosis, printed part by part."""
 
-    page: Page
-    diagnosis: Diagnosis
-    verbose: bool
-    at_least: Severity = Severity.INFO
+    __slots__ = ()
 
-    def show(self) -> None:
-        """Print every part: a shortfall, servers, findings, clear subjects, subjects not judged, gaps, the footer."""
-        common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
-        first = headline(self.diagnosis, self.at_least)
-        step = first_step(self.diagnosis, first)
+    def body(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the head, and the other findings."""
         over_time = series(self.diagnosis.facts) if GROWTH in {check for check, _ in self.diagnosis.found} else ()
-        common.shortfall()
-        self.servers()
-        print_outcomes(self.page, self.diagnosis)
-        self.page.blank()
         if first is not None:
             print_head(self.page, self.diagnosis, first, step, over_time, verbose=self.verbose)
         self.findings(first, step, over_time)
-        common.hidden(self.at_least)
-        common.former()
-        common.crashed()
-        self.clear()
-        common.not_judged()
-        common.decisions()
-        common.gaps()
-        if self.verbose:
-            common.evidence()
-        common.footer()
-        print_reprise(self.page, self.diagnosis, first, step)
 
     def servers(self) -> None:
         """Print a line on each server; without -v on the first few."""
@@ -127,16 +102,7 @@ class Screen:
             within = counts[check, grave] <= (GRAVE if grave else ROWS)
             if (self.verbose or within) and (first is None or finding is not first.finding):
                 brief = not self.verbose and counts[check, grave] > IN_FULL
-                print_finding(
-                    self.page,
-                    finding,
-                    check,
-                    verbose=self.verbose,
-                    step=step,
-                    brief=brief,
-                    series=over_time,
-                    remarks=remarks_on(self.diagnosis, check, finding),
-                )
+                self.finding(check, finding, step, brief=brief, series=over_time)
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:

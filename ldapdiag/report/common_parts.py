@@ -1,4 +1,4 @@
-"""The parts that the reports of `diagnose` and `indexes` share: what was not read or not judged, and the totals.
+"""What the screens of `diagnose`, `indexes` and `storage` share: the order of their parts, and most of these.
 
 What to collect, for the products that are there: the parts of a hint about other products are left out.
 
@@ -10,21 +10,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Crashed, Severity
-from ldapdiag.report.findings import TITLE
-from ldapdiag.report.head import print_former
-from ldapdiag.report.headline import NOT_READ
+from ldapdiag.report.findings import TITLE, print_finding
+from ldapdiag.report.head import print_former, print_outcomes, print_reprise, remarks_on
+from ldapdiag.report.headline import NOT_READ, first_step, headline
 from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.finding import Finding
+    from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.not_judged import Lack
     from ldapdiag.report.page import Page
 
@@ -40,12 +42,77 @@ ROWS = 5
 
 
 @dataclass(slots=True)
-class CommonParts:
-    """The parts of the report of one diagnosis that say what it is based on."""
+class ReportScreen:
+    """The report of one diagnosis, printed part by part; each command has its own body."""
 
     page: Page
     diagnosis: Diagnosis
     verbose: bool
+    at_least: Severity = Severity.INFO
+    within: ClassVar[Collection[str]] = frozenset()
+    """Checks whose findings the body contains in another form, whatever their severity."""
+
+    def show(self) -> None:
+        """Print every part."""
+        first, step = self.lead()
+        self.shortfall()
+        self.servers()
+        print_outcomes(self.page, self.diagnosis)
+        self.page.blank()
+        self.body(first, step)
+        self.hidden(self.at_least, but=self.within)
+        self.former()
+        self.crashed()
+        self.clear()
+        self.not_judged()
+        self.decisions()
+        self.gaps()
+        if self.verbose:
+            self.evidence()
+        self.footer()
+        print_reprise(self.page, self.diagnosis, first, step)
+
+    def lead(self) -> tuple[Headline | None, FirstStep | None]:
+        """Return what the report states first, and what to do first."""
+        first = headline(self.diagnosis, self.at_least)
+        return first, first_step(self.diagnosis, first)
+
+    def servers(self) -> None:
+        """Print what stands above the number of verdicts: by default nothing."""
+
+    def body(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the head, and what the command is about."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Print what is clear, where the body has not."""
+
+    def others(self, first: Headline | None) -> Iterator[tuple[str, Finding]]:
+        """Yield the findings besides that of the headline, each with its check."""
+        for check, finding in self.diagnosis.found:
+            if finding.severity >= self.at_least and (first is None or finding is not first.finding):
+                yield check, finding
+
+    def finding(
+        self,
+        check: str,
+        finding: Finding,
+        step: FirstStep | None,
+        *,
+        brief: bool = False,
+        series: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Print a finding of a check; `series`: its numbers over time, `brief`: without explanation and commands."""
+        print_finding(
+            self.page,
+            finding,
+            check,
+            verbose=self.verbose,
+            step=step,
+            brief=brief,
+            series=series,
+            remarks=remarks_on(self.diagnosis, check, finding),
+        )
 
     def shortfall(self) -> None:
         """Print that the main evidence is missing, or that most of it was passed over."""

@@ -12,7 +12,6 @@ The commands follow, then harmless searches that look bad, and what was not judg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
@@ -24,15 +23,15 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.color import Color
-from ldapdiag.report.common_parts import CommonParts
-from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_finding, print_step
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
+from ldapdiag.report.common_parts import ReportScreen
+from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_step
+from ldapdiag.report.head import print_head
 from ldapdiag.report.headline import Headline, first_step, headline
 from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.rows_text import NumberTable
-from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, duration, number, percent
@@ -74,41 +73,31 @@ def print_indexes(
     IndexScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
 
 
-@dataclass(slots=True)
-class IndexScreen:
+class IndexScreen(ReportScreen):
     """The report of one audit, printed part by part."""
 
-    page: Page
-    diagnosis: Diagnosis
-    verbose: bool
-    at_least: Severity = Severity.INFO
+    __slots__ = ()
+    within = IN_THE_PLAN
 
-    def show(self) -> None:
-        """Print every part."""
-        common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
+    def lead(self) -> tuple[Headline | None, FirstStep | None]:
+        """Return what the report states first, and what to do first: where nothing is worse, the first plan."""
+        planned = self.planned()
+        first = self.first(planned)
+        return first, first_step(self.diagnosis, first) or (step_of_plan(*planned[0]) if planned else None)
+
+    def planned(self) -> list[tuple[IndexPlan, IndexCoverage]]:
+        """Return the plan of each server, that which saves most first."""
         plans = sorted(self.diagnosis.facts.every(IndexPlan), key=lambda plan: -plan.saved)
         coverages = [self.diagnosis.facts.of(IndexCoverage, plan.server) for plan in plans]
-        planned = [(plan, one) for plan, one in zip(plans, coverages, strict=True) if one is not None]
-        first = self.first(planned)
-        step = first_step(self.diagnosis, first) or (step_of_plan(*planned[0]) if planned else None)
-        common.shortfall()
-        print_outcomes(self.page, self.diagnosis)
-        self.page.blank()
+        return [(plan, one) for plan, one in zip(plans, coverages, strict=True) if one is not None]
+
+    def body(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the head, unless that is a plan, the plans, and the findings outside them."""
         if first is not None and first.label != PLAN:
             print_head(self.page, self.diagnosis, first, step, verbose=self.verbose)
-        for place, (plan, coverage) in enumerate(planned):
+        for place, (plan, coverage) in enumerate(self.planned()):
             self.server(plan, coverage, is_first=place == 0 and first is not None and first.label == PLAN)
         self.findings(first, step)
-        common.hidden(self.at_least, but=IN_THE_PLAN)
-        common.former()
-        common.crashed()
-        common.not_judged()
-        common.decisions()
-        common.gaps()
-        if self.verbose:
-            common.evidence()
-        common.footer()
-        print_reprise(self.page, self.diagnosis, first, step)
 
     def first(self, planned: Sequence[tuple[IndexPlan, IndexCoverage]]) -> Headline | None:
         """Return the first sentence: the plan with the largest saving, or what is worse than that or all there is."""
@@ -262,18 +251,9 @@ class IndexScreen:
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
-        for check, finding in self.diagnosis.found:
-            if finding.severity < self.at_least or (first is not None and finding is first.finding):
-                continue
+        for check, finding in self.others(first):
             if check not in IN_THE_PLAN or finding.acceptance or (self.verbose and finding.severity > Severity.INFO):
-                print_finding(
-                    self.page,
-                    finding,
-                    check,
-                    verbose=self.verbose,
-                    step=step,
-                    remarks=remarks_on(self.diagnosis, check, finding),
-                )
+                self.finding(check, finding, step)
 
 
 def _place(backend: Backend | None, coverage: IndexCoverage) -> str:

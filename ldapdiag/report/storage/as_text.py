@@ -18,7 +18,6 @@ The rows about one volume, each with its label: options in force, disks, what is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -29,20 +28,18 @@ from ldapdiag.finding import Clear, Severity
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
 from ldapdiag.report.color import Color
-from ldapdiag.report.common_parts import CommonParts, hint_for
+from ldapdiag.report.common_parts import ReportScreen, hint_for
 from ldapdiag.report.findings import (
     FIRST,
     STYLES,
     TITLE,
     labelled,
     print_explanation,
-    print_finding,
     print_remedy,
     step_parts,
 )
-from ldapdiag.report.head import print_head, print_outcomes, print_reprise, remarks_on
-from ldapdiag.report.headline import first_step, headline
-from ldapdiag.report.page import Page, page_for
+from ldapdiag.report.head import print_head
+from ldapdiag.report.page import page_for
 from ldapdiag.report.storage.as_data import probe_values, unknowns
 from ldapdiag.report.storage.rows import MARK, durability_words, option_words, stack_words, words_of_lost_flushes
 from ldapdiag.servers.volumes.storage_rules import Window
@@ -81,40 +78,20 @@ def print_storage(
     StorageScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
 
 
-@dataclass(slots=True)
-class StorageScreen:
+class StorageScreen(ReportScreen):
     """The report, printed part by part."""
 
-    page: Page
-    diagnosis: Diagnosis
-    verbose: bool
-    at_least: Severity = Severity.INFO
+    __slots__ = ()
 
-    def show(self) -> None:
-        """Print every part."""
-        common = CommonParts(self.page, self.diagnosis, verbose=self.verbose)
-        first = headline(self.diagnosis, self.at_least)
-        step = first_step(self.diagnosis, first)
-        common.shortfall()
-        print_outcomes(self.page, self.diagnosis)
-        self.page.blank()
+    def body(self, first: Headline | None, step: FirstStep | None) -> None:
+        """Print the head, each server's volumes, probes, what is clear, and what to do."""
         self.head(first, step)
         for server in self.diagnosis.facts.every(ServerStorage):
             self.server(server)
         self.probes()
-        self.clear()
+        self.settled()
         self.remedies(first)
         self.findings(first, step)
-        common.hidden(self.at_least)
-        common.former()
-        common.crashed()
-        common.not_judged()
-        common.decisions()
-        common.gaps()
-        if self.verbose:
-            common.evidence()
-        common.footer()
-        print_reprise(self.page, self.diagnosis, first, step)
 
     def head(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the worst finding and the first step, without commands: the volumes are to be on the same screen."""
@@ -189,7 +166,7 @@ class StorageScreen:
                 self.page.indented(line)
             self.page.blank()
 
-    def clear(self) -> None:
+    def settled(self) -> None:
         """Print what each check found in order, or where there is nothing to gain; without -v each reason once."""
         clear = [(one.check, one.verdict) for one in self.diagnosis.judged if isinstance(one.verdict, Clear)]
         once = dict.fromkeys(f"{check}: {verdict.reason}" for check, verdict in clear)
@@ -214,22 +191,8 @@ class StorageScreen:
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the other findings; beyond a few their titles alone."""
-        others = [
-            (check, finding)
-            for check, finding in self.diagnosis.found
-            if finding.severity >= self.at_least and (first is None or finding is not first.finding)
-        ]
-        for place, (check, finding) in enumerate(others):
-            brief = not self.verbose and place >= IN_FULL
-            print_finding(
-                self.page,
-                finding,
-                check,
-                verbose=self.verbose,
-                step=step,
-                brief=brief,
-                remarks=remarks_on(self.diagnosis, check, finding),
-            )
+        for place, (check, finding) in enumerate(self.others(first)):
+            self.finding(check, finding, step, brief=not self.verbose and place >= IN_FULL)
 
 
 def _setting(one: Durability, lost_flushes: str, *, several: bool) -> str:
