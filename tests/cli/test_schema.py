@@ -150,6 +150,13 @@ def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from objects(one, (*path, place))
 
 
+def shortened(value: Any) -> Any:
+    """Return a document with one member of each list, which are those that `objects` enters."""
+    if isinstance(value, dict):
+        return {key: shortened(one) for key, one in value.items()}
+    return [shortened(one) for one in value[:1]] if isinstance(value, list) else value
+
+
 def with_key(document: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
     changed = copy.deepcopy(document)
     at: Any = changed
@@ -162,6 +169,8 @@ def with_key(document: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
 @pytest.mark.parametrize("make", [sick, storage, log, history, capture])
 def test_an_undocumented_key_is_not_valid_anywhere(make: Any) -> None:
     document = make()
+    assert problems(document) == []
+    document = shortened(document)
     assert problems(document) == []
     accepted = [path for path in objects(document) if not problems(with_key(document, path))]
     assert accepted == []
