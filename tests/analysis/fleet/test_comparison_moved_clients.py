@@ -96,7 +96,7 @@ def test_a_client_of_a_third_server_did_not_move() -> None:
     assert moved(ds4=STAYING + then, ds5=STAYING + first, ds6=[*STAYING, (9000, "c")]) == ()
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(["ds4", "ds5"]), st.integers(0, END)), max_size=60))
 def test_who_uses_both_all_the_time_never_moved(drawn: list[tuple[str, int]]) -> None:
     """At the beginning and at the end both servers are used; between, whatever is drawn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import diagnoses
+import examples
 import facts
 import storage_site
 from command import INCIDENT
@@ -106,8 +108,7 @@ class TestScreen:
 
 
 class TestHostileText:
-    @pytest.mark.parametrize("text", HOSTILE)
-    @pytest.mark.parametrize("size", SIZES)
+    @pytest.mark.parametrize(("text", "size"), examples.some([*product(HOSTILE, SIZES)], 2))  # each text, each size
     def test_in_any_field_adds_no_line_and_no_control_character(self, text: str, size: str) -> None:
         lines = lines_of(hostile_storage(text), size, verbose=True)
         assert not [line for line in lines if any(not one.isprintable() for one in line)]
