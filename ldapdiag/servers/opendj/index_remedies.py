@@ -15,21 +15,21 @@ from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
 from ldapdiag.servers.opends.dsconfig_indexes import (
     BACKEND_NAME,
+    DsconfigIndexFunctions,
     DsconfigIndexRemedies,
     IndexTool,
-    set_by,
+    UnnamedBuild,
+    indexes_set_by_add,
     suffixes_of,
     to_add,
-    to_build,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.indexes.candidates import Change
 
@@ -59,27 +59,6 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server, manager(version))
 
 
-def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Add indexes and build them."""
-    return _remedies(server, backend, configuration, schema).add(changes)
-
-
-def indexes_set(
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
-    schema: Schema,
-) -> tuple[IndexDefinition, ...]:
-    """Return the index types that the commands of add_indexes add."""
-    return set_by(to_add(changes, backend, schema))
-
-
 def add_indexes_ldif(
     server: ServerAddress,
     backend: Backend,
@@ -107,44 +86,20 @@ def add_indexes_ldif(
     return "\n\n".join("\n".join(entry) for entry in entries) + "\n"
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Build configured indexes; all invalid ones where no name is valid in a command."""
-    remedies = _remedies(server, backend, configuration, schema)
-    return remedies.build(
-        to_build(attributes, backend, schema),
-        kind=RemedyKind.SHELL,
-        title="Build every invalid index",
-        text="\n".join(remedies.tool.build_invalid()),
-    )
-
-
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Remove indexes."""
-    return _remedies(server, backend, configuration, schema).drop(changes)
-
-
 def _remedies(
     server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema
 ) -> DsconfigIndexRemedies:
+    tool = _tool(server, backend, configuration, schema)
     return DsconfigIndexRemedies(
         server=server,
         family=Family.OPENDJ,
-        tool=_tool(server, backend, configuration, schema),
+        tool=tool,
         while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         once_dropped=ONCE_DROPPED,
         verify=lambda attribute: _debug_search(server, backend, attribute, configuration.identity.version),
+        unnamed=UnnamedBuild(
+            kind=RemedyKind.SHELL, title="Build every invalid index", text="\n".join(tool.build_invalid())
+        ),
     )
 
 
@@ -191,3 +146,10 @@ def _task(suffix: str, attributes: Iterable[str], number: int) -> list[str]:
         ldif_line("ds-task-rebuild-base-dn", suffix),
         *(f"ds-task-rebuild-index: {attribute}" for attribute in attributes),
     ]
+
+
+FUNCTIONS_OF_PRODUCT = DsconfigIndexFunctions(_remedies)
+add_indexes = FUNCTIONS_OF_PRODUCT.add_indexes
+build_indexes = FUNCTIONS_OF_PRODUCT.build_indexes
+drop_indexes = FUNCTIONS_OF_PRODUCT.drop_indexes
+indexes_set = indexes_set_by_add

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.indexes.candidates import Change
@@ -216,6 +216,15 @@ def missing_for(backend: Backend) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnnamedBuild:
+    """What a product's build remedy is if no name of an attribute is valid in a command."""
+
+    kind: RemedyKind
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DsconfigIndexRemedies:
     """Index remedies for one server and backend, with the texts of its product."""
 
@@ -228,6 +237,7 @@ class DsconfigIndexRemedies:
     """The risk of a removal: its effect on searches that need the index."""
     verify: Callable[[str], str]
     """Returns the command that shows whether the index of an attribute works."""
+    unnamed: UnnamedBuild
 
     def add(self, changes: Sequence[Change]) -> Remedy:
         """Add indexes and build them."""
@@ -251,14 +261,15 @@ class DsconfigIndexRemedies:
         )
         return self._ready(remedy)
 
-    def build(self, names: Sequence[str], *, kind: RemedyKind, title: str, text: str) -> Remedy:
-        """Build configured indexes; kind, title and text are those to use if no name is valid in a command."""
+    def build(self, attributes: Sequence[str]) -> Remedy:
+        """Build configured indexes."""
+        names = to_build(attributes, self.tool.backend, self.tool.schema)
         remedy = Remedy(
-            title=f"Build the indexes of {', '.join(names)}" if names else title,
+            title=f"Build the indexes of {', '.join(names)}" if names else self.unnamed.title,
             target=self.server.name,
             where=Where.SERVER,
-            kind=RemedyKind.SHELL if names else kind,
-            text="\n".join(self.tool.build(names)) if names else text,
+            kind=RemedyKind.SHELL if names else self.unnamed.kind,
+            text="\n".join(self.tool.build(names)) if names else self.unnamed.text,
             changes=f"The indexes are used again. {PASSWORD_HINT}",
             risk=self.while_it_builds,
             undo="",
@@ -292,3 +303,53 @@ class DsconfigIndexRemedies:
 
     def _ready(self, remedy: Remedy) -> Remedy:
         return advice_if_missing(remedy, missing_for(self.tool.backend))
+
+
+@dataclass(frozen=True, slots=True)
+class DsconfigIndexFunctions:
+    """The functions of a product's index remedies that differ between products only in the remedies they start from."""
+
+    remedies: Callable[[ServerAddress, Backend, IndexConfiguration, Schema], DsconfigIndexRemedies]
+
+    def add_indexes(
+        self,
+        server: ServerAddress,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
+    ) -> Remedy:
+        """Add indexes and build them."""
+        return self.remedies(server, backend, configuration, schema).add(changes)
+
+    def build_indexes(
+        self,
+        server: ServerAddress,
+        backend: Backend,
+        attributes: Sequence[str],
+        configuration: IndexConfiguration,
+        schema: Schema,
+    ) -> Remedy:
+        """Build configured indexes."""
+        return self.remedies(server, backend, configuration, schema).build(attributes)
+
+    def drop_indexes(
+        self,
+        server: ServerAddress,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
+    ) -> Remedy:
+        """Remove indexes."""
+        return self.remedies(server, backend, configuration, schema).drop(changes)
+
+
+def indexes_set_by_add(
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
+    schema: Schema,
+) -> tuple[IndexDefinition, ...]:
+    """Return the index types that the commands of add_indexes add."""
+    return set_by(to_add(changes, backend, schema))

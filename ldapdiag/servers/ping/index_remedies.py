@@ -12,16 +12,21 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.commands.ldap_tools import as_manager
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
-from ldapdiag.servers.opends.dsconfig_indexes import DsconfigIndexRemedies, IndexTool, set_by, to_add, to_build
+from ldapdiag.servers.opends.dsconfig_indexes import (
+    DsconfigIndexFunctions,
+    DsconfigIndexRemedies,
+    IndexTool,
+    UnnamedBuild,
+    indexes_set_by_add,
+)
 from ldapdiag.servers.ping.remedies import dsconfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.indexes.candidates import Change
 
@@ -53,28 +58,6 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server)
 
 
-def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Add indexes and build them."""
-    del configuration  # the same in every version
-    return _remedies(server, backend, schema).add(changes)
-
-
-def indexes_set(
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
-    schema: Schema,
-) -> tuple[IndexDefinition, ...]:
-    """Return the index types that the commands of add_indexes add."""
-    return set_by(to_add(changes, backend, schema))
-
-
 def add_indexes_ldif(
     server: ServerAddress,
     backend: Backend,
@@ -87,36 +70,10 @@ def add_indexes_ldif(
     return None
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Build configured indexes."""
+def _remedies(
+    server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema
+) -> DsconfigIndexRemedies:
     del configuration  # the same in every version
-    return _remedies(server, backend, schema).build(
-        to_build(attributes, backend, schema),
-        kind=RemedyKind.ADVICE,
-        title="Build the index by hand",
-        text="Run rebuild-index with the name of the attribute: it cannot be put into a command.",
-    )
-
-
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
-    """Remove indexes."""
-    del configuration  # the same in every version
-    return _remedies(server, backend, schema).drop(changes)
-
-
-def _remedies(server: ServerAddress, backend: Backend, schema: Schema) -> DsconfigIndexRemedies:
     tool = _tool(server, backend, schema)
     return DsconfigIndexRemedies(
         server=server,
@@ -125,6 +82,11 @@ def _remedies(server: ServerAddress, backend: Backend, schema: Schema) -> Dsconf
         while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         once_dropped=ONCE_DROPPED,
         verify=tool.show,
+        unnamed=UnnamedBuild(
+            kind=RemedyKind.ADVICE,
+            title="Build the index by hand",
+            text="Run rebuild-index with the name of the attribute: it cannot be put into a command.",
+        ),
     )
 
 
@@ -132,3 +94,10 @@ def _tool(server: ServerAddress, backend: Backend, schema: Schema) -> IndexTool:
     tool = dsconfig(server)
     rebuild = f"rebuild-index --task {tool.options}"
     return IndexTool(tool=tool, rebuild=rebuild, backend=backend, schema=schema, noun="local-db-index")
+
+
+FUNCTIONS_OF_PRODUCT = DsconfigIndexFunctions(_remedies)
+add_indexes = FUNCTIONS_OF_PRODUCT.add_indexes
+build_indexes = FUNCTIONS_OF_PRODUCT.build_indexes
+drop_indexes = FUNCTIONS_OF_PRODUCT.drop_indexes
+indexes_set = indexes_set_by_add
