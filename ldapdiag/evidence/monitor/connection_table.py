@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
-from ldapdiag.evidence.monitor.ibm import is_ibm
+from ldapdiag.evidence.monitor.ibm import is_ibm, understood
 from ldapdiag.evidence.monitor.own_connection import client_address, without_own_connection
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def monitor_of(entry: Entry, identity: ServerIdentity, document: Document, *, qu
         return None
     if current and not values:
         document.note("cn=monitor shows connections to Directory Manager only: bind as Directory Manager.")
-    listed = tuple(_connections(values, document)) if values or current == 0 else None
+    listed = tuple(understood(values, parse_connection, document)) if values or current == 0 else None
     connections, current = without_own_connection(listed, current, document.asked_by)
     return Monitor(
         origin=document.origin(),
@@ -135,14 +135,6 @@ def monitor_of(entry: Entry, identity: ServerIdentity, document: Document, *, qu
         queued_operations=entry.number(queue),
         connections_at_max_threads=entry.number("currentconnectionsatmaxthreads"),
     )
-
-
-def _connections(values: tuple[str, ...], document: Document) -> Iterator[MonitoredConnection]:
-    for value in values:
-        if connection := parse_connection(value):
-            yield connection
-        else:
-            document.misread("connection:")
 
 
 def parse_connection(value: str) -> MonitoredConnection | None:

@@ -25,7 +25,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from ldapdiag.evidence.document import Document
@@ -100,7 +100,7 @@ def is_ibm(entry: Entry) -> bool:
 
 def _monitor(root: Entry | None, listed: Entry | None, document: Document) -> Monitor:
     values = listed.values("connection") if listed else ()
-    connections = tuple(_connections(values[:MOST_CONNECTIONS], document))
+    connections = tuple(understood(values[:MOST_CONNECTIONS], parse_connection, document))
     if len(values) > MOST_CONNECTIONS:
         document.note(f"Only the first {MOST_CONNECTIONS:,} connections were kept.")
     identity = identify(root.first("version")) if root else None
@@ -117,9 +117,12 @@ def _monitor(root: Entry | None, listed: Entry | None, document: Document) -> Mo
     )
 
 
-def _connections(values: tuple[str, ...], document: Document) -> Iterator[MonitoredConnection]:
+def understood(
+    values: tuple[str, ...], parse: Callable[[str], MonitoredConnection | None], document: Document
+) -> Iterator[MonitoredConnection]:
+    """Yield the connections of the values of `connection`; a value that `parse` does not understand is counted."""
     for value in values:
-        if connection := parse_connection(value):
+        if connection := parse(value):
             yield connection
         else:
             document.misread("connection:")
