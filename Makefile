@@ -29,6 +29,8 @@ PIP := $(BIN)/python -m pip install --quiet
 
 export PYTHON ?= python3
 export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
+# Without it each process of a test compiles all that it imports, and each worker rewrites the assertions of all tests again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lab experiments bench storage-tables clean

@@ -58,7 +58,8 @@ def connection(number: int, seconds: float, searches: int = 2, client: str = "10
 def run(first: int, last: int, *, every: float = 1, shift: float = 0, client: str = "10.0.0.1") -> bytes:
     """Return the log of connections first to last, one every so many seconds."""
     lines = b"".join(connection(n, shift + (n - 1) * every, client=client) for n in range(first, last + 1))
-    return b"".join(sorted(lines.splitlines(keepends=True), key=lambda line: line[: len(stamp(0))]))
+    width = len(stamp(0))
+    return b"".join(sorted(lines.splitlines(keepends=True), key=lambda line: line[:width]))
 
 
 LINES_OF_CONNECTION = connection(1, 0).count(b"\n")
