@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.evidence.access_log import LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
-from ldapdiag.report.log.content import LogContent, StreamContent
+from ldapdiag.report.log.content import LogContent
 
 START = 1_795_164_320_000_000_000
 """2026-11-20 08:45:20 UTC."""
@@ -60,17 +61,17 @@ class Conversations:
 
 def read_log(segment, family=Family.DS389, **more):
     """Return what a report is made of."""
-    stream = StreamContent(
+    stream = LogStream(
         name="slapd-ds1/access",
         dialect="389-text",
         family=family,
         files=("slapd-ds1/access",),
         server_processes=segment.server_processes,
         peak=segment.peak,
-        left_out=more.pop("left_out", ()),
+        notes=more.pop("notes", ()),
+        copies=more.pop("copies", ()),
     )
-    given = {"not_logs": (), "gaps": (), "remarks": ()} | more
-    return LogContent(workload=Workload(segment, family), streams=(stream,), **given)
+    return LogContent(workload=Workload(segment, family), streams=(stream,), **more)
 
 
 def founding_story():

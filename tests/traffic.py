@@ -158,7 +158,7 @@ class Log:
     def fact(self, host: str = "ldap", family: Family = Family.DS389) -> AccessLog:
         """Return the fact that gathering would read; the log must not be written any more."""
         origin = facts.origin(host, "access")
-        streams = (LogStream(name=origin.path, dialect="389-text", files=(origin.path,)),)
+        streams = (LogStream(name=origin.path, dialect="389-text", family=family, files=(origin.path,)),)
         return AccessLog(origin=origin, family=family, segment=self.segment(), streams=streams)
 
     def traffic(self, family: Family = Family.DS389) -> Traffic:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,17 +19,18 @@ from ldapdiag.cli.destinations import (
     check_followed,
     check_table,
     contains_gaps,
+    deliver,
     text_on_terminal,
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.judging_options import FailOn, FailOnOption
 from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
-from ldapdiag.cli.log_report import combined, report_writer
 from ldapdiag.cli.log_selection import Select
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command, is_typed
 from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -40,9 +43,13 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
     from threading import Event
+    from typing import TextIO
 
+    from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.cli.destinations import Destination
+    from ldapdiag.evidence.access_log import CountedLog
     from ldapdiag.evidence.log.selection import Selection
+    from ldapdiag.report.color import Color
     from ldapdiag.report.log.content import LogContent
     from ldapdiag.sources.cluster.executor import Executor
     from ldapdiag.sources.collection_options import CollectionOptions
@@ -53,6 +60,10 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS = 2.0
 """Time between two reads of a log with --follow."""
+CLEAR = "\x1b[H\x1b[2J"
+"""Cursor home, erase display (ECMA-48)."""
+RULE = f"{'-' * 40}\n"
+"""Separates the reports of --follow where the output is not a terminal."""
 
 
 @command
@@ -232,7 +243,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     )
     notices = Notices(quiet=quiet, color=output.color, gaps_in_output=contains_gaps(written))
     _print_scanner_notice(scanner, notices)
-    write = report_writer(written, top, by, sort, table=table, color=output.color, again=follow)
+    write = _writer(written, top, by, sort, table=table, color=output.color, again=follow)
     status = 0
     with stoppable() as stop:
         if follow:
@@ -254,11 +265,12 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 )
             if not text_on_terminal(written):
                 notices.write_gaps([gap for stream in reading.streams for gap in stream.gaps])
-            logs = facts_of(reading, fail_on)
-            found = combined(reading, wanted=asked, by_server=by is By.SERVER)
+            logs = [stream.counted() for stream in reading.streams]
+            evidence = facts_of(logs, fail_on)
+            found = content_of(reading, logs, wanted=asked, by_server=by is By.SERVER)
             _print_not_found(found, written)
             write(found)
-            status = judged_by_log(logs, typed, config, fail_on, notices)
+            status = judged_by_log(evidence, typed, config, fail_on, notices)
     raise typer.Exit(INTERRUPTED if stop.is_set() else status)
 
 
@@ -385,7 +397,7 @@ def _follow(
         first = next(readings)
     _print_other_files(first, stop, notices)
     for reading in readings if first.waits else chain((first,), readings):
-        if not write(combined(reading, goes_on=True)):
+        if not write(content_of(reading, [stream.counted(goes_on=True) for stream in reading.streams])):
             return
 
 
@@ -402,3 +414,58 @@ def _print_other_files(reading: ScannedLogs, stop: Event, notices: Notices) -> N
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     if reading.waits:
         notices.write("no record yet; waiting for the first")
+
+
+def content_of(
+    reading: ScannedLogs, logs: Sequence[CountedLog], *, wanted: Wanted | None = None, by_server: bool = False
+) -> LogContent:
+    """Return what the report on a reading with these counts is about, which are added up; `by_server`: and compared."""
+    from ldapdiag.analysis.log.selections import not_found  # noqa: PLC0415  import late
+    from ldapdiag.report.log.content import LogContent, combined, compared  # noqa: PLC0415
+
+    fleet = compared(logs) if by_server else None  # before their counts are added up
+    workload = combined(logs)
+    is_empty = workload.period is None or (wanted and wanted.restricts and not any(workload.operations.values()))
+    shown = sorted((operation for stream in reading.streams for operation in stream.shown), key=lambda one: -one.etime)
+    return LogContent(
+        workload=workload,
+        streams=tuple(log.stream for log in logs),
+        passed_over=reading.passed_over,
+        gaps=reading.gaps,
+        since=reading.period.since,
+        until=reading.period.until,
+        log_times=reading.times if is_empty else None,
+        wanted=wanted,
+        not_found=not_found(wanted, workload.segment) if wanted else (),
+        shown=tuple(shown[: wanted.most_shown if wanted else 0]),
+        fleet=fleet,
+        cluster=reading.cluster,
+        stopped=reading.stopped,
+    )
+
+
+def _writer(
+    written: Sequence[Destination], top: int, by: By, sort: Sort, *, table: LogTable | None, color: Color, again: bool
+) -> Callable[[LogContent], bool]:
+    """Return a function that writes a report and returns whether the output is still open.
+
+    `again`: another report follows; on a terminal it replaces this one, else it comes after it.
+    """
+    from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
+    from ldapdiag.report.log.tables import TABLES  # noqa: PLC0415
+
+    json = as_json.line if again and any(one.path is None for one in written) else as_json.render
+
+    def text(document: Callable[[], Mapping[str, Any]], stream: TextIO) -> None:
+        from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
+
+        if again and stream is sys.stdout:
+            stream.write(CLEAR if stream.isatty() else RULE)
+        as_text.print_log(document(), stream, top=top, by=by, sort=sort, color=color)
+
+    def write(read: LogContent) -> bool:
+        document = cache(lambda: as_json.document(read, sort))
+        rows = TABLES[table or LogTable.SEARCHES]
+        return deliver(writer(document, partial(text, document), json, rows), written)
+
+    return write

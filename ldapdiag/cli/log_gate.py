@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.cli.notices import Notices
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.access_log import AccessLog
-    from ldapdiag.sources.logs.access_log import ScannedLogs
+    from ldapdiag.evidence.access_log import AccessLog, CountedLog
 
 
 def check_alone_with(fail_on: FailOn, others: Mapping[str, object]) -> None:
@@ -29,14 +28,13 @@ def check_alone_with(fail_on: FailOn, others: Mapping[str, object]) -> None:
             raise UsageError(f"--fail-on excludes {name}: omit one of them")
 
 
-def facts_of(reading: ScannedLogs, fail_on: FailOn) -> tuple[AccessLog, ...]:
-    """Return the access logs of a reading as evidence, if it is judged; its own counts stay unfinished."""
+def facts_of(logs: Sequence[CountedLog], fail_on: FailOn) -> tuple[AccessLog, ...]:
+    """Return the access logs as evidence, if they are judged, with counts of their own."""
     if fail_on is FailOn.NEVER:
         return ()
-    from ldapdiag.evidence.log.merge import finish  # noqa: PLC0415  import late
-    from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415
+    from ldapdiag.sources.recognition.log_discovery import access_logs  # noqa: PLC0415  import late
 
-    return tuple(access_logs((one, finish(one.segment.copied())) for one in reading.streams))
+    return tuple(access_logs(log._replace(segment=log.segment.copied()) for log in logs))
 
 
 def judged_by_log(

@@ -7,6 +7,13 @@ from typing import TypedDict
 from ldapdiag.documents.common import Period
 
 
+class MostUsedBy(TypedDict):
+    """A client with many connections to a server."""
+
+    client: str
+    opened: int
+
+
 class Server(TypedDict):
     """A server: numbers of the whole log, and shares of the load in the time that all logs have in common."""
 
@@ -25,6 +32,8 @@ class Server(TypedDict):
     """Less than 1 % of an even share."""
     silences: list[list[str]]
     """[from, to] of 15 min or more without a record while another server has some."""
+    clients: list[MostUsedBy]
+    """The three clients that opened most connections to it."""
 
 
 class DifferingSearch(TypedDict):
@@ -33,6 +42,8 @@ class DifferingSearch(TypedDict):
     server: str
     shape: str
     base: str
+    bases: int
+    """How many bases the search has; `base` is one of them."""
     scope: str
     answered: int
     unindexed: int

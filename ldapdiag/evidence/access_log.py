@@ -1,16 +1,17 @@
-"""AccessLog: the access logs of one server, counted into a Segment (log/segment.py)."""
+"""Access logs, counted into Segments (log/segment.py): that of one stream, and all of one server."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.log.dialect import Scanner
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.bundle import PassedOver
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.origin import Origin
 
@@ -23,9 +24,30 @@ class LogStream:
 
     name: str
     dialect: str
+    family: Family
     files: tuple[str, ...]
+    folder: str = ""
+    """That of its first file."""
+    asked: str = ""
+    """The path of its first file as the operator named it."""
+    instance: str = ""
+    """The server's name in the headers of the files."""
     scanner: Scanner = Scanner.PYTHON
     """The scanner that read them."""
+    server_processes: int = 0
+    peak: int = 0
+    """The most connections at once."""
+    notes: tuple[str, ...] = ()
+    """Irregularities of the files, a sentence each, without its full stop."""
+    copies: tuple[PassedOver, ...] = ()
+    """Files with the same records as these."""
+
+
+class CountedLog(NamedTuple):
+    """A stream and its finished counts."""
+
+    stream: LogStream
+    segment: Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,10 @@ from backports import zstd
 from command import INCIDENT, Ran, ldapdiag
 from in_process import InProcess
 from lab.object_store import Faults, S3Server, faulty_proxy, s3_server
-from ldapdiag.cli.log_report import combined
-from ldapdiag.report.log import as_json
 from ldapdiag.sources.cluster import cluster_reading
 from ldapdiag.sources.logs import access_log, batches
 from ldapdiag.sources.objects.object_file import ObjectFile
+from log.reports import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,7 +175,7 @@ def in_parts(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def in_json(reading: ScannedLogs) -> str:
-    return json.dumps({**as_json.document(combined(reading)), "cluster": None}, sort_keys=True)
+    return json.dumps({**document_of(reading), "cluster": None}, sort_keys=True)
 
 
 def test_the_tasks_of_one_object_have_the_bytes_of_threads_and_of_a_file(in_parts: str, tmp_path: Path) -> None:

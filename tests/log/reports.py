@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from command import ldapdiag
 from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.cli.log import content_of
 from ldapdiag.report.log import as_json
 from ldapdiag.report.log.content import LogContent
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.logs.access_log import ScannedLogs
 
 Report = dict[str, Any]
 
@@ -33,14 +35,13 @@ def rendered(segment: Segment, family: Family | None = None) -> str:
     read = LogContent(
         workload=Workload(segment, family),
         streams=(),
-        not_logs=(),
-        gaps=(),
-        remarks=(),
-        since=None,
-        until=None,
-        stopped=False,
     )
     return as_json.render(as_json.document(read))
+
+
+def document_of(reading: ScannedLogs) -> Report:
+    """Return the document on a reading, which can go on."""
+    return dict(as_json.document(content_of(reading, [one.counted(goes_on=True) for one in reading.streams])))
 
 
 def searches_by_shape(report: Report) -> Counter[tuple[str, str, str]]:

@@ -65,30 +65,6 @@ class Comparison:
         }
         return of if len(of) > 1 else {}
 
-    @cached_property
-    def notable(self) -> frozenset[str]:
-        """Return the servers that differ from the others."""
-        uneven = (*self.balance.overloaded, *self.balance.idle) if self.balance else ()
-        return frozenset(
-            {one.server for one in self.searches}
-            | {one.replica.name for one in uneven}
-            | {one.name for one in self.replicas if one.silences}
-        )
-
-    @cached_property
-    def _connections(self) -> dict[str, float]:
-        if self.balance is None:
-            return {}
-        return {one.replica.name: one.connections for one in self.balance.shares}
-
-    def share_of(self, replica: Replica) -> float:
-        """Return a server's share of the connections; 0 where they cannot be compared."""
-        return self._connections.get(replica.name, 0.0)
-
-    def load_of(self, replica: Replica) -> float:
-        """Return what servers are ordered by: the share of connections, else operations each second."""
-        return self.share_of(replica) if self.balance else replica.operations
-
 
 FEWEST_CONNECTIONS = 50
 """Connections of a client, below which a balancer may have sent them all to one server by chance."""

@@ -47,10 +47,11 @@ if TYPE_CHECKING:
         Workers,
     )
     from ldapdiag.documents.log_operations import Sort as SearchSort
+    from ldapdiag.evidence.access_log import LogStream
     from ldapdiag.evidence.log.idle_times import IdleRow
     from ldapdiag.evidence.log.idle_times import IdleTimes as IdleTimesOf
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.report.log.content import LogContent, StreamContent
+    from ldapdiag.report.log.content import LogContent
 
 SCHEMA: Final = "ldapdiag.log/1"
 ROWS = 3
@@ -90,9 +91,9 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
         "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
         "streams": [_stream(one) for one in read.streams],
-        "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.not_logs],
+        "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.passed_over],
         "gaps": [{"target": one.target, "reason": one.reason, "how": one.how} for one in read.gaps],
-        "remarks": list(read.remarks),
+        "remarks": [note for stream in read.streams for note in stream.notes],
         "stopped": read.stopped,
         "since": _moment(read.since, 1),
         "until": _moment(read.until, 1),
@@ -149,7 +150,7 @@ def _moment(time: int | None, resolution: int) -> str | None:
     return None if time is None else moment(time, resolution)
 
 
-def _stream(stream: StreamContent) -> Stream:
+def _stream(stream: LogStream) -> Stream:
     return {
         "name": stream.name,
         "dialect": stream.dialect,
@@ -158,7 +159,7 @@ def _stream(stream: StreamContent) -> Stream:
         "server_processes": stream.server_processes,
         "peak": stream.peak,
         "scanner": stream.scanner,
-        "copies_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
+        "copies_left_out": [{"target": one.target, "reason": one.reason} for one in stream.copies],
     }
 
 

@@ -28,7 +28,6 @@ from ldapdiag.wording import counted, duration, number, percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.report.table import Plain
 
 NOTES = {"A": "fully unindexed", "U": "partially unindexed"}
@@ -48,10 +47,9 @@ def print_log(
     by: By = By.SHAPE,
     sort: Sort = Sort.TIME,
     color: Color = Color.AUTO,
-    fleet: Comparison | None = None,
 ) -> None:
     """Write the report; the main table has at most `top` rows."""
-    LogScreen(page_for(stream, color), document, top, by, sort, fleet).show()
+    LogScreen(page_for(stream, color), document, top, by, sort).show()
 
 
 @dataclass(slots=True)
@@ -64,7 +62,6 @@ class LogScreen:
     top: int
     by: By
     sort: Sort = Sort.TIME
-    fleet: Comparison | None = None
     names: AccountNames = field(init=False)
     """Short names of accounts."""
 
@@ -79,8 +76,8 @@ class LogScreen:
             self.page.labelled("no match", no_match_sentence(nothing), "bold", "bold")
             self.caveats()
             return
-        if self.fleet is not None:
-            self.servers(self.fleet)
+        if self.document["fleet"]:
+            self.servers()
             return
         self.searches()
         self.page.blank()
@@ -106,11 +103,11 @@ class LogScreen:
         first, last = self.document["first_time"], self.document["last_time"]
         return (instant(first), instant(last)) if first else None
 
-    def servers(self, fleet: Comparison) -> None:
+    def servers(self) -> None:
         """Print the servers side by side."""
         from ldapdiag.report.log.fleet_text import print_fleet  # noqa: PLC0415  import late: mostly there is one server
 
-        print_fleet(self.page, fleet)
+        print_fleet(self.page, self.document)
         self.caveats()
 
     def caveats(self) -> None:

@@ -1,45 +1,23 @@
-"""LogContent: the content of a report on access logs, for text and JSON."""
+"""LogContent: what a report on access logs is about, for the document."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import Scanner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.analysis.log.workload import Workload
-    from ldapdiag.evidence.bundle import Gap
+    from ldapdiag.evidence.access_log import CountedLog, LogStream
+    from ldapdiag.evidence.bundle import Gap, PassedOver
     from ldapdiag.evidence.cluster_work import ClusterWork
-    from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.selection import ShownOperation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """A file that was not read or not used, with the reason."""
-
-    target: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamContent:
-    """One server's log, in order."""
-
-    name: str
-    dialect: str
-    family: Family
-    files: tuple[str, ...]
-    server_processes: int
-    peak: int
-    """The most connections at once."""
-    left_out: tuple[LeftOut, ...]
-    """Files with the same records as these."""
-    scanner: Scanner = Scanner.PYTHON
-    """The scanner that read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +25,10 @@ class LogContent:
     """All streams, combined."""
 
     workload: Workload
-    streams: tuple[StreamContent, ...]
-    not_logs: tuple[LeftOut, ...]
-    gaps: tuple[Gap, ...]
+    streams: tuple[LogStream, ...]
+    passed_over: tuple[PassedOver, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     """Files, given or found, that could not be read."""
-    remarks: tuple[str, ...]
-    """Deviations in reading the logs, a sentence each."""
     since: int | None = None
     until: int | None = None
     """The period selected: nanoseconds since 1970."""
@@ -80,3 +56,36 @@ class LogContent:
     def scanner(self) -> Scanner:
         """Return the scanner of the whole: the native one, if it read any stream."""
         return Scanner.of(one.scanner for one in self.streams)
+
+
+def combined(logs: Sequence[CountedLog]) -> Workload:
+    """Return the work of all logs; the counts of the first one become those of all."""
+    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
+    from ldapdiag.evidence.log.merge import combine  # noqa: PLC0415
+
+    families = {log.stream.family for log in logs}
+    return Workload(combine(*(log.segment for log in logs)), families.pop() if len(families) == 1 else None)
+
+
+def compared(logs: Sequence[CountedLog]) -> Comparison:
+    """Return the servers side by side: the logs of each folder are one server's, unless it has several logs."""
+    from ldapdiag.analysis.fleet.comparison import Comparison  # noqa: PLC0415  import late: mostly there is one server
+    from ldapdiag.analysis.fleet.replicas import fleet_of  # noqa: PLC0415
+
+    servers: dict[str, list[CountedLog]] = {}
+    for name, log in zip(names_of([log.stream for log in logs]), logs, strict=True):
+        servers.setdefault(name, []).append(log._replace(segment=log.segment.copied()))
+    return Comparison(fleet_of((name, combined(several)) for name, several in servers.items()))
+
+
+def names_of(streams: Sequence[LogStream]) -> list[str]:
+    """Return the server of each stream: its folder's name, or its own where its folder has logs of several."""
+    alike = Counter((stream.folder, stream.dialect) for stream in streams)
+    names = [
+        stream.name if alike[stream.folder, stream.dialect] > 1 else stream.folder.rpartition("/")[2]
+        for stream in streams
+    ]
+    folders: dict[str, set[str]] = {}
+    for name, stream in zip(names, streams, strict=True):
+        folders.setdefault(name, set()).add(stream.folder)
+    return [name if len(folders[name]) == 1 else stream.folder for name, stream in zip(names, streams, strict=True)]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ldapdiag.documents.log_fleet import DifferingSearch as SearchThatDiffers
     from ldapdiag.documents.log_fleet import Fleet, Server
 
+MOST_CLIENTS = 3
+"""Of a server."""
+
 
 def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
     """Return what `log --by server` shows; None where the servers were not compared."""
@@ -62,6 +65,11 @@ def _server(fleet: Comparison, one: Replica) -> Server:
         "time_share": round(share.etime, 6) if share else None,
         "idle": share.is_idle if share else None,
         "silences": [[moment(each.begin, MILLISECOND), moment(each.end, MILLISECOND)] for each in one.silences],
+        "clients": [
+            {"client": client.address, "opened": client.opened}
+            for client in one.workload.clients[:MOST_CLIENTS]
+            if client.opened
+        ],
     }
 
 
@@ -70,6 +78,7 @@ def _search(one: DifferingSearch) -> SearchThatDiffers:
         "server": one.server,
         "shape": one.group.shape,
         "base": one.group.base,
+        "bases": one.group.bases,
         "scope": one.group.scope,
         "answered": one.group.answered,
         "unindexed": one.group.unindexed,

@@ -14,16 +14,16 @@ from rich.cells import cell_len
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.quantities import day_and_time
+from ldapdiag.report.log.quantities import day_and_time_of, instant
+from ldapdiag.report.log.tables import servers_with_marks
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ldapdiag.analysis.fleet.comparison import Comparison
-    from ldapdiag.analysis.fleet.replicas import Replica
     from ldapdiag.report.page import Page
+    from ldapdiag.report.table import Plain
 
 ROWS = 12
 """Servers in the table; of more, those that differ come first."""
@@ -34,26 +34,32 @@ LINES = 5
 """Lines of each kind of difference."""
 
 
-def print_fleet(page: Page, fleet: Comparison) -> None:
+def print_fleet(page: Page, document: Plain) -> None:
     """Print the servers side by side; at most 40 lines, however many there are."""
-    notable = fleet.notable
-    shown = sorted(fleet.replicas, key=lambda one: (one.name not in notable, -fleet.load_of(one)))[:ROWS]
-    _print_table(page, fleet, sorted(shown, key=lambda one: one.name))
-    if rest := len(fleet.replicas) - len(shown):
-        loads = [fleet.share_of(one) for one in fleet.replicas if one not in shown]
-        between = (
-            f", each with {_share(min(loads))} to {_share(max(loads))} of the connections" if fleet.balance else ""
-        )
-        page.indented(f"and {counted(rest, 'more server')}{between}")
+    fleet = document["fleet"]
+    ordered = sorted(servers_with_marks(fleet), key=lambda server: (not server["differs"], -_load(server)))
+    shown, others = ordered[:ROWS], ordered[ROWS:]
+    _print_table(page, sorted(shown, key=lambda server: server["name"]))
+    if others:
+        loads = [server["connection_share"] for server in others]
+        extremes = "" if None in loads else f"{_share(min(loads))} to {_share(max(loads))}"
+        between = f", each with {extremes} of the connections" if extremes else ""
+        page.indented(f"and {counted(len(others), 'more server')}{between}")
     page.blank()
     for label, sentences in (
         ("differs", differences(fleet)),
-        ("balance", balance_sentences(fleet)),
+        ("balance", balance_sentences(ordered, fleet)),
         ("silent", silence_sentences(fleet)),
         ("moved", move_sentences(fleet)),
-        ("clients", client_sentences(fleet)),
+        ("clients", client_sentences(fleet, len(document["connections"]["by_client"]))),
     ):
         _print_some(page, label, list(sentences))
+
+
+def _load(server: Plain) -> float:
+    """Return what servers are ordered by: the share of connections, else the operations."""
+    share = server["connection_share"]
+    return float(server["operations"] if share is None else share)
 
 
 def _print_some(page: Page, label: str, sentences: list[str]) -> None:
@@ -63,20 +69,20 @@ def _print_some(page: Page, label: str, sentences: list[str]) -> None:
         page.indented(f"and {number(len(sentences) - LINES)} more (--format json lists all)")
 
 
-def _print_table(page: Page, fleet: Comparison, shown: list[Replica]) -> None:
-    names = [shortened(neutral(one.name), LONGEST_NAME) for one in shown]
+def _print_table(page: Page, shown: list[Plain]) -> None:
+    names = [shortened(neutral(server["name"]), LONGEST_NAME) for server in shown]
     columns = [
-        ("operations", [number(sum(one.workload.segment.operations)) for one in shown]),
-        ("search time", [duration(one.workload.search_etime / SECOND) for one in shown]),
-        ("unindexed", [_part(one.unindexed) for one in shown]),
-        ("errors", [_part(one.errors) for one in shown]),
-        ("peak", [number(one.workload.segment.peak) for one in shown]),
+        ("operations", [number(server["operations"]) for server in shown]),
+        ("search time", [duration(server["search_seconds"]) for server in shown]),
+        ("unindexed", [_part(server["unindexed_share"]) for server in shown]),
+        ("errors", [_part(server["error_share"]) for server in shown]),
+        ("peak", [number(server["peak"]) for server in shown]),
     ]
-    if fleet.balance:
-        most = max(fleet.share_of(one) for one in shown)
-        shares = [f"{_share(share):>6} {bar(share, most, BAR):{BAR}}" for share in map(fleet.share_of, shown)]
-        columns.insert(0, ("connections", shares))
-    marks = [", ".join(_marks(fleet, one)) for one in shown]
+    shares = [server["connection_share"] for server in shown]
+    if None not in shares:
+        bars = [f"{_share(share):>6} {bar(share, max(shares), BAR):{BAR}}" for share in shares]
+        columns.insert(0, ("connections", bars))
+    marks = [", ".join(server["differs"]) for server in shown]
     width = max(map(cell_len, ["server", *names]))
     room = page.room - width - max(map(len, marks))
     while columns and sum(max(len(name), *map(len, cells)) + 2 for name, cells in columns) > room:
@@ -96,20 +102,6 @@ def _row(name: str, width: int, columns: list[tuple[str, list[str]]], place: int
     return "  ".join([name + " " * (width - cell_len(name)), *cells, marks]).rstrip()
 
 
-def _marks(fleet: Comparison, one: Replica) -> Iterator[str]:
-    """Yield in a few words why a server is notable."""
-    if one.name in {search.server for search in fleet.searches if search.lacks_index}:
-        yield "lacks an index"
-    elif one.name in {search.server for search in fleet.searches}:
-        yield "slower"
-    if fleet.balance and one in [share.replica for share in fleet.balance.overloaded]:
-        yield "uneven"
-    if fleet.balance and one in [share.replica for share in fleet.balance.idle]:
-        yield "idle"
-    if one.silences:
-        yield "silent"
-
-
 def _share(share: float) -> str:
     return percent(share) if share >= 0.01 or not share else f"{share:.1%}".replace("%", " %")
 
@@ -121,89 +113,90 @@ def _part(share: float | None) -> str:
 FEW = 3
 
 
-def differences(fleet: Comparison) -> Iterator[str]:
+def differences(fleet: Plain) -> Iterator[str]:
     """Yield the searches and versions that differ."""
-    for one in fleet.searches:
-        what = f"{one.server}: {one.group.shape} below {one.group.place}"
-        here, there = duration(one.group.etimes.p50 / SECOND), duration(one.their_median / SECOND)
-        where = f"on {counted(len(one.others), 'other')}" if len(one.others) > 1 else f"on {one.others[0]}"
-        if one.lacks_index:
+    for search in fleet["differing_searches"]:
+        base = counted(search["bases"], "base") if search["bases"] > 1 else search["base"] or "the root"
+        what = f"{search['server']}: {search['shape']} below {base} ({search['scope']})"
+        here, there = duration(search["median_seconds"]), duration(search["others_median_seconds"])
+        others = search["others"]
+        where = f"on {counted(len(others), 'other')}" if len(others) > 1 else f"on {others[0]}"
+        if search["lacks_index"]:
             yield (
-                f"{what} is unindexed here ({number(one.group.unindexed)} of {number(one.group.answered)}), indexed "
+                f"{what} is unindexed here ({number(search['unindexed'])} of {number(search['answered'])}), indexed "
                 f"{where}: {here} against {there}; see ldapdiag indexes"
             )
         else:
             yield f"{what} takes {here} (median), {where} {there}"
-    if fleet.versions:
-        each = (f"{version}: {_few(names)}" for version, names in fleet.versions.items())
-        yield f"versions: {'; '.join(each)}"
+    if versions := fleet["servers_by_version"]:
+        yield f"versions: {'; '.join(f'{version}: {_few(names)}' for version, names in versions.items())}"
 
 
-def balance_sentences(fleet: Comparison) -> Iterator[str]:
+def balance_sentences(servers: Sequence[Plain], fleet: Plain) -> Iterator[str]:
     """Yield which servers have more than their share, and which have none; or why that is not compared."""
-    if fleet.balance is None:
+    if fleet["even_share"] is None:
         yield from _not_compared(fleet)
         return
-    for one in fleet.balance.overloaded:
-        clients = ", ".join(
-            f"{client.address} ({number(client.opened)})"
-            for client in one.replica.workload.clients[:FEW]
-            if client.opened
-        )
+    even = percent(fleet["even_share"])
+    uneven = [server for server in servers if "uneven" in server["differs"]]
+    for server in sorted(uneven, key=lambda one: -max(one["connection_share"], one["operation_share"])):
+        clients = ", ".join(f"{one['client']} ({number(one['opened'])})" for one in server["clients"])
         yield (
-            f"{one.replica.name} has {percent(one.connections)} of the connections and {percent(one.operations)} of "
-            f"the operations (even: {percent(fleet.balance.even)}); most are of {clients}"
+            f"{server['name']} has {percent(server['connection_share'])} of the connections and "
+            f"{percent(server['operation_share'])} of the operations (even: {even}); most are of {clients}"
         )
-    if idle := [one.replica.name for one in fleet.balance.idle]:
+    if idle := [server["name"] for server in fleet["servers"] if server["idle"]]:
         yield f"without load: {_few(idle)}"
-    if not fleet.balance.overloaded:
-        yield f"no server has twice the even share of {percent(fleet.balance.even)}"
+    if not uneven:
+        yield f"no server has twice the even share of {even}"
 
 
-def _not_compared(fleet: Comparison) -> Iterator[str]:
-    if len(fleet.replicas) < 2:
+def _not_compared(fleet: Plain) -> Iterator[str]:
+    if len(fleet["servers"]) < 2:
         yield "not compared: there is one server"
-    elif fleet.fleet.common is None:
+    elif fleet["compared_from"] is None:
         yield "not compared: the logs have too little time in common"
     else:
         yield "not compared: fewer than 100 connections in all logs"
 
 
-def silence_sentences(fleet: Comparison) -> Iterator[str]:
+def silence_sentences(fleet: Plain) -> Iterator[str]:
     """Yield when servers have no record while others have."""
-    for replica in fleet.replicas:
-        for span in replica.silences[:FEW]:
-            (day, begin), (_, end) = day_and_time(span.begin), day_and_time(span.end)
-            length = duration(span.length // SECOND)
+    for server in fleet["servers"]:
+        for first, last in server["silences"][:FEW]:
+            (day, begin), (_, end) = day_and_time_of(first), day_and_time_of(last)
+            length = duration((instant(last) - instant(first)) // SECOND)
             yield (
-                f"{replica.name} has no record from {day} {begin} to {end} UTC ({length}), while others "
+                f"{server['name']} has no record from {day} {begin} to {end} UTC ({length}), while others "
                 "have: it had no load, or that part of its log is missing"
             )
 
 
-def client_sentences(fleet: Comparison) -> Iterator[str]:
-    """Yield the clients that use one server only, where others use several."""
-    every = {client.address for one in fleet.replicas for client in one.workload.clients if client.opened}
-    if len(fleet.with_affinity) * 2 > len(every) or not fleet.with_affinity:
+def client_sentences(fleet: Plain, clients: int) -> Iterator[str]:
+    """Yield the clients that use one server only, where others of all `clients` use several."""
+    found = fleet["clients_of_one_server"]
+    if len(found) * 2 > clients or not found:
         return
     first = (
-        f"{one.client} {one.server} ({counted(one.connections, 'connection')}, {percent(one.share)} of its)"
-        for one in fleet.with_affinity[:FEW]
+        f"{one['client']} {one['server']} ({counted(one['connections'], 'connection')}, {percent(one['share'])} of its)"
+        for one in found[:FEW]
     )
-    yield f"{counted(len(fleet.with_affinity), 'client')} use one server only: {', '.join(first)}"
+    yield f"{counted(len(found), 'client')} use one server only: {', '.join(first)}"
 
 
-def move_sentences(fleet: Comparison) -> Iterator[str]:
+def move_sentences(fleet: Plain) -> Iterator[str]:
     """Yield which clients moved from one server to another, and when; or why that is not judged."""
-    if fleet.moved is None and fleet.fleet.common is not None:
+    if fleet["moved_clients"] is None and fleet["compared_from"] is not None:
         yield "moves of clients are not judged: a log has more clients than its table keeps"
-    for one in fleet.moved or ():
-        who = one.clients[0] if len(one.clients) == 1 else counted(len(one.clients), "client")
-        day, time = day_and_time(one.begin)
-        within = f" (within {duration((one.end - one.begin) / SECOND)})" if len(one.clients) > 1 else ""
-        silence = f", when {one.source} has no record" if one.silent else ""
-        names = "" if len(one.clients) == 1 else f": {_few(one.clients)}"
-        yield f"{who} moved from {one.source} to {one.target} at {day} {time} UTC{within}{silence}{names}"
+    for move in fleet["moved_clients"] or ():
+        clients = move["clients"]
+        who = clients[0] if len(clients) == 1 else counted(len(clients), "client")
+        day, time = day_and_time_of(move["begin"])
+        length = duration((instant(move["end"]) - instant(move["begin"])) / SECOND)
+        within = f" (within {length})" if len(clients) > 1 else ""
+        silence = f", when {move['from']} has no record" if move["silent"] else ""
+        names = "" if len(clients) == 1 else f": {_few(clients)}"
+        yield f"{who} moved from {move['from']} to {move['to']} at {day} {time} UTC{within}{silence}{names}"
 
 
 def _few(names: Sequence[str]) -> str:

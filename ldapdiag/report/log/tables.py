@@ -67,14 +67,16 @@ def _intervals(document: Plain) -> Iterator[dict[str, Any]]:
 
 
 def _servers(document: Plain) -> Iterator[Plain]:
-    """Yield the servers side by side with why they differ, those that do first, then by connections."""
-    fleet = document["fleet"]
-    if fleet is None:
-        return
+    """Yield the servers side by side, those that differ first, then by connections."""
+    rows = servers_with_marks(document["fleet"]) if document["fleet"] else []
+    yield from sorted(rows, key=lambda one: (not one["differs"], -one["connections"], one["name"]))
+
+
+def servers_with_marks(fleet: Plain) -> list[Plain]:
+    """Return the servers, each with `differs`: in a few words why it is notable."""
     lacking = {one["server"] for one in fleet["differing_searches"] if one["lacks_index"]}
     slower = {one["server"] for one in fleet["differing_searches"]} - lacking
-    rows = [one | {"differs": _marks(one, fleet["even_share"], lacking, slower)} for one in fleet["servers"]]
-    yield from sorted(rows, key=lambda one: (not one["differs"], -one["connections"], one["name"]))
+    return [one | {"differs": _marks(one, fleet["even_share"], lacking, slower)} for one in fleet["servers"]]
 
 
 def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Iterable[str]) -> list[str]:

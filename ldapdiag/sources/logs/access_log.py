@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.access_log import CountedLog, LogStream
+from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.batches import groups
 from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of
@@ -66,7 +68,7 @@ NO_METER = NoMeter()
 
 @dataclass(slots=True, kw_only=True)
 class ScannedStream:
-    """A stream and the Segment of its records; call evidence.log.merge.finish on the Segment after the last one."""
+    """A stream and the Segment of its records, which may go on."""
 
     stream: Stream
     segment: Segment
@@ -81,6 +83,25 @@ class ScannedStream:
     """The slowest operations with their lines, where a selection asks for them."""
     is_whole: bool = False
     """True if reading was stopped, but not before the end of this stream."""
+
+    def counted(self, *, goes_on: bool = False) -> CountedLog:
+        """Return the stream with its finished counts; with `goes_on` more records can be added to it."""
+        stream, segment = self.stream, finish(self.segment.copied() if goes_on else self.segment)
+        described = LogStream(
+            name=stream.name,
+            dialect=stream.dialect.name,
+            family=stream.dialect.family,
+            files=tuple(file.path for file in stream.files),
+            folder=stream.files[0].input.folder,
+            asked=stream.files[0].input.asked,
+            instance=stream.instance.decode(errors="replace"),
+            scanner=self.scanner,
+            server_processes=segment.server_processes,
+            peak=segment.peak,
+            notes=tuple(self.notes),
+            copies=tuple(PassedOver(target=one.file.path, reason=one.reason) for one in stream.duplicates),
+        )
+        return CountedLog(described, segment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +119,27 @@ class ScannedLogs:
     """True if no file has a record yet, but one can be followed until it has."""
     cluster: ClusterWork | None = None
     """The work of the cluster that read them; None: they were read here."""
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Return the files, given or found, that could not be read, and the parts of logs."""
+        of_files = [one for one in self.not_logs if isinstance(one, Gap)]
+        return (*of_files, *(gap for one in self.streams for gap in one.gaps))
+
+    @property
+    def passed_over(self) -> tuple[PassedOver, ...]:
+        """Return the files that are no access logs."""
+        others = [one for one in self.not_logs if not isinstance(one, Gap)]
+        return tuple(PassedOver(target=one.target, reason=one.reason) for one in others)
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Return when the logs begin and end, whatever was asked for; None without a record. It may read them again."""
+        from ldapdiag.sources.logs.asked_period import end_of  # noqa: PLC0415  import late: most logs have a match
+
+        streams = [one.stream for one in self.streams]
+        end = end_of(streams, Event())
+        return (min(one.first_time for one in streams), end) if end else None
 
 
 def read(  # noqa: PLR0913  one for each option of the command

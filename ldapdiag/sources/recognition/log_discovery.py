@@ -15,12 +15,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.access_log import AccessLog, LogStream
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import SAMPLE_LENGTH, encoding_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import NOTICES, recognise
-from ldapdiag.evidence.log.merge import combine, finish
+from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.servers.traits import traits_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from threading import Event
 
+    from ldapdiag.evidence.access_log import CountedLog, LogStream
     from ldapdiag.evidence.cluster_work import ClusterWork
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.cluster.executor import Executor
@@ -83,7 +84,7 @@ class DiscoveredLogs:
             if stop.is_set() and not reading.is_whole:
                 yield _interrupted(stream)
             read.append(reading)
-        yield from access_logs((one, finish(one.segment)) for one in read)
+        yield from access_logs([reading.counted() for reading in read])
 
     def _here(
         self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event
@@ -135,57 +136,43 @@ class _Shown:
         self._progress(f"{self._what} · {done} · {tasks}")
 
 
-def _server_of(stream: Stream) -> str:
-    """Return what names the server of a log among those of its folder: its header, else its folder on its host."""
-    header = stream.instance.decode(errors="replace")
-    return header or stream.files[0].input.asked.rpartition("/")[0]
-
-
 def _interrupted(stream: Stream) -> Gap:
     how = "run it again without an interruption"
     return Gap(target=stream.name, reason="reading was interrupted; the records read until then are counted", how=how)
 
 
-def access_logs(readings: Iterable[tuple[ScannedStream, Segment]]) -> Iterator[AccessLog]:
-    """Yield a fact for each server that headers or paths name, of streams with their finished counts."""
-    by_server: dict[tuple[str, Family, str], list[tuple[ScannedStream, Segment]]] = defaultdict(list)
-    for one, segment in readings:
-        stream = one.stream
-        by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append((one, segment))
-    for (folder, family, _), read in by_server.items():
-        yield _fact(folder, family, [one for one, _ in read], [segment for _, segment in read])
+def access_logs(logs: Iterable[CountedLog]) -> Iterator[AccessLog]:
+    """Yield a fact for each server that headers or paths name: a header, else the folder on its host."""
+    by_server: dict[tuple[str, Family, str], list[CountedLog]] = defaultdict(list)
+    for log in logs:
+        stream = log.stream
+        server = stream.instance or stream.asked.rpartition("/")[0]
+        by_server[stream.folder, stream.family, server].append(log)
+    yield from map(_fact, by_server.values())
 
 
-def _fact(folder: str, family: Family, logs: list[ScannedStream], counted: list[Segment]) -> AccessLog:
-    """Return the fact for the logs of one product in one folder."""
-    total = combine(Segment(), *counted)
-    streams = tuple(
-        LogStream(
-            name=log.stream.name,
-            dialect=log.stream.dialect.name,
-            files=tuple(file.path for file in log.stream.files),
-            scanner=log.scanner,
-        )
-        for log in logs
-    )
+def _fact(logs: Sequence[CountedLog]) -> AccessLog:
+    """Return the fact for the logs of one server."""
+    total = combine(Segment(), *(log.segment for log in logs))
+    first = logs[0].stream
     origin = Origin(
-        path=streams[0].name,
-        folder=folder,
-        asked=logs[0].stream.files[0].input.asked,
+        path=first.name,
+        folder=first.folder,
+        asked=first.asked,
         lines=total.lines,
         understood=total.lines - total.misread,
         not_understood=total.misread,
         samples=tuple(line.decode(errors="backslashreplace")[:SAMPLE_LENGTH] for line in total.samples[:3]),
-        notes=tuple(_notes(total, logs)),
+        notes=tuple(_notes(total, [log.stream for log in logs])),
     )
-    return AccessLog(origin=origin, family=family, segment=total, streams=streams)
+    return AccessLog(origin=origin, family=first.family, segment=total, streams=tuple(log.stream for log in logs))
 
 
-def _notes(total: Segment, logs: Iterable[ScannedStream]) -> Iterator[str]:
-    for log in logs:
-        for duplicate in log.stream.duplicates:
-            yield f"{duplicate.file.path} {duplicate.reason}."
-        yield from (f"{note}." for note in log.notes)
+def _notes(total: Segment, streams: Iterable[LogStream]) -> Iterator[str]:
+    for stream in streams:
+        for copy in stream.copies:
+            yield f"{copy.target} {copy.reason}."
+        yield from (f"{note}." for note in stream.notes)
     if total.lost:
         yield f"The log reports {counted(total.lost, 'lost line')}."
     if total.caps_hit:

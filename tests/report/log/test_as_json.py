@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from conversations import PEOPLE, SECOND, START, Conversations, founding_story, read_log
-from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.report.log import as_json
-from ldapdiag.report.log.content import LeftOut
 
 CONTRACT = (Path(__file__).parents[3] / "docs" / "contract.md").read_text()
 
@@ -37,8 +36,8 @@ def test_every_key_stands_in_the_contract():
     talk = founding_story()
     talk.bind(2, b"uid=x", err=49)
     talk.scan.not_indexed(b"cn", b"equality")
-    left_out = (LeftOut(target="copy", reason="tells the same"),)
-    document = report(talk, left_out=left_out, not_logs=left_out, gaps=(Gap(target="a", reason="b"),))
+    others = (PassedOver(target="copy", reason="tells the same"),)
+    document = report(talk, copies=others, passed_over=others, gaps=(Gap(target="a", reason="b"),))
     del document["connections"]["clients"][0]["used_again"]["from_seconds"]
     names = {key for key in keys(document) if not re.fullmatch(r"\d+|[A-Z]\d", key)}
     words = set(re.findall(r"\w+", part))

@@ -12,14 +12,13 @@ from rich.console import Console
 
 import examples
 from conversations import SECOND, Conversations, founding_story, read_log
-from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.report.log import as_json
 from ldapdiag.report.log.as_text import LogScreen, print_log
-from ldapdiag.report.log.content import LeftOut
 from ldapdiag.report.log.sort import By, Sort
 from ldapdiag.report.page import Page
 
@@ -258,9 +257,9 @@ class TestCaveats:
     def test_what_tells_the_same_what_is_lacking_and_what_was_not_read_as_written_is_told(self):
         output = text(
             story(
-                left_out=tuple(LeftOut(target=f"copy{n}", reason="has the same records as access") for n in range(5)),
+                copies=tuple(PassedOver(target=f"copy{n}", reason="has the same records as access") for n in range(5)),
                 gaps=(Gap(target="access.9", reason="cannot read it"),),
-                remarks=("access.8 is truncated",),
+                notes=("access.8 is truncated",),
             )
         )
         assert "left out    copy0 has the same records as access" in output

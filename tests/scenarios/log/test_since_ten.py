@@ -14,13 +14,12 @@ from rich.console import Console
 
 from command import ldapdiag
 from incidents import diagnosed, judged
-from ldapdiag.cli.log_report import combined
 from ldapdiag.finding import Finding
-from ldapdiag.report.log import as_json
 from ldapdiag.report.log.as_text import LogScreen
 from ldapdiag.report.log.sort import By
 from ldapdiag.report.page import Page
 from ldapdiag.sources.logs.access_log import read
+from log.reports import document_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_first_screen_shows_which_who_since_when_and_how_fast(folder: Path) -> None:
     stream = StringIO()
     page = Page(Console(file=stream, width=80, height=24, highlight=False, markup=False, emoji=False))
-    LogScreen(page, as_json.document(combined(read([str(folder / "access")]))), 10, By.SHAPE).show()
+    LogScreen(page, document_of(read([str(folder / "access")])), 10, By.SHAPE).show()
     screen = stream.getvalue().splitlines()[:24]
 
     first = " ".join(

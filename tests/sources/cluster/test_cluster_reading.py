@@ -16,15 +16,14 @@ import pytest
 import log_lines
 from conftest import CAPTURES, CORPUS
 from in_process import InProcess
-from ldapdiag.cli.log_report import combined
 from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.report.log import as_json
 from ldapdiag.sources.cluster import cluster_reading
 from ldapdiag.sources.cluster.executor import ClusterError, WorkersDiedError
 from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError
 from ldapdiag.sources.files import open_files
 from ldapdiag.sources.logs import access_log, batches, chunks
+from log.reports import document_of
 from log.scanners import need_native
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ OTHER = log_lines.header() + log_lines.run(7001, 7600, every=0.1)
 
 def report(reading: ScannedLogs) -> str:
     """Return the JSON of a reading, without the work of the cluster."""
-    return json.dumps({**as_json.document(combined(reading, goes_on=True)), "cluster": None}, sort_keys=True)
+    return json.dumps({**document_of(reading), "cluster": None}, sort_keys=True)
 
 
 def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = None, **more: Any) -> ScannedLogs:

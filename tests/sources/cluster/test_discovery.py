@@ -15,8 +15,6 @@ import pytest
 
 import log_lines
 from in_process import InProcess
-from ldapdiag.cli.log_report import combined
-from ldapdiag.report.log import as_json
 from ldapdiag.sources.cluster import cluster_reading, discovery
 from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import ClusterError, WorkersDiedError
@@ -24,6 +22,7 @@ from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError
 from ldapdiag.sources.files.open_files import MOST_OPEN
 from ldapdiag.sources.logs import access_log
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
+from log.reports import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,8 +107,8 @@ def test_many_files_are_sampled_by_tasks_with_the_same_result(many: Path) -> Non
 def test_the_report_is_the_same_to_the_byte(many: Path) -> None:
     on_cluster = cluster_reading.read([str(many)], InProcess())
     here = access_log.read([str(many)])
-    report = json.dumps({**as_json.document(combined(on_cluster)), "cluster": None})
-    assert report == json.dumps(as_json.document(combined(here)))
+    report = json.dumps({**document_of(on_cluster), "cluster": None})
+    assert report == json.dumps(document_of(here))
     assert on_cluster.not_logs == here.not_logs
     assert [one.notes for one in on_cluster.streams] == [one.notes for one in here.streams]
     assert [[file.input.label for file in one.stream.files] for one in on_cluster.streams] == [
