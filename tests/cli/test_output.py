@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pty
 import re
@@ -127,6 +128,7 @@ class TestTerminal:
         assert max(map(len, prose)) <= min(int(columns), 120)
 
 
+@functools.cache  # several tests look at the same screen
 def on_a_terminal(*evidence: Path, **environment: str) -> bytes:
     """Return what a person sees, both streams on one screen."""
     try:
