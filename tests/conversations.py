@@ -5,6 +5,7 @@ from __future__ import annotations
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.access_log import LogStream
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
@@ -33,7 +34,7 @@ class Conversations:
     def bind(self, number, account, err=0):
         op = self._next(number)
         self.scan.bind(number, op, self._tick(), account)
-        self.scan.result(number, op, self._tick(), BIND, err, 100_000)
+        self.scan.result(number, OperationResult(op, self._tick(), BIND, err, 100_000))
 
     def search(
         self, number, filter_=b"(uid=joe)", etime=1_000_000, notes=b"", *, base=PEOPLE, scope=2, err=0, wait=None
@@ -41,7 +42,7 @@ class Conversations:
         op = self._next(number)
         self.scan.search(number, op, self._tick(), base, scope, filter_)
         self.now += etime
-        self.scan.result(number, op, self._tick(), SEARCH, err, etime, wait, None, 1, notes)
+        self.scan.result(number, OperationResult(op, self._tick(), SEARCH, err, etime, wait, None, 1, notes))
 
     def close(self, number, code=b"U1"):
         self.scan.closed(number, self._tick(), code)

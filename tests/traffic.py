@@ -10,6 +10,7 @@ from incidents import diagnosed, judged
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import SIMPLE, Scan
@@ -62,7 +63,7 @@ class Log:
         """Bind, and have the result."""
         self.scan.bind(number, op, at(self.now), dn, mechanism)
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(self.now), BIND, err, round(took * SECOND), waited)
+        self.scan.result(number, OperationResult(op, at(self.now), BIND, err, round(took * SECOND), waited))
 
     def searches(
         self,
@@ -85,7 +86,9 @@ class Log:
             self.scan.sorting(number, op, at(self.now), sorting)
         self.now += took
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(self.now), SEARCH, err, round(took * SECOND), waited, None, entries, notes)
+        self.scan.result(
+            number, OperationResult(op, at(self.now), SEARCH, err, round(took * SECOND), waited, None, entries, notes)
+        )
 
     def operates(
         self,
@@ -103,7 +106,7 @@ class Log:
         begun = self.now
         self.scan.request(number, op, at(begun), kind, target)
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(begun + took), kind, err, round(took * SECOND), waited)
+        self.scan.result(number, OperationResult(op, at(begun + took), kind, err, round(took * SECOND), waited))
         self.now = begun + (took if apart is None else apart)
 
     def closes(self, number: int, code: bytes = b"U1") -> None:

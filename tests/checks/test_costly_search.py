@@ -8,6 +8,7 @@ import facts
 from conftest import CAPTURES
 from ldapdiag.analysis.indexes.worth import unlisted_searches
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.sorting import ALL, Sorting
@@ -114,7 +115,7 @@ def test_slow_searches_whose_filter_is_not_told_clear_nobody() -> None:
     log = asked((100, UID, {}))
     number = log.opens()
     for op in range(5):
-        log.scan.result(number, op, at(log.now), SEARCH, 0, 2 * SECOND)
+        log.scan.result(number, OperationResult(op, at(log.now), SEARCH, 0, 2 * SECOND))
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
     assert verdict.reason.startswith("5 searches took 10 s, with unknown filters")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.scan import SIMPLE
 from ldapdiag.finding import Finding, NotJudged, Severity
 from ldapdiag_checks.slow_binds import judge
@@ -85,7 +86,7 @@ def test_binds_whose_request_is_not_logged_clear_nobody() -> None:
     log = Log()
     number = log.opens()
     for op in range(60):
-        log.scan.result(number, op, 10**18 + op, 0, 0, 2 * 10**9)
+        log.scan.result(number, OperationResult(op, 10**18 + op, 0, 0, 2 * 10**9))
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
     assert SIMPLE.decode() not in verdict.reason

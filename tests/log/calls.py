@@ -9,6 +9,8 @@ from ldapdiag.evidence.log.scan import Hints
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ldapdiag.evidence.log.connection import OperationResult
+
 
 QUIET = {"passed_over", "clock", "resolution", "startup"}
 """Calls that a dialect makes for nearly every line."""
@@ -30,6 +32,11 @@ class Calls:
             self.made.append((name, *arguments, *keywords.items()))
 
         return called
+
+
+def results_of(calls: list[tuple[Any, ...]]) -> list[OperationResult]:
+    """Return the results among calls."""
+    return [call[2] for call in calls if call[0] == "result"]
 
 
 def calls_of(scan: Callable[..., None], data: bytes, hints: Hints | None = None) -> list[tuple[Any, ...]]:

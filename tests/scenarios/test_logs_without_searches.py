@@ -7,6 +7,7 @@ import pytest
 import facts
 from audits import Audit
 from incidents import judged
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import MODIFY, SEARCH
 from ldapdiag.finding import Clear, NotJudged
 from traffic import SECOND, at
@@ -58,7 +59,7 @@ def requests_before_the_log() -> Audit:
     audit = server()
     number = audit.log.opens(facts.APP2)
     for op in range(1, 5):
-        audit.log.scan.result(number, op, at(audit.log.now), SEARCH, 0, SECOND)
+        audit.log.scan.result(number, OperationResult(op, at(audit.log.now), SEARCH, 0, SECOND))
     return audit
 
 

@@ -24,6 +24,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import SECOND
 
@@ -160,16 +162,22 @@ def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> 
         client = client[1:].partition("]")[0]
     elif client.count(":") == 1:
         client = client.partition(":")[0]
+    result = OperationResult(
+        op=-1,
+        time=time_of(fields["time"].strip()),
+        kind=SEARCH,
+        err=0,
+        etime=whole(whole(fields["etime"]) * 1_000_000) if fields["etime"] else None,
+        entries=whole(fields["returned"]),
+        notes=b"unindexed" if preventing.lower() not in {"", "none"} else b"",
+    )
     log.search_without_connection(
-        time_of(fields["time"].strip()),
-        _text(client),
-        _text(fields["user"].strip()),
-        _text(fields["base"].strip()),
-        SCOPES[fields["scope"].lower()],
-        _text(fields["filter"].strip()),
-        whole(fields["returned"]),
-        whole(whole(fields["etime"]) * 1_000_000) if fields["etime"] else None,
-        b"unindexed" if preventing.lower() not in {"", "none"} else b"",
+        result,
+        client=_text(client),
+        account=_text(fields["user"].strip()),
+        base=_text(fields["base"].strip()),
+        scope=SCOPES[fields["scope"].lower()],
+        filter=_text(fields["filter"].strip()),
     )
 
 

@@ -43,20 +43,23 @@ Subject = tuple[int, bytes]
 
 
 class OperationResult(NamedTuple):
-    """A result whose request is not in this chunk; or what ends or describes one, as an ABANDON or SORT line."""
+    """The fields of a result; or of what ends or describes an operation, as an ABANDON or SORT line.
+
+    Times and durations in nanoseconds; None: not in the log.
+    """
 
     op: int
     time: int
     kind: int
     err: int
-    etime: int | None
-    wait: int | None
-    optime: int | None
-    entries: int
-    notes: bytes
-    account: bytes | None
+    etime: int | None = None
+    wait: int | None = None
+    optime: int | None = None
+    entries: int = 0
+    notes: bytes = b""
+    account: bytes | None = None
     """The account that a BIND result reports as bound; the mechanism (kind NAMED)."""
-    bound_as: Account
+    bound_as: Account = None
     """The account of the connection when the result was written; operations are attributed to it.
 
     389-ds may write a search before the result of the BIND that the client waited for.

@@ -39,23 +39,12 @@ UNKNOWN_CONNECTION = Connection(0, 0, UNKNOWN)
 """The connection of results without a request."""
 
 
-def count_result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
-    segment: Segment,
-    number: int,
-    connection: Connection,
-    pending: Pending,
-    op: int,
-    time: int,
-    err: int,
-    etime: int | None,
-    wait: int | None,
-    optime: int | None,
-    entries: int,
-    notes: bytes,
-    account: Account,
+def count_result(
+    segment: Segment, number: int, connection: Connection, pending: Pending, result: OperationResult, account: Account
 ) -> None:
     """Count the result of a request, attributed to `account`; a BIND to the DN that it asks for."""
     requested, kind, row, subject, sorting = pending
+    op, time, _, err, etime, _, _, _, notes, _, _, _ = result
     if etime is None:
         etime = max(0, time - requested)
     segment.took += etime
@@ -65,36 +54,26 @@ def count_result(  # noqa: PLR0913,PLR0917  the fields of a result, by position:
     if kind == BIND and subject:
         account = subject
     if segment.selection is not None and not selected(
-        segment,
-        connection,
-        number,
-        op,
-        time,
-        (kind, text),
-        account,
-        err,
-        etime,
+        segment, connection, number, result, (kind, text), account, etime
     ):
         return
-    second = time // SECOND
-    _count_in_interval(segment, second, kind, err, etime)
-    _count_in_row(row, time, second, err, etime, wait, optime, entries)
+    _count_in_interval(segment, time // SECOND, kind, err, etime)
+    _count_in_row(row, result, etime)
     if etime >= row.worst[0]:
         row.worst = max(row.worst, (etime, -time, -number, -op, subject))
     if kind == SEARCH:
-        _count_search(row, err, entries, notes, etime, wait, subject, sorting)  # type: ignore[arg-type]  # searches have a ShapeRow
-    client = connection.client
+        _count_search(row, result, etime, subject, sorting)  # type: ignore[arg-type]  # searches have a ShapeRow
+    client, is_noted = connection.client, 1 if notes else 0
     if client is None:
         cell = connection.unattributed.get(((kind, text), account, err))
     else:
         cell = segment.attribution.get((kind, text, client, account, err))  # type: ignore[arg-type]  # None is no key
     if cell is None:
-        attribute(segment, connection, (kind, text), account, err, [1, etime, 1 if notes else 0])
+        attribute(segment, connection, (kind, text), account, err, [1, etime, is_noted])
         return
     cell[0] += 1
     cell[1] += etime
-    if notes:
-        cell[2] += 1
+    cell[2] += is_noted
 
 
 def _count_in_interval(segment: Segment, second: int, kind: int, err: int, etime: int) -> None:
@@ -110,9 +89,8 @@ def _count_in_interval(segment: Segment, second: int, kind: int, err: int, etime
         interval.failed_binds += 1
 
 
-def _count_in_row(  # noqa: PLR0913,PLR0917  as count_result
-    row: OperationRow, time: int, second: int, err: int, etime: int, wait: int | None, optime: int | None, entries: int
-) -> None:
+def _count_in_row(row: OperationRow, result: OperationResult, etime: int) -> None:
+    _, time, _, err, _, wait, optime, entries, _, _, _, _ = result
     row.answered += 1
     row.etime += etime
     row.entries += entries
@@ -126,21 +104,13 @@ def _count_in_row(  # noqa: PLR0913,PLR0917  as count_result
         row.failed(err)
     row.first = min(row.first, time)
     row.last = max(row.last, time)
-    row.series.add(second, 1, etime)
+    row.series.add(time // SECOND, 1, etime)
 
 
-def _count_search(  # noqa: PLR0913,PLR0917  as count_result
-    row: ShapeRow,
-    err: int,
-    entries: int,
-    notes: bytes,
-    etime: int,
-    wait: int | None,
-    subject: bytes,
-    sorting: Sorting | None,
-) -> None:
+def _count_search(row: ShapeRow, result: OperationResult, etime: int, subject: bytes, sorting: Sorting | None) -> None:
+    _, _, _, err, _, _, _, entries, notes, _, _, _ = result
     if err or notes or sorting is not None:
-        _count_unusual(row, err, entries, notes, etime, wait, sorting)
+        _count_unusual(row, result, etime, sorting)
     elif entries > row.most_entries:
         row.most_entries = entries
     if row.has_substrings:
@@ -148,17 +118,16 @@ def _count_search(  # noqa: PLR0913,PLR0917  as count_result
         row.measured(STOPPED_LENGTHS + digits if err in STOPPED else digits, 1, etime, 1 if notes else 0, entries)
 
 
-def _count_unusual(
-    row: ShapeRow, err: int, entries: int, notes: bytes, etime: int, wait: int | None, sorting: Sorting | None
-) -> None:
+def _count_unusual(row: ShapeRow, result: OperationResult, etime: int, sorting: Sorting | None) -> None:
     """Count a result with an error code or notes, which may not contain all entries, or one that was to be sorted."""
+    err, entries, notes = result.err, result.entries, result.notes
     if sorting is not None:
         candidates, unindexed = max(sorting.candidates, 0), not UNINDEXED.isdisjoint(notes.split(b","))
         row.sorted(sorting, 1, etime, int(unindexed), candidates, candidates)
     if notes:
         row.noted[notes] = row.noted.get(notes, 0) + 1
     if err in STOPPED:
-        row.stop((err, notes), [1, etime, wait or 0, entries, entries])
+        row.stop((err, notes), [1, etime, result.wait or 0, entries, entries])
     if err in LIMITS or (err == 0 and PAGE in notes.split(b",")):
         row.most_limited = max(row.most_limited, entries)
     elif err == 0:
@@ -182,9 +151,8 @@ def count_kept_result(
     requested, kind, row, subject, sorting = pending
     if row is not None:
         pending = (requested, kind, segment.same_row(row), subject, sorting)
-    op, time, _, err, etime, wait, optime, entries, notes, reported, *_ = kept
-    bound_as = account if reported is None or kind != BIND else reported
-    count_result(segment, number, connection, pending, op, time, err, etime, wait, optime, entries, notes, bound_as)
+    bound_as = account if kept.account is None or kind != BIND else kept.account
+    count_result(segment, number, connection, pending, kept, bound_as)
 
 
 def name_mechanism(segment: Segment, connection: Connection, op: int, mechanism: bytes) -> bool:

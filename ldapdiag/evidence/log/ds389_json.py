@@ -23,6 +23,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of, mechanism_of
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
@@ -196,7 +197,8 @@ def _result(log: Scan, fields: Fields, conn: int, op: int, time: int) -> None:
     wait = queued if wait is None else wait
     if client := _client(fields):
         log.identified(conn, time, address(client))
-    log.result(conn, op, time, kind, err, etime, wait, optime, entries, _notes(fields), account, page, pages_end)
+    result = OperationResult(op, time, kind, err, etime, wait, optime, entries, _notes(fields), account)
+    log.result(conn, result, page, pages_end=pages_end)
 
 
 def _client(fields: Fields) -> bytes:

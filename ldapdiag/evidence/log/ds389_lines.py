@@ -23,6 +23,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import UNKNOWN as UNKNOWN_MECHANISM
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.scan import SASL, SIMPLE
@@ -149,7 +150,8 @@ def read_result(log: Scan, conn: int, op: int, time: int, head: bytes, tail: byt
     elif b" pr_idx=" in rest and (pages := PAGES.fullmatch(rest)):
         notes, page, pages_end = notes or pages["notes"], int(pages["index"]), pages["cookie"] == b"-1"
     etime, wait, optime = map(duration_of, (timings["etime"], timings["wait"] or timings["queued"], timings["optime"]))
-    log.result(conn, op, time, kind, err, etime, wait, optime, entries, notes or b"", account, page, pages_end)
+    result = OperationResult(op, time, kind, err, etime, wait, optime, entries, notes or b"", account)
+    log.result(conn, result, page, pages_end=pages_end)
     return True
 
 

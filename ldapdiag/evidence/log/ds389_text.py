@@ -23,6 +23,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, RESULT_HEADS, read_event, read_request, read_result
 from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
@@ -95,7 +96,7 @@ def scan(data: bytes, log: Scan) -> None:
     if data and not data.endswith(b"\n"):
         data += b"\n"
     log.lines += data.count(b"\n")
-    result, search, numbers, heads = log.result, log.search, NUMBERS, RESULT_HEADS
+    result, made, search, numbers, heads = log.result, OperationResult, log.search, NUMBERS, RESULT_HEADS
     second, seen, seen_zone = 0, b"", b""
     chunks = (RECORD.findall(data, at, end) for at, end in _chunks(data))
     for record in chain.from_iterable(chunks):
@@ -109,7 +110,7 @@ def scan(data: bytes, log: Scan) -> None:
         if etime:
             err, kind, entries = heads[head]
             waited, optime = (int(wait), int(worked)) if wait else (None, None)
-            result(numbers[conn], numbers[op], time, kind, err, int(etime), waited, optime, entries)
+            result(numbers[conn], made(numbers[op], time, kind, err, int(etime), waited, optime, entries))
         elif scope:
             search(numbers[conn], numbers[op], time, base, numbers[scope], filter_)
         elif head:

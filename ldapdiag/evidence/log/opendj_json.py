@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
 from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
@@ -141,19 +141,21 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
         entries, notes = whole(response.get("nentries", 0)), _notes(response.get("additionalItems"))
         log.identified(conn, requested, client, account)
         log.search(conn, op, requested, base, scope, text)
-        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, optime, entries, notes)
+        kind = operation_kinds.SEARCH
+        log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime, entries, notes))
     elif operation == "BIND":
         dn, mechanism = _text(request["dn"]), mechanism_of(_text(request.get("authType", "?")))
         log.identified(conn, requested, client, None)
         log.bind(conn, op, requested, dn, mechanism)
         bound = account if err == 0 else None
-        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, optime, account=bound)
+        kind = operation_kinds.BIND
+        log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime, account=bound))
     else:
         kind = REQUESTS[_text(operation)]
         target = _text(request.get("oid" if kind == operation_kinds.EXTENDED else "dn", ""))
         log.identified(conn, requested, client, account)
         log.request(conn, op, requested, kind, target)
-        log.result(conn, op, time, kind, err, elapsed, wait, optime)
+        log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime))
 
 
 def _client(event: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
 
@@ -205,7 +205,9 @@ def _search(log: Scan, conn: int, time: int, line: Match) -> None:
         log.search(conn, op, time - etime, base, SCOPES[scope], text)
     if half != b"REQ":
         notes = line["unindexed"] or b""
-        log.result(conn, op, time, operation_kinds.SEARCH, int(found), etime, None, None, int(line["entries"]), notes)
+        entries = int(line["entries"])
+        result = OperationResult(op, time, operation_kinds.SEARCH, int(found), etime, entries=entries, notes=notes)
+        log.result(conn, result)
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -219,7 +221,8 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     if half != b"RES":
         log.bind(conn, op, time - elapsed, dn, mechanism_of(line["type"]))
     if half != b"REQ":
-        log.result(conn, op, time, operation_kinds.BIND, int(err), elapsed, account=account if err == b"0" else None)
+        bound = account if err == b"0" else None
+        log.result(conn, OperationResult(op, time, operation_kinds.BIND, int(err), elapsed, account=bound))
 
 
 def _other(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -233,7 +236,7 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
     etime = _duration(line["etime"])
     if half is None:
         log.request(conn, op, time - etime, REQUESTS[word], _target(line))
-    log.result(conn, op, time, REQUESTS[word], int(err), etime)
+    log.result(conn, OperationResult(op, time, REQUESTS[word], int(err), etime))
 
 
 def _target(line: Match) -> bytes:

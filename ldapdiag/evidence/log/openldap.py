@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.pattern import count, pattern
 from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, DENIED
 from ldapdiag.evidence.log.scan import SASL, SIMPLE
@@ -158,7 +158,8 @@ def _result(log: Scan, time: int, line: Match) -> None:
     kind = operation_kinds.EXTENDED if tag is None else operation_kinds.OF_TAG.get(int(tag), operation_kinds.UNKNOWN)
     elapsed, wait = _elapsed(etime), _elapsed(qtime)
     optime = None if elapsed is None or wait is None else max(0, elapsed - wait)
-    log.result(int(conn), int(op), time, kind, int(err), elapsed, wait, optime, int(entries or 0))
+    result = OperationResult(int(op), time, kind, int(err), elapsed, wait, optime, int(entries or 0))
+    log.result(int(conn), result)
 
 
 def _elapsed(seconds: bytes | None) -> int | None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
@@ -191,7 +192,7 @@ def _answered(log: Scan, conn: int, op: int, time: int, message: dict[str, Any],
         request(log, conn, op, time - (elapsed or 0))
     if answered:
         err, entries, notes, bound = result
-        log.result(conn, op, time, kind, err, elapsed, wait, None, entries, notes, bound)
+        log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, None, entries, notes, bound))
 
 
 def _request(message: dict[str, Any], kind: int) -> Callable[[Scan, int, int, int], None]:

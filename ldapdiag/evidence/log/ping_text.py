@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.pattern import count, pattern, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, duration, nanoseconds
 
@@ -240,7 +240,7 @@ def _search(log: Scan, conn: int, time: int, line: Match) -> None:
     if half == b"RESULT":
         err, entries = int(line["err"] or NO_RESULT_CODE), int(line["entries"] or 0)
         notes = b"unindexed" if line["unindexed"] else b""
-        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, None, entries, notes)
+        log.result(conn, OperationResult(op, time, operation_kinds.SEARCH, err, elapsed, wait, None, entries, notes))
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -253,7 +253,7 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     if half == b"RESULT":
         err = int(line["err"] or NO_RESULT_CODE)
         account = decoded(account) if err == 0 and account is not None else None
-        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
+        log.result(conn, OperationResult(op, time, operation_kinds.BIND, err, elapsed, wait, account=account))
 
 
 def _other(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -263,7 +263,8 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
     if half != b"RESULT" or target is not None:
         log.request(conn, op, time - (elapsed or 0), kind, decoded(target or b""))
     if half == b"RESULT":
-        log.result(conn, op, time, kind, int(line["err"] or NO_RESULT_CODE), elapsed, wait)
+        err = int(line["err"] or NO_RESULT_CODE)
+        log.result(conn, OperationResult(op, time, kind, err, elapsed, wait))
 
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:

@@ -114,7 +114,7 @@ class Scan(ConnectionScan):
         if pending is not None:
             count_abandoned(self.segment, pending)
         elif target is not None and there.opened is None:
-            there.unmatched.append(OperationResult(target, time, ABANDON, 0, None, None, None, 0, b"", None, None))
+            there.unmatched.append(OperationResult(target, time, ABANDON, 0))
         if not connection.pending:
             connection.idle_since = time
         self._end_if_complete(number, there)
@@ -129,7 +129,7 @@ class Scan(ConnectionScan):
         elif there is None or (not there.is_expired(time) and add_sorting(there, op, line)):
             return
         elif there.opened is None or time <= there.opened + LATE:
-            there.unmatched.append(OperationResult(op, time, SORTED, 0, None, None, None, 0, b"", None, None, line))
+            there.unmatched.append(OperationResult(op, time, SORTED, 0, sorting=line))
 
     def internal(self) -> None:
         """Count an internal operation of the server."""
@@ -137,33 +137,18 @@ class Scan(ConnectionScan):
 
     # -- results
 
-    def result(  # noqa: C901,PLR0912,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
-        self,
-        number: int,
-        op: int,
-        time: int,
-        kind: int,
-        err: int,
-        etime: int | None = None,
-        wait: int | None = None,
-        optime: int | None = None,
-        entries: int = 0,
-        notes: bytes = b"",
-        account: bytes | None = None,
-        page: int | None = None,
-        pages_end: bool = False,  # noqa: FBT001,FBT002  by position, too
+    def result(  # noqa: C901,PLR0912  this runs for every one
+        self, number: int, result: OperationResult, page: int | None = None, *, pages_end: bool = False
     ) -> None:
-        """Count a result.
-
-        `account`: the account that a BIND result reports as bound; `page`: the server's number of a paged search;
-        `pages_end`: this is its last page.
-        """
+        """Count a result; `page`: the server's number of a paged search, `pages_end`: this is its last page."""
+        op, time, kind, err, etime, wait, optime, _, notes, account, _, _ = result
         if time > self.last:
             self.last = time
         if time < self.first:
             self.first = time
-        if account is not None:
+        if account is not None and len(account) > LONGEST:
             account = shortened(account)
+            result = result._replace(account=account)
         segment = self.segment
         segment.count_code(err, time // SECOND)
         if wait is not None:
@@ -174,24 +159,20 @@ class Scan(ConnectionScan):
             self._count_write(time, etime, wait, optime)
         connection = self.connections.get(number) or self._unless_ended(number, time)
         if notes and kind == SEARCH:
-            notes = self._count_notes(connection, notes, page, pages_end)
+            kept = self._count_notes(connection, notes, page, ends=pages_end)
+            result = result if kept == notes else result._replace(notes=kept)
         if connection is None or connection.closed is not None:
             bound_as = None if connection is None else connection.bound_as
-            late = OperationResult(op, time, kind, err, etime, wait, optime, entries, notes, account, bound_as)
-            self._result_after_close(number, connection, late)
+            self._result_after_close(number, connection, result._replace(bound_as=bound_as))
             return
         pending = connection.pending.pop(op, None)
         if pending is None:
-            bound_as = connection.bound_as
-            result = OperationResult(op, time, kind, err, etime, wait, optime, entries, notes, account, bound_as)
-            self._result_without_request(number, connection, result)
+            self._result_without_request(number, connection, result._replace(bound_as=connection.bound_as))
         else:
             bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
             if account is not None and pending[1] == BIND:
                 bound_as = account
-            count_result(
-                segment, number, connection, pending, op, time, err, etime, wait, optime, entries, notes, bound_as
-            )
+            count_result(segment, number, connection, pending, result, bound_as)
             if kind == BIND:
                 connection.end_bind(op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
             elif kind == EXTENDED:
@@ -219,22 +200,20 @@ class Scan(ConnectionScan):
         if mechanism == SIMPLE or name_mechanism(self.segment, connection, op, mechanism):
             return
         if connection.opened is None or time <= connection.opened + LATE:
-            named = OperationResult(op, time, NAMED, 0, None, None, None, 0, b"", mechanism, None)
-            connection.unmatched.append(named)
+            connection.unmatched.append(OperationResult(op, time, NAMED, 0, account=mechanism))
 
-    def search_without_connection(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
+    def search_without_connection(
         self,
-        time: int,
+        result: OperationResult,
+        *,
         client: bytes,
         account: bytes,
         base: bytes,
         scope: int,
         filter: bytes,  # noqa: A002  RFC 4511's word
-        entries: int,
-        etime: int | None,
-        notes: bytes = b"",
     ) -> None:
         """Count a search and its result, logged without its connection."""
+        time = result.time
         self.at(time)
         segment = self.segment
         segment.operations[SEARCH] += 1
@@ -242,11 +221,10 @@ class Scan(ConnectionScan):
         row = self._row(shape(filter), base, scope)
         row.requests += 1
         connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
-        if notes:
-            notes = self._count_notes(None, notes, None, ends=False)
+        if result.notes:
+            result = result._replace(notes=self._count_notes(None, result.notes, None, ends=False))
         pending = (time, SEARCH, row, shortened(filter), None)
-        account = shortened(account)
-        count_result(segment, -1, connection, pending, -1, time, 0, etime, None, None, entries, notes, account)
+        count_result(segment, -1, connection, pending, result, shortened(account))
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search from the errors log."""
@@ -339,7 +317,7 @@ class Scan(ConnectionScan):
         if result.kind == BIND and connection.closed is None:
             connection.end_bind(result.op, result.err, result.account, None)
 
-    def _count_page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
+    def _count_page(self, connection: Connection, page: int, *, ends: bool) -> None:
         """Count a page of a paged search; a later page is no search of its own."""
         goes_on = connection.pages.get(page)
         if goes_on:
@@ -351,9 +329,9 @@ class Scan(ConnectionScan):
             connection.uncertain_pages.add(page)
         connection.pages[page] = not ends
 
-    def _count_notes(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
+    def _count_notes(self, connection: Connection | None, notes: bytes, page: int | None, *, ends: bool) -> bytes:
         """Count the notes of a search, and return the key they are counted under; paged searches have a note, too."""
         notes = self.segment.noted.count(notes)
         if page is not None and connection is not None and connection.closed is None:
-            self._count_page(connection, page, ends)
+            self._count_page(connection, page, ends=ends)
         return notes

@@ -9,31 +9,29 @@ from ldapdiag.evidence.log.operation_kinds import NAMES
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.connection import Account, Connection, Subject
+    from ldapdiag.evidence.log.connection import Account, Connection, OperationResult, Subject
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Slowest
 
 
-def selected(  # noqa: PLR0913,PLR0917  the fields of a result, by position, as in counting.count_result
+def selected(
     segment: Segment,
     connection: Connection,
     number: int,
-    op: int,
-    time: int,
+    result: OperationResult,
     subject: Subject,
     account: Account,
-    err: int,
     etime: int,
 ) -> bool:
     """Return whether a result is to be counted; count its code, and keep it if it is one of the slowest."""
     selection = segment.selection
     if selection is None:
         return True
-    if not selection.takes(connection, number, subject, account, err, etime):
+    if not selection.takes(connection, number, subject, account, result.err, etime):
         return False
-    segment.timeline.at(time // SECOND).result(err)
+    segment.timeline.at(result.time // SECOND).result(result.err)
     if selection.most_shown:
-        keep_slowest(segment, (etime, -time, -number, -op))
+        keep_slowest(segment, (etime, -result.time, -number, -result.op))
     return True
 
 

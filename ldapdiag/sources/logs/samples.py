@@ -25,6 +25,7 @@ from ldapdiag.evidence.log.stamps import EPOCH, SECOND
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ldapdiag.evidence.log.connection import OperationResult
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.scan import Scan
 
@@ -165,15 +166,15 @@ class Sampler:
 
     bind = search = abandon = unbind = request
 
-    def result(self, conn: int, op: int, time: int, *_: object, **__: object) -> None:
+    def result(self, conn: int, result: OperationResult, *_: object, **__: object) -> None:
         """Record the time of a result.
 
         A record that contains both request and result is written at the end of the operation, so a search of one hour
         does not move the first time of a file back by one hour.
         """
-        if self._alone == (conn, op):
-            self._times = [time]
-        self.request(conn, op, time)
+        if self._alone == (conn, result.op):
+            self._times = [result.time]
+        self.request(conn, result.op, result.time)
 
     def closed(self, _: int, time: int, *__: object) -> None:
         """Record the time of a connection event."""
@@ -190,15 +191,18 @@ class Sampler:
         """Record the time of a refused connection."""
         self._seen(time)
 
-    def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:
+    def search_without_connection(self, result: OperationResult, *, client: bytes, **_: object) -> None:
         """Record a search without a connection number, as if it opened a connection."""
+        self._opened_at(result.time, client)
+
+    def _opened_at(self, time: int, client: bytes) -> None:
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
         """Record a search in the errors log."""
-        self.search_without_connection(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
+        self._opened_at(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
 
     def startup(self, identity: bytes) -> None:
         """Ignore a startupID."""

@@ -17,6 +17,7 @@ from ldapdiag.sources.logs.scanning import InProcess, Scanned, divided, scan_par
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ldapdiag.evidence.log.connection import OperationResult
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.scan import Scan
@@ -149,17 +150,17 @@ class _Records:
 
     bind = search = request
 
-    def result(self, number: int, op: int, time: int, *_: object, **__: object) -> None:
+    def result(self, number: int, result: OperationResult, *_: object, **__: object) -> None:
         """Keep the record of a result, with that of its request."""
         if self._line is None:
             return
-        request = self._requests.pop((number, op), None)
+        request = self._requests.pop((number, result.op), None)
         lines = (self._line,) if request is None or request is self._line else (request, self._line)
-        self._results.setdefault((number, op), []).append((time, lines))
+        self._results.setdefault((number, result.op), []).append((result.time, lines))
 
-    def search_without_connection(self, time: int, *_: object, **__: object) -> None:
+    def search_without_connection(self, result: OperationResult, **_: object) -> None:
         """Keep a record that has both."""
-        self.result(-1, -1, time)
+        self.result(-1, result)
 
     def __getattr__(self, _: str) -> object:
         """Return a method that ignores any other event."""

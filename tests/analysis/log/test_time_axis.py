@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.analysis.log.time_axis import TimeAxis, result_counts, time_axis
 from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import combine, finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
@@ -33,9 +34,9 @@ def log_of(visits: Visits, begin: int = START) -> Segment:
         now = (begin + second) * SECOND
         scan.opened(number, now, b"10.0.0.1")
         scan.bind(number, 0, now, b"uid=foo")
-        scan.result(number, 0, now, BIND, 49 if took % 3 == 0 else 0, took)
+        scan.result(number, OperationResult(0, now, BIND, 49 if took % 3 == 0 else 0, took))
         scan.search(number, 1, now, b"dc=x", 2, b"(uid=%d)" % took)
-        scan.result(number, 1, now, SEARCH, took % 2, took * SECOND // 1000)
+        scan.result(number, OperationResult(1, now, SEARCH, took % 2, took * SECOND // 1000))
         if took % 5:
             scan.closed(number, now, b"U1")
     return finish(scan.finish())

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import active_directory_1644 as ad
+from ldapdiag.evidence.log.connection import OperationResult
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
 
@@ -62,15 +64,12 @@ def found(notes: bytes = b"", user: bytes = b"A\\svc") -> tuple:
     """Return the call for the event above."""
     return (
         "search_without_connection",
-        TIME,
-        b"10.1.1.1",
-        user,
-        b"DC=a,DC=b",
-        2,
-        b"(member<==>CN=x)",
-        1,
-        1641 * MS,
-        notes,
+        OperationResult(-1, TIME, SEARCH, 0, 1641 * MS, entries=1, notes=notes),
+        ("client", b"10.1.1.1"),
+        ("account", user),
+        ("base", b"DC=a,DC=b"),
+        ("scope", 2),
+        ("filter", b"(member<==>CN=x)"),
     )
 
 
@@ -95,12 +94,18 @@ def test_the_whole_event_in_one_field(corpus: Path) -> None:
 
     assert ad.recognised(data)
     first, second = calls_of(ad.scan, data)
-    assert first[1:4] == (TIME, b"172.16.222.132", b"TESTLAB\\pushkin")
-    assert first[4].startswith(b"CN=409,")
-    assert first[5:] == (1, b"(objectClass=displaySpecifier)", 55, 47 * MS, b"")
-    assert second[2] == b"10.102.12.170"
-    assert second[6].startswith(b"(member<==>CN=svc_jnkns,")
-    assert second[7:] == (1, 1641 * MS, b"unindexed")
+    search = dict(first[2:])
+    assert search.pop("base").startswith(b"CN=409,")
+    assert search == {
+        "client": b"172.16.222.132",
+        "account": b"TESTLAB\\pushkin",
+        "scope": 1,
+        "filter": b"(objectClass=displaySpecifier)",
+    }
+    assert first[1] == OperationResult(-1, TIME, SEARCH, 0, 47 * MS, entries=55)
+    search = dict(second[2:])
+    assert (search["client"], search["filter"][:24]) == (b"10.102.12.170", b"(member<==>CN=svc_jnkns,")
+    assert second[1][3:9] == (0, 1641 * MS, None, None, 1, b"unindexed")
 
 
 @pytest.mark.parametrize(
@@ -109,8 +114,8 @@ def test_the_whole_event_in_one_field(corpus: Path) -> None:
 def test_times_of_several_cultures(stamp: str) -> None:
     east = Hints(zone=timezone(timedelta(hours=2)))
 
-    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]))[0][1] == TIME
-    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]), east)[0][1] == TIME - 7200 * 10**9
+    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]))[0][1].time == TIME
+    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]), east)[0][1].time == TIME - 7200 * 10**9
 
 
 @pytest.mark.parametrize("row", [["a"], OLD[:10], [*OLD[:1], "soon", *OLD[2:]], [*OLD[:17], "long", *OLD[18:]]])
@@ -151,7 +156,7 @@ def test_a_cut_costs_a_glance() -> None:
     ],
 )
 def test_times_of_other_cultures(text: str) -> None:
-    assert calls_of(ad.scan, HEADER.encode() + written([OLD[0], text, *OLD[2:]]))[0][1] == TIME
+    assert calls_of(ad.scan, HEADER.encode() + written([OLD[0], text, *OLD[2:]]))[0][1].time == TIME
 
 
 def test_the_hints_decide_which_number_is_the_month() -> None:
@@ -160,7 +165,7 @@ def test_the_hints_decide_which_number_is_the_month() -> None:
     def time_with(hints: Hints) -> int:
         calls = Calls(hints)
         ad.scan(HEADER.encode() + rows, calls)
-        return next(call[1] for call in calls.made if call[0] == "search_without_connection")
+        return next(call[1].time for call in calls.made if call[0] == "search_without_connection")
 
     november, may = (datetime(2026, month, day, 8, 54, 4, tzinfo=UTC) for month, day in ((11, 5), (5, 11)))
     assert time_with(Hints(day_first=True)) == int(november.timestamp()) * 10**9

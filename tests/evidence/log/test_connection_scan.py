@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.log import ds389_text
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, EXTENDED, SEARCH
@@ -49,7 +50,7 @@ def write(scan: Scan, what: str, number: int, at: int) -> Scan:
             scan.closed(number, at, b"connection lost")
         case "bind":
             scan.bind(number, 0, at, b"")
-            scan.result(number, 0, at, 0, 0, 1000)
+            scan.result(number, OperationResult(0, at, 0, 0, 1000))
         case "unbind":
             scan.unbind(number, 1, at)
     return scan
@@ -104,7 +105,7 @@ def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
     scan = Scan()
     scan.bind(1001, 0, T, b"uid=app,dc=x")
     scan.opened(1001, T + 1000, b"10.0.0.1")
-    scan.result(1001, 0, T + 2000, 0, 0)
+    scan.result(1001, OperationResult(0, T + 2000, 0, 0))
     segment = finish(scan.finish())
 
     assert (*found(segment), segment.open_before) == (1, 0, 1, 1, 0)
@@ -137,7 +138,7 @@ def test_slapd_confirms_a_bind_before_its_result() -> None:
     scan = opened(1)
     scan.bind(1, 0, T, b"")
     scan.bind_confirmed(1, 0, T, b"uid=sasl,dc=x", b"GSSAPI")
-    scan.result(1, 0, T, 0, 0)
+    scan.result(1, OperationResult(0, T, 0, 0))
 
     assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}
 
@@ -165,10 +166,10 @@ def test_records_of_389_ds_after_a_close_belong_to_no_client_wherever_the_log_is
         for call, *what in [
             (scan.opened, 14, T, b"10.0.0.1"),
             (scan.bind, 14, 0, T + 1, b"uid=app,dc=x"),
-            (scan.result, 14, 0, T + 2, 0, 0, 1),
+            (scan.result, 14, OperationResult(0, T + 2, 0, 0, 1)),
             (scan.closed, 14, T + 3, b"U1"),
             (scan.search, 14, 1, T + 4, b"dc=x", 2, b"(a=b)"),
-            (scan.result, 14, 1, T + 5, 2, 0, 1),
+            (scan.result, 14, OperationResult(1, T + 5, 2, 0, 1)),
         ][which]:
             call(*what)  # type: ignore[operator]  # each call with its own fields
         return scan.finish()

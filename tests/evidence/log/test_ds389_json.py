@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import ds389_json
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
@@ -90,16 +91,22 @@ OPERATIONS = (
         "RESULT",
         {"op_id": 1, "tag": 101, "err": 0, "nentries": 5, "wtime": "0.000242003", "optime": "0.013631868",
          "etime": "0.013873871", "pr_idx": 0, "pr_cookie": -1, "notes": [{"note": "U", "filter": "x"}, {"note": "P"}]},
-        ("result", 7, 1, TIME, SEARCH, 0, 13_873_871, 242_003, 13_631_868, 5, b"U,P", None, 0, True),
+        (
+            "result", 7, OperationResult(1, TIME, SEARCH, 0, 13_873_871, 242_003, 13_631_868, 5, b"U,P", None),
+            0, ("pages_end", True),
+        ),
     ),
     (
         "RESULT",
         {"op_id": 0, "tag": 97, "err": 0, "nentries": 0, "etime": "1.5", "bind_dn": "uid=joe", "msg": "SASL bind"},
-        ("result", 7, 0, TIME, BIND, 0, 1_500_000_000, None, None, 0, b"", b"uid=joe", None, False),
+        (
+            "result", 7, OperationResult(0, TIME, BIND, 0, 1_500_000_000, None, None, 0, b"", b"uid=joe"),
+            None, ("pages_end", False),
+        ),
     ),
     (
         "RESULT", {"op_id": 0, "tag": 97, "err": 49},
-        ("result", 7, 0, TIME, BIND, 49, None, None, None, 0, b"", None, None, False),
+        ("result", 7, OperationResult(0, TIME, BIND, 49, None, None, None, 0, b"", None), None, ("pages_end", False)),
     ),
     ("SEARCH", {"op_id": 0, "internal_op": True, "op_internal_id": 1, "filter": "(a=b)"}, ("internal",)),
 )  # fmt: skip
@@ -199,7 +206,7 @@ def test_a_result_with_what_is_no_number_is_misread(field: dict[str, object]) ->
 def test_a_result_names_the_client(fields: dict[str, object], client: bytes | None) -> None:
     *named, answered = said("RESULT", op_id=1, tag=101, err=0, **fields)
     assert named == ([] if client is None else [("identified", 7, TIME, client)])
-    assert answered[:6] == ("result", 7, 1, TIME, SEARCH, 0)
+    assert (*answered[:2], answered[2][:4]) == ("result", 7, (1, TIME, SEARCH, 0))
 
 
 def test_each_client_counts_though_the_log_is_cut_anywhere() -> None:
@@ -223,7 +230,7 @@ def test_each_client_counts_though_the_log_is_cut_anywhere() -> None:
 def test_busy_workers_are_read_from_results() -> None:
     busy, answered = said("RESULT", op_id=1, tag=101, err=0, etime="0.1", wbusy=8, wmax=16, wqdepth=3)
     assert busy == ("workers_busy", TIME, 8, 16, 3)
-    assert answered[:6] == ("result", 7, 1, TIME, SEARCH, 0)
+    assert (*answered[:2], answered[2][:4]) == ("result", 7, (1, TIME, SEARCH, 0))
 
 
 def test_what_follows_an_object_is_misread_alone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.log import ds389_text
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH, UNKNOWN
 from log.calls import calls_of
 
@@ -20,9 +21,10 @@ def said(message: bytes) -> list[tuple]:
 def result(tail: bytes, answer: bytes = ANSWERED) -> tuple:
     """Return etime, wait, optime, notes, account, page and pages_end of a result line."""
     [call] = said(b"conn=7 op=1 RESULT " + answer + tail)
-    assert call[:4] == ("result", 7, 1, TIME)
-    etime, wait, optime, _, *rest = call[6:]
-    return etime, wait, optime, *(rest or (b"", None, None, False))
+    name, number, result, *paging = call
+    assert (name, number, result[:2]) == ("result", 7, (1, TIME))
+    page, (_, pages_end) = paging or (None, ("pages_end", False))
+    return result.etime, result.wait, result.optime, result.notes, result.account, page, pages_end
 
 
 TIMINGS = {
@@ -73,7 +75,13 @@ def test_busy_workers_are_read_from_results() -> None:
     line = b"conn=7 op=1 RESULT " + ANSWERED + b" wtime=0.0001 optime=0.001 etime=0.0011 wbusy=8/16 wqdepth=3 notes=A"
     busy, answered = said(line)
     assert busy == ("workers_busy", TIME, 8, 16, 3)
-    assert answered == ("result", 7, 1, TIME, SEARCH, 0, 1_100_000, 100_000, 1_000_000, 1, b"A", None, None, False)
+    assert answered == (
+        "result",
+        7,
+        OperationResult(1, TIME, SEARCH, 0, 1_100_000, 100_000, 1_000_000, 1, b"A", None),
+        None,
+        ("pages_end", False),
+    )
 
 
 NOTES = {
@@ -127,7 +135,13 @@ def test_a_failed_bind_has_no_account() -> None:
 def test_a_result_keeps_its_kind_error_and_entries() -> None:
     line = b"conn=7 op=1 RESULT err=4 tag=101 nentries=500 etime=1"
     assert said(line) == [
-        ("result", 7, 1, TIME, SEARCH, 4, 1_000_000_000, None, None, 500, b"", None, None, False),
+        (
+            "result",
+            7,
+            OperationResult(1, TIME, SEARCH, 4, 1_000_000_000, None, None, 500, b"", None),
+            None,
+            ("pages_end", False),
+        ),
     ]
-    assert said(line.replace(b"101", b"97"))[0][4] == BIND
-    assert said(line.replace(b"101", b"115"))[0][4] == UNKNOWN
+    assert said(line.replace(b"101", b"97"))[0][2].kind == BIND
+    assert said(line.replace(b"101", b"115"))[0][2].kind == UNKNOWN

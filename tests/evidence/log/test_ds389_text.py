@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import ds389_text
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
-from log.calls import Calls, calls_of
+from log.calls import Calls, calls_of, results_of
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 STAMP, TIME = b"[20/Nov/2026:08:45:20.751921248 +0000] ", 1795164320_751921248
@@ -248,9 +248,9 @@ def test_hostile_clients_forge_nothing() -> None:
     assert counted(data) == {
         "header": 2, "opened": 26, "bind": 25, "search": 25, "result": 52, "unbind": 26, "closed": 26, "misread": 6,
     }  # fmt: skip
-    results = [made for made in calls_of(ds389_text.scan, data) if made[0] == "result"]
-    assert Counter(made[4] for made in results) == {BIND: 26, SEARCH: 26}
-    assert max(made[6] for made in results) < 10 * 10**9, "the forged lines say 99 seconds"
+    results = results_of(calls_of(ds389_text.scan, data))
+    assert Counter(result.kind for result in results) == {BIND: 26, SEARCH: 26}
+    assert max(result.etime or 0 for result in results) < 10 * 10**9, "the forged lines say 99 seconds"
 
 
 TRUTHS = {
@@ -304,7 +304,7 @@ def test_a_whole_run_is_understood(corpus: Path) -> None:
     assert Counter(call[3] for call in made if call[0] == "closed") == {
         b"U1": 130, b"B1": 22, b"T1": 12, b"reset": 5, b"B2": 2, b"Encountered end of file.": 2,
     }  # fmt: skip
-    noted = Counter(call[10] for call in made if call[0] == "result" and len(call) > 10 and call[4] == SEARCH)
+    noted = Counter(result.notes for result in results_of(made) if result.kind == SEARCH)
     assert (noted[b"A"], noted[b"P,A"], noted[b"U,P"], noted[b"U"], noted[b"F"]) == (419, 4, 12, 79, 8)
 
 
@@ -315,7 +315,7 @@ def test_rotated_files_hold_what_was_sent(corpus: Path) -> None:
     files = [gzip.decompress(path.read_bytes()) for path in sorted(folder.glob("access.*.gz"))]
     made = calls_of(ds389_text.scan, b"".join([*files, (folder / "access").read_bytes()]))
     opened = [call for call in made if call[0] == "opened" and call[3].startswith(b"127.0.0.6")]
-    unindexed = [call for call in made if call[0] == "result" and len(call) > 10 and call[10] == b"A"]
+    unindexed = [result for result in results_of(made) if result.notes == b"A"]
     found = Counter(call[0] for call in made)
     assert (len(opened), len(unindexed)) == (sent["conn"], sent["slow"])
     assert (found["search"], found["misread"]) == (sent["slow"] + sent["fast"], 0)

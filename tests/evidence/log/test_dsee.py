@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.log import ds389_text, dsee
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import BIND, MODIFY, SEARCH
 from log.calls import calls_of
 
@@ -26,7 +27,8 @@ LINES = {
     ),
     b'op=0 msgId=1 - BIND dn="uid=joe,dc=x" method=128 version=3': ("bind", 13, 0, TIME, b"uid=joe,dc=x", b"simple"),
     b'op=0 msgId=1 - RESULT err=0 tag=97 nentries=0 etime=0 dn="uid=joe,dc=x"': (
-        "result", 13, 0, TIME, BIND, 0, 0, None, None, 0, b"", b"uid=joe,dc=x", None, False,
+        "result", 13, OperationResult(0, TIME, BIND, 0, 0, None, None, 0, b"", b"uid=joe,dc=x"),
+        None, ("pages_end", False),
     ),
     b'op=1 msgId=2 - SRCH base="dc=x" scope=2 filter="(cn=a"b)" attrs="cn sn"': (
         "search", 13, 1, TIME, b"dc=x", 2, b'(cn=a"b)',
@@ -35,10 +37,12 @@ LINES = {
         "search", 13, 1, TIME, b"dc=x", 2, b"(cn=a)",
     ),
     b"op=1 msgId=2 - RESULT err=0 tag=101 nentries=1 etime=3 notes=U": (
-        "result", 13, 1, TIME, SEARCH, 0, 3 * 10**9, None, None, 1, b"U", None, None, False,
+        "result", 13, OperationResult(1, TIME, SEARCH, 0, 3 * 10**9, None, None, 1, b"U", None),
+        None, ("pages_end", False),
     ),
     b"op=1 msgId=2 - RESULT err=0 tag=101 nentries=1 etime=0.001230": (
-        "result", 13, 1, TIME, SEARCH, 0, 1_230_000, None, None, 1, b"", None, None, False,
+        "result", 13, OperationResult(1, TIME, SEARCH, 0, 1_230_000, None, None, 1, b"", None),
+        None, ("pages_end", False),
     ),
     b'op=2 msgId=3 - MOD dn="cn=a,dc=x"': ("request", 13, 2, TIME, MODIFY, b"cn=a,dc=x"),
     b"op=3 msgId=4 - ABANDON targetop=2 msgid=3 nentries=0 etime=0": ("abandon", 13, 3, TIME, 2),

@@ -8,6 +8,7 @@ from functools import reduce
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.segment import Segment
@@ -25,7 +26,7 @@ def searches(numbers: list[tuple[int, int]], first: int) -> Scan:
         number, time = first + offset, BEGAN + (first + offset) * SECOND
         scan.opened(number, time, b"10.0.0.%d" % attribute)
         scan.search(number, 1, time, b"dc=x", 2, b"(a%d=x)" % attribute)
-        scan.result(number, 1, time, 2, 0, etime)
+        scan.result(number, OperationResult(1, time, 2, 0, etime))
     return scan
 
 

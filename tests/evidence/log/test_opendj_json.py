@@ -10,6 +10,7 @@ import pytest
 
 from ldapdiag.evidence.log import opendj_json, opendj_text, operation_kinds
 from ldapdiag.evidence.log.clients import address
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Hints
@@ -75,7 +76,7 @@ def named(elapsed: int = 0) -> tuple:
             [
                 named(5 * MS),
                 ("search", 3, 2, TIME - 5 * MS, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 3, 2, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 7, b""),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 7, b"")),
             ],
         ),
         (
@@ -83,7 +84,7 @@ def named(elapsed: int = 0) -> tuple:
             [
                 ("identified", 3, TIME - 5 * MS, b"", b"cn=a"),
                 ("search", 3, 2, TIME - 5 * MS, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 3, 2, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 0, b""),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 0, b"")),
             ],
         ),
         (
@@ -96,7 +97,11 @@ def named(elapsed: int = 0) -> tuple:
             [
                 named(5 * MS),
                 ("bind", 3, 1, TIME - 5 * MS, b"cn=a", b"simple"),
-                ("result", 3, 1, TIME, operation_kinds.BIND, 0, 5 * MS, 2 * MS, 3 * MS, ("account", b"cn=a,dc=b")),
+                (
+                    "result",
+                    3,
+                    OperationResult(1, TIME, operation_kinds.BIND, 0, 5 * MS, 2 * MS, 3 * MS, account=b"cn=a,dc=b"),
+                ),
             ],
         ),
         (
@@ -106,7 +111,7 @@ def named(elapsed: int = 0) -> tuple:
             [
                 named(5 * MS),
                 ("bind", 3, 1, TIME - 5 * MS, b"", b"PLAIN"),
-                ("result", 3, 1, TIME, operation_kinds.BIND, 49, 5 * MS, None, None, ("account", None)),
+                ("result", 3, OperationResult(1, TIME, operation_kinds.BIND, 49, 5 * MS, None, None, account=None)),
             ],
         ),
         (
@@ -114,7 +119,7 @@ def named(elapsed: int = 0) -> tuple:
             [
                 named(5),
                 ("request", 3, 2, TIME - 5, operation_kinds.MODRDN, b"cn=a"),
-                ("result", 3, 2, TIME, operation_kinds.MODRDN, 0, 5, None, None),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.MODRDN, 0, 5, None, None)),
             ],
         ),
         (
@@ -122,7 +127,7 @@ def named(elapsed: int = 0) -> tuple:
             [
                 named(5 * MS),
                 ("request", 3, 2, TIME - 5 * MS, operation_kinds.EXTENDED, b"1.3.6"),
-                ("result", 3, 2, TIME, operation_kinds.EXTENDED, 0, 5 * MS, None, None),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.EXTENDED, 0, 5 * MS, None, None)),
             ],
         ),
         (
@@ -158,7 +163,7 @@ def test_each_event(line: bytes, calls: list[tuple]) -> None:
 def test_unindexed_is_there_or_is_not(items: object, notes: bytes) -> None:
     calls = calls_of(opendj_json.scan, event("SEARCH", SEARCH, {"nentries": 7, "additionalItems": items}))
 
-    assert calls[-1][-1] == notes
+    assert calls[-1][-1].notes == notes
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import opendj_text, operation_kinds
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
 
@@ -64,15 +65,15 @@ def said(message: bytes) -> list[tuple]:
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=0 authDN="cn=a,dc=b" etime=23',
-            [("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b"))],
+            [("result", 3, OperationResult(0, TIME, operation_kinds.BIND, 0, 23 * MS, account=b"cn=a,dc=b"))],
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=0 ssf=128 authDN="cn=a" authzDN="cn=b" etime=23',
-            [("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a"))],
+            [("result", 3, OperationResult(0, TIME, operation_kinds.BIND, 0, 23 * MS, account=b"cn=a"))],
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=49 authFailureReason="no "x" here" authDN="cn=a" etime=2',
-            [("result", 3, 0, TIME, operation_kinds.BIND, 49, 2 * MS, ("account", None))],
+            [("result", 3, OperationResult(0, TIME, operation_kinds.BIND, 49, 2 * MS, account=None))],
         ),
         (
             b'SEARCH REQ conn=3 op=1 msgID=2 base="dc=b" scope=wholeSubtree filter="(cn=x)" attrs="ALL"',
@@ -84,32 +85,32 @@ def said(message: bytes) -> list[tuple]:
         ),
         (
             b"SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 etime=3",
-            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b"")],
+            [("result", 3, OperationResult(1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b""))],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=4 message="" nentries=9 etime=1" nentries=7 unindexed etime=3',
-            [("result", 3, 1, TIME, operation_kinds.SEARCH, 4, 3 * MS, None, None, 7, b"unindexed")],
+            [("result", 3, OperationResult(1, TIME, operation_kinds.SEARCH, 4, 3 * MS, None, None, 7, b"unindexed"))],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 responseControls=1.2 unindexed authzDN="cn=a" etime=3',
-            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b"unindexed")],
+            [("result", 3, OperationResult(1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b"unindexed"))],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 authzDN="cn=a unindexed b" etime=3',
-            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b"")],
+            [("result", 3, OperationResult(1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, None, 7, b""))],
         ),
         (
             b'SEARCH conn=3 op=1 msgID=2 base="dc=b" scope=one filter="(cn=x)" attrs="cn" result=0 nentries=1 etime=5',
             [
                 ("search", 3, 1, TIME - 5 * MS, b"dc=b", 1, b"(cn=x)"),
-                ("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 1, b""),
+                ("result", 3, OperationResult(1, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, None, 1, b"")),
             ],
         ),
         (
             b'BIND conn=3 op=0 msgID=1 version=3 type=SIMPLE dn="cn=a" result=0 authDN="cn=a,dc=b" etime=23',
             [
                 ("bind", 3, 0, TIME - 23 * MS, b"cn=a", b"simple"),
-                ("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b")),
+                ("result", 3, OperationResult(0, TIME, operation_kinds.BIND, 0, 23 * MS, account=b"cn=a,dc=b")),
             ],
         ),
         (
@@ -124,14 +125,14 @@ def said(message: bytes) -> list[tuple]:
             b'COMPARE conn=3 op=2 msgID=3 transactionId=7 dn="cn=a" attr=sn result=5 etime=4',
             [
                 ("request", 3, 2, TIME - 4 * MS, operation_kinds.COMPARE, b"cn=a"),
-                ("result", 3, 2, TIME, operation_kinds.COMPARE, 5, 4 * MS),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.COMPARE, 5, 4 * MS)),
             ],
         ),
         (
             b'EXTENDED conn=3 op=0 msgID=1 name="StartTLS" oid="1.3.6" name="StartTLS" oid="1.3.6" result=0 etime=4',
             [
                 ("request", 3, 0, TIME - 4 * MS, operation_kinds.EXTENDED, b"1.3.6"),
-                ("result", 3, 0, TIME, operation_kinds.EXTENDED, 0, 4 * MS),
+                ("result", 3, OperationResult(0, TIME, operation_kinds.EXTENDED, 0, 4 * MS)),
             ],
         ),
         (
@@ -140,18 +141,18 @@ def said(message: bytes) -> list[tuple]:
         ),
         (
             b"MODIFY RES conn=3 op=2 msgID=3 result=0 etime=4",
-            [("result", 3, 2, TIME, operation_kinds.MODIFY, 0, 4 * MS)],
+            [("result", 3, OperationResult(2, TIME, operation_kinds.MODIFY, 0, 4 * MS))],
         ),
         (
             b'MODIFYDN conn=3 op=2 msgID=3 dn="x" newRDN="y" deleteOldRDN="true" result=50 message="no" etime=4',
             [
                 ("request", 3, 2, TIME - 4 * MS, operation_kinds.MODRDN, b"x"),
-                ("result", 3, 2, TIME, operation_kinds.MODRDN, 50, 4 * MS),
+                ("result", 3, OperationResult(2, TIME, operation_kinds.MODRDN, 50, 4 * MS)),
             ],
         ),
         (
             b'EXTENDED RES conn=3 op=2 msgID=3 name="Who" oid="1.2" result=0 authzID=\'dn:uid=a\' etime=4',
-            [("result", 3, 2, TIME, operation_kinds.EXTENDED, 0, 4 * MS)],
+            [("result", 3, OperationResult(2, TIME, operation_kinds.EXTENDED, 0, 4 * MS))],
         ),
         (b"ABANDON REQ conn=3 op=4 msgID=5 idToAbandon=4", [("abandon", 3, 4, TIME, None)]),
         (b"ABANDON RES conn=3 op=4 msgID=5 result=118 etime=60", []),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.log import opendj_json, operation_kinds, ping_json, ping_text
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
-from log.calls import calls_of
+from log.calls import calls_of, results_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,19 +58,22 @@ SEARCH = {"baseDN": "dc=b", "scope": 2, "filter": "(cn=ü)"}
                       entriesReturned=5, isIndexed=False),
             [
                 ("search", 1, 2, TIME - 4567 * US, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 1, 2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, None, 5, b"unindexed", None),
+                (
+                    *("result", 1),
+                    OperationResult(2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, None, 5, b"unindexed"),
+                ),
             ],
         ),
         (operation("REQUEST", "SEARCH", **SEARCH), []),
         (
             operation("RESULT", "SEARCH", isIndexed=True),
-            [("result", 1, 2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE, None, None, None, 0, b"", None)],
+            [("result", 1, OperationResult(2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE))],
         ),
         (
             operation("RESULT", "SEARCH", **SEARCH, resultCode=0, requesterIP="10.1.1.1", requesterDN="cn=a"),
             [
                 ("search", 1, 2, TIME, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 1, 2, TIME, operation_kinds.SEARCH, 0, None, None, None, 0, b"", None),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.SEARCH, 0, None, None, None, 0, b"", None)),
                 ("identified", 1, TIME, b"10.1.1.1", b"cn=a"),
             ],
         ),
@@ -78,7 +82,7 @@ SEARCH = {"baseDN": "dc=b", "scope": 2, "filter": "(cn=ü)"}
                       requesterDN="cn=before", authenticationDN="uid=a,dc=b"),
             [
                 ("bind", 1, 2, TIME, b"uid=a", b"simple"),
-                ("result", 1, 2, TIME, operation_kinds.BIND, 0, None, None, None, 0, b"", b"uid=a,dc=b"),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.BIND, 0, account=b"uid=a,dc=b")),
                 ("identified", 1, TIME, b"10.1.1.1", None),
             ],
         ),
@@ -87,18 +91,18 @@ SEARCH = {"baseDN": "dc=b", "scope": 2, "filter": "(cn=ü)"}
                       authenticationDN="uid=a,dc=b"),
             [
                 ("bind", 1, 2, TIME, b"", b"PLAIN"),
-                ("result", 1, 2, TIME, operation_kinds.BIND, 0, None, None, None, 0, b"", b"uid=a,dc=b"),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.BIND, 0, account=b"uid=a,dc=b")),
             ],
         ),
         (
             operation("RESULT", "BIND", resultCode=49, authenticationDN="uid=a,dc=b"),
-            [("result", 1, 2, TIME, operation_kinds.BIND, 49, None, None, None, 0, b"", None)],
+            [("result", 1, OperationResult(2, TIME, operation_kinds.BIND, 49, None, None, None, 0, b"", None))],
         ),
         (
             operation("RESULT", "EXTENDED", requestOID="1.2", responseOID="3.4", resultCode=0),
             [
                 ("request", 1, 2, TIME, operation_kinds.EXTENDED, b"1.2"),
-                ("result", 1, 2, TIME, operation_kinds.EXTENDED, 0, None, None, None, 0, b"", None),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.EXTENDED, 0, None, None, None, 0, b"", None)),
             ],
         ),
         (operation("REQUEST", "MODDN", dn="dc=b"), []),
@@ -154,7 +158,7 @@ def test_the_json_of_the_in_memory_server_gives_the_calls_of_its_text_log(captur
     assert searches.keys() == set(range(2, 15))
     assert searches[4][0] == b"ou=line\nconn=1 op=2 UNBIND\n,dc=example,dc=com"
     assert searches.items() >= {call[2]: call[4:] for call in lines if call[0] == "search"}.items()
-    codes = {call[2]: (call[4], call[5]) for call in found if call[0] == "result"}
+    codes = {(result.op, result.kind, result.err) for result in results_of(found)}
     assert len(codes) == 23
-    assert codes.items() >= {call[2]: (call[4], call[5]) for call in lines if call[0] == "result"}.items()
+    assert codes >= {(result.op, result.kind, result.err) for result in results_of(lines)}
     assert Counter(call[0] for call in found if call[0] in {"opened", "closed", "unbind"}).total() == 3

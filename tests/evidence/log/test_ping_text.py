@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import operation_kinds, ping_text
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
-from log.calls import calls_of
+from log.calls import calls_of, results_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,16 +64,28 @@ def said(message: bytes) -> list[tuple]:
             b'from="app=\'x\'" entriesReturned=5 unindexed=true authzDN="cn=a"',
             [
                 ("search", 1, 2, TIME - 4567 * US, b"dc=b", 2, b"(cn=x)"),
-                ("result", 1, 2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, None, 5, b"unindexed"),
+                (
+                    "result",
+                    1,
+                    OperationResult(2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, None, 5, b"unindexed"),
+                ),
             ],
         ),
         (
             b"SEARCH RESULT " + NAMES + b'resultCode=32 message="no resultCode=0 etime=9" etime=1',
-            [("result", 1, 2, TIME, operation_kinds.SEARCH, 32, 1000 * US, None, None, 0, b"")],
+            [("result", 1, OperationResult(2, TIME, operation_kinds.SEARCH, 32, 1000 * US, None, None, 0, b""))],
         ),
         (
             b"SEARCH RESULT " + NAMES + b'message="none" entriesReturned=5 unindexed=false',
-            [("result", 1, 2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE, None, None, None, 5, b"")],
+            [
+                (
+                    "result",
+                    1,
+                    OperationResult(
+                        2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE, None, None, None, 5, b""
+                    ),
+                )
+            ],
         ),
         (
             b"SEARCH REQUEST " + OF_SDK + b'base="ou=#22x#22" scope=0 filter="(cn=#0a)" attrs="ALL"',
@@ -86,20 +99,27 @@ def said(message: bytes) -> list[tuple]:
             + b'version=3 dn="uid=a" authType="SIMPLE" resultCode=0 etime=1 authDN="uid=a,dc=b"',
             [
                 ("bind", 1, 2, TIME - 1000 * US, b"uid=a", b"simple"),
-                ("result", 1, 2, TIME, operation_kinds.BIND, 0, 1000 * US, None, ("account", b"uid=a,dc=b")),
+                (
+                    "result",
+                    1,
+                    OperationResult(2, TIME, operation_kinds.BIND, 0, 1000 * US, None, account=b"uid=a,dc=b"),
+                ),
             ],
         ),
         (
             b"BIND RESULT " + NAMES + b'resultCode=49 etime=1 authDN="uid=a,dc=b"',
-            [("result", 1, 2, TIME, operation_kinds.BIND, 49, 1000 * US, None, ("account", None))],
+            [("result", 1, OperationResult(2, TIME, operation_kinds.BIND, 49, 1000 * US, None, account=None))],
         ),
         (b"MODDN REQUEST " + OF_SDK + b'dn="dc=b"', [("request", 1, 2, TIME, operation_kinds.MODRDN, b"dc=b")]),
-        (b"MODDN RESULT " + NAMES + b"resultCode=0", [("result", 1, 2, TIME, operation_kinds.MODRDN, 0, None, None)]),
+        (
+            b"MODDN RESULT " + NAMES + b"resultCode=0",
+            [("result", 1, OperationResult(2, TIME, operation_kinds.MODRDN, 0, None, None))],
+        ),
         (
             b"EXTENDED RESULT " + NAMES + b'requestOID="1.2" resultCode=0 etime=1',
             [
                 ("request", 1, 2, TIME - 1000 * US, operation_kinds.EXTENDED, b"1.2"),
-                ("result", 1, 2, TIME, operation_kinds.EXTENDED, 0, 1000 * US, None),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.EXTENDED, 0, 1000 * US, None)),
             ],
         ),
         (b"UNBIND REQUEST " + NAMES.strip(), [("unbind", 1, 2, TIME)]),
@@ -117,7 +137,7 @@ def said(message: bytes) -> list[tuple]:
             b"DELETE RESULT " + NAMES + b'requesterIP="10.1.1.1" requesterDN="cn=a" dn="cn=b" resultCode=0 from="x"',
             [
                 ("request", 1, 2, TIME, operation_kinds.DELETE, b"cn=b"),
-                ("result", 1, 2, TIME, operation_kinds.DELETE, 0, None, None),
+                ("result", 1, OperationResult(2, TIME, operation_kinds.DELETE, 0, None, None)),
                 ("identified", 1, TIME, b"10.1.1.1", b"cn=a"),
             ],
         ),
@@ -162,7 +182,7 @@ def test_a_cut_record_is_counted_as_misread(message: bytes) -> None:
 )  # fmt: skip
 def test_a_duration_is_in_milliseconds(written: bytes, nanoseconds: int | None) -> None:
     ((name, *values),) = said(b"SEARCH RESULT conn=1 op=2 msgID=3 resultCode=0 etime=" + written)
-    assert (name, values[5]) == ("result", nanoseconds)
+    assert (name, values[1].etime) == ("result", nanoseconds)
 
 
 @pytest.mark.parametrize("word", [b"SEARCH", b"BIND", b"ADD", b"DELETE", b"MODIFY", b"MODDN", b"COMPARE", b"EXTENDED"])
@@ -212,7 +232,7 @@ def test_any_quoted_value_is_read_back(base: bytes, text: bytes, message: bytes)
 
     search, result = said(line)
     assert search[4:] == (base, 1, b"(" + text + b")")
-    assert result[5] == 3
+    assert result[2].err == 3
 
 
 @pytest.mark.parametrize(
@@ -239,9 +259,9 @@ def test_the_sdks_own_samples(corpus: Path) -> None:
 
     count = Counter(call[0] for call in calls)
     assert (count["opened"], count["closed"], count["misread"]) == (2, 2, 3)
-    results = Counter(call[4] for call in calls if call[0] == "result")
+    results = Counter(result.kind for result in results_of(calls))
     assert (results[operation_kinds.SEARCH], results[operation_kinds.BIND]) == (6 - 1, 6)
-    assert sum(call[0] == "result" and call[-1] == b"unindexed" for call in calls) == 6 - 1
+    assert sum(result.notes == b"unindexed" for result in results_of(calls)) == 6 - 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import combine, finish, merge
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
@@ -59,7 +60,7 @@ def scanned(log: list[Record]) -> Segment:
         if name == "search":
             scan.search(number, rest[0], time, b"dc=x", 2, b"(a=b)")
         elif name == "result":
-            scan.result(number, rest[0], time, SEARCH, 0, 5)
+            scan.result(number, OperationResult(rest[0], time, SEARCH, 0, 5))
         elif name == "abandon":
             scan.abandon(number, rest[0] + 3, time, rest[0])
         elif name == "closed":

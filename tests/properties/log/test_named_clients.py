@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, DELETE, SEARCH
 from ldapdiag.evidence.log.scan import Scan
@@ -74,7 +75,12 @@ def in_order(drawn: list[Record]) -> list[Record]:
 def segment_of(lines: list[tuple[int, Record]]) -> Segment:
     scan = Scan()
     for place, (name, numbered, fields) in lines:
-        getattr(scan, name)(*numbered, T + place * 10 * SECOND, *fields)
+        time = T + place * 10 * SECOND
+        if name == "result":
+            number, op = numbered
+            scan.result(number, OperationResult(op, time, *fields))
+        else:
+            getattr(scan, name)(*numbered, time, *fields)
     return scan.finish()
 
 
@@ -102,12 +108,14 @@ def test_any_cut_in_any_bracketing_is_the_whole(
 def counted(*calls: tuple[str, Any]) -> Segment:
     scan = Scan()
     for place, (name, *values) in enumerate(calls):
-        getattr(scan, name)(*(T + place if value is T else value for value in values))
+        at = (T + place if value is T else value for value in values)
+        timed = (value._replace(time=T + place) if isinstance(value, OperationResult) else value for value in at)
+        getattr(scan, name)(*timed)
     return finish(scan.finish())
 
 
 NAMED = ("identified", 7, T, b"::ffff:10.0.0.1", b"uid=app,dc=x")
-SEARCHED = [("search", 7, 5, T, b"dc=x", 2, b"(a=b)"), ("result", 7, 5, T, SEARCH, 0, 5)]
+SEARCHED = [("search", 7, 5, T, b"dc=x", 2, b"(a=b)"), ("result", 7, OperationResult(5, T, SEARCH, 0, 5))]
 
 
 def test_a_named_client_and_account_count_without_an_opening() -> None:
@@ -125,7 +133,7 @@ def test_an_opening_and_a_bind_take_precedence() -> None:
         NAMED,
         *SEARCHED,
         ("bind", 7, 6, T, b"uid=web,dc=x"),
-        ("result", 7, 6, T, BIND, 0, 3),
+        ("result", 7, OperationResult(6, T, BIND, 0, 3)),
         NAMED,
         *SEARCHED,
     )

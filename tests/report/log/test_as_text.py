@@ -14,6 +14,7 @@ import examples
 from conversations import SECOND, Conversations, founding_story, read_log
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
@@ -179,7 +180,7 @@ class TestOtherSections:
     def test_says_so_of_searches_whose_requests_are_not_in_the_log(self):
         talk = Conversations()
         talk.open(1)
-        talk.scan.result(1, 5, talk.now + 9 * SECOND, SEARCH, 0, SECOND)
+        talk.scan.result(1, OperationResult(5, talk.now + 9 * SECOND, SEARCH, 0, SECOND))
         assert "requests not in the log" in text(read_log(talk.segment()))
 
     def test_names_the_product_and_its_version(self):
