@@ -57,7 +57,9 @@ def client_settings(
         All clients of a server with an idle timeout of 5 minutes:
             ldapdiag client-settings --idle-timeout 5m
     """
-    from ldapdiag.report.client_settings import print_client_settings  # noqa: PLC0415  import late: --help is quick
+    from ldapdiag.report.findings import print_remedy  # noqa: PLC0415  import late: --help is quick
+    from ldapdiag.report.page import page_for  # noqa: PLC0415
+    from ldapdiag.report.remedy_as_data import remedy_as_data  # noqa: PLC0415
     from ldapdiag.servers.client_settings.choosing import EVERY_SOFTWARE, settings_by_name, software_named  # noqa: PLC0415  import late
 
     if unknown := [name for name in names or [] if not software_named(name)]:
@@ -68,7 +70,9 @@ def client_settings(
     with standard_output() as stream:
         if idle_timeout or firewall:
             remedies = settings_by_name(idle_timeout, firewall // 2 if firewall else None, names or [])
-            print_client_settings(remedies, stream)
+            page = page_for(stream)
+            for place, remedy in enumerate(remedies, 1):
+                print_remedy(page, str(place), remedy_as_data(remedy), verbose=True)
             return
         width = max(len(software.name) for software in EVERY_SOFTWARE) + 2
         stream.writelines(f"{software.name:{width}}{software.setting}\n" for software in EVERY_SOFTWARE)

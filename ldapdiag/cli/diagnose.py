@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
 
@@ -15,7 +15,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.completion import check_ids
 from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging import deliver_report, exit_code, report_of, run_diagnosis
 from ldapdiag.cli.judging_options import Judging
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import print_error
@@ -26,7 +26,7 @@ from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import ReportFormat
@@ -212,7 +212,8 @@ def diagnose(
             earlier=earlier,
             named=check or (),
         )
-    deliver_report(asked, diagnosis, _writer(diagnosis, table, asked), written)
+    report = report_of(diagnosis)
+    deliver_report(asked, report, _writer(report, table, asked), written)
     code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate)
     if recording.record is not None:
         record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
@@ -226,16 +227,10 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, table: DiagnosisTable | None, asked: Judging
+    report: Callable[[], Mapping[str, Any]], table: DiagnosisTable | None, asked: Judging
 ) -> Callable[[ReportFormat, TextIO], None]:
-    from datetime import UTC, datetime  # noqa: PLC0415  import late
-
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_diagnosis import TABLES  # noqa: PLC0415
 
-    return writer(
-        lambda: as_json.document(diagnosis, datetime.now(UTC)),
-        partial(as_text.print_report, diagnosis, **asked.text()),
-        as_json.render,
-        TABLES[table or DiagnosisTable.FINDINGS],
-    )
+    text = partial(as_text.print_report, **asked.text())
+    return writer(report, text, as_json.render, TABLES[table or DiagnosisTable.FINDINGS])

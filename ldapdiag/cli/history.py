@@ -114,5 +114,5 @@ def _writer(read: History, server: str | None, color: Color) -> Callable[[Report
     from ldapdiag.report.history import as_json, as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_history import RUNS  # noqa: PLC0415
 
-    text = partial(as_text.print_history, read, server=server, color=color)
+    text = partial(as_text.print_history, color=color)
     return writer(partial(as_json.document, read, server), text, as_json.render, RUNS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -12,7 +12,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import ReportFormat, check_table
 from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible, stoppable
-from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging import deliver_report, exit_code, report_of, run_diagnosis
 from ldapdiag.cli.judging_options import Judging
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import writer
@@ -22,7 +22,7 @@ from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.tables.names import IndexTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import Destination
@@ -100,8 +100,9 @@ def indexes(
             collecting={"sample_interval_seconds": 0.0, "logs": True},  # indexes do not change between snapshots
             executor=executor,
         )
-    write = _writer(diagnosis, table, asked, ldif=ldif, script=script)
-    deliver_report(asked, diagnosis, write, written, commands=ldif or script)
+    report = report_of(diagnosis)
+    write = _remedies(diagnosis, ldif=ldif) if ldif or script else _writer(report, table, asked)
+    deliver_report(asked, report, write, written, commands=ldif or script)
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate))
 
 
@@ -122,21 +123,19 @@ def _checks() -> tuple[AnyCheck, ...]:
     return index_checks()
 
 
-def _writer(
-    diagnosis: Diagnosis, table: IndexTable | None, asked: Judging, *, ldif: bool, script: bool
-) -> Callable[[ReportFormat, TextIO], object]:
-    from datetime import UTC, datetime  # noqa: PLC0415  import late
+def _remedies(diagnosis: Diagnosis, *, ldif: bool) -> Callable[[ReportFormat, TextIO], object]:
+    from ldapdiag.report.indexes import remedies  # noqa: PLC0415  import late
 
+    render = remedies.as_ldif if ldif else remedies.as_script
+    return lambda _, stream: stream.write(render(diagnosis))
+
+
+def _writer(
+    report: Callable[[], Mapping[str, Any]], table: IndexTable | None, asked: Judging
+) -> Callable[[ReportFormat, TextIO], object]:
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
-    from ldapdiag.report.indexes import as_data, as_text, remedies  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.indexes import as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_indexes import TABLES  # noqa: PLC0415
 
-    if ldif or script:
-        render = remedies.as_ldif if ldif else remedies.as_script
-        return lambda _, stream: stream.write(render(diagnosis))
-    return writer(
-        lambda: as_json.document(diagnosis, datetime.now(UTC)) | {"indexes": as_data.plans(diagnosis)},
-        partial(as_text.print_indexes, diagnosis, **asked.text()),
-        as_json.render,
-        TABLES[table or IndexTable.PLAN],
-    )
+    text = partial(as_text.print_indexes, **asked.text())
+    return writer(report, text, as_json.render, TABLES[table or IndexTable.PLAN])

@@ -16,6 +16,7 @@ from ldapdiag.cli.judging_options import FailOn
 from ldapdiag.cli.output import print_error, print_gaps
 from ldapdiag.cli.site_options import today
 from ldapdiag.cli.times import asked_period
+from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.report_kind import ReportKind
 
 if TYPE_CHECKING:
@@ -101,9 +102,18 @@ def run_diagnosis(  # noqa: PLR0913  what the operator asked for, and what the c
     return diagnosis if before is None else compared(diagnosis, before)
 
 
+def report_of(diagnosis: Diagnosis) -> Callable[[], Mapping[str, Any]]:
+    """Return a function that returns the report object, the same each time."""
+    from datetime import UTC, datetime  # noqa: PLC0415  import late
+
+    from ldapdiag.report import as_json  # noqa: PLC0415  import late: --help must be quick
+
+    return cache(lambda: as_json.document(diagnosis, datetime.now(UTC)))
+
+
 def deliver_report(
     asked: Judging,
-    diagnosis: Diagnosis,
+    report: Callable[[], Mapping[str, Any]],
     write: Callable[[ReportFormat, TextIO], object],
     written: Sequence[Destination],
     *,
@@ -114,31 +124,33 @@ def deliver_report(
     `commands`: the output is commands for servers.
     """
     if commands or not text_on_terminal(written):
-        print_unread(diagnosis, quiet=asked.quiet, alone=commands or not contains_gaps(written))
+        print_unread(report(), quiet=asked.quiet, alone=commands or not contains_gaps(written))
     deliver(write, written)
 
 
-def print_unread(diagnosis: Diagnosis, *, quiet: bool, alone: bool) -> None:
+def print_unread(report: Mapping[str, Any], *, quiet: bool, alone: bool) -> None:
     """Write to standard error what was not read, the main evidence first; if quiet, only why the exit code is 2.
 
     `alone`: the output is a table or commands, which do not contain this; then also why it is no all-clear.
     """
-    gaps = () if quiet and not alone else diagnosis.bundle.gaps
-    print_gaps((*filter(None, (diagnosis.shortfall,)), *gaps))
+    shortfall = [{"target": "evidence", **report["shortfall"]}] if report["shortfall"] else []
+    gaps = () if quiet and not alone else report["gaps"]
+    print_gaps(Gap(**one) for one in (*shortfall, *gaps))
     if alone:
-        _print_no_all_clear(diagnosis)
+        _print_no_all_clear(report)
 
 
-def _print_no_all_clear(diagnosis: Diagnosis) -> None:
+def _print_no_all_clear(report: Mapping[str, Any]) -> None:
     """Write the checks that crashed, and that nothing was found where that is no all-clear."""
     from ldapdiag.report.headline import CRASHED, UNKNOWN, headline, reservation  # noqa: PLC0415  import late
+    from ldapdiag.report.verdicts import of_outcome  # noqa: PLC0415
 
-    for one in diagnosis.crashed:
-        print_error(f"{one.check} crashed; nothing is claimed about what it judges")
-    first = headline(diagnosis)
-    if first is not None and first.label in {CRASHED, UNKNOWN}:
+    for one in of_outcome(report, "crashed"):
+        print_error(f"{one['check']} crashed; nothing is claimed about what it judges")
+    first = headline(report)
+    if first.label in {CRASHED, UNKNOWN}:
         print_error(first.text)
-    elif rest := reservation(diagnosis):
+    elif rest := reservation(report):
         print_error(rest)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -456,16 +455,15 @@ def _writer(
 
     json = as_json.line if again and any(one.path is None for one in written) else as_json.render
 
-    def text(document: Callable[[], Mapping[str, Any]], stream: TextIO) -> None:
+    def text(document: Mapping[str, Any], stream: TextIO) -> None:
         from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
 
         if again and stream is sys.stdout:
             stream.write(CLEAR if stream.isatty() else RULE)
-        as_text.print_log(document(), stream, top=top, by=by, sort=sort, color=color)
+        as_text.print_log(document, stream, top=top, by=by, sort=sort, color=color)
 
     def write(read: LogContent) -> bool:
-        document = cache(lambda: as_json.document(read, sort))
         rows = TABLES[table or LogTable.SEARCHES]
-        return deliver(writer(document, partial(text, document), json, rows), written)
+        return deliver(writer(lambda: as_json.document(read, sort), text, json, rows), written)
 
     return write

@@ -1,4 +1,4 @@
-"""The report of a command in every format: text from the facts, all others from the report object."""
+"""The report of a command in every format, each made of the report object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _made() -> str:
 
 def writer(
     document: Callable[[], Mapping[str, Any]],
-    text: Callable[[TextIO], None],
+    text: Callable[[Mapping[str, Any], TextIO], None],
     json: Callable[[Mapping[str, Any]], str],
     table: Table,
 ) -> Callable[[ReportFormat, TextIO], None]:
@@ -46,7 +46,7 @@ def writer(
     def write(form: ReportFormat, stream: TextIO) -> None:
         match form:
             case ReportFormat.TEXT:
-                text(stream)
+                text(document(), stream)
             case ReportFormat.JSON:
                 stream.write(json(document()))
             case ReportFormat.MARKDOWN:

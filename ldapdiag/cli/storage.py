@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
 
@@ -16,7 +16,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import check_file, write_file
 from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import deliver_report, exit_code, run_diagnosis
+from ldapdiag.cli.judging import deliver_report, exit_code, report_of, run_diagnosis
 from ldapdiag.cli.judging_options import Judging
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.rendering import writer
@@ -27,13 +27,12 @@ from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.report.tables.names import StorageTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from threading import Event
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.cli.notices import Notices
-    from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.storage.probe import StorageProbe
 
 
@@ -185,7 +184,8 @@ def storage(
             collecting={"sample_interval_seconds": 0.0, "logs": True},  # disks do not change between snapshots
             measure=lambda: probe.measure(asked.notices, stop),
         )
-    deliver_report(asked, diagnosis, _writer(diagnosis, table, asked), written)
+    report = report_of(diagnosis)
+    deliver_report(asked, report, _writer(report, table, asked), written)
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate))
 
 
@@ -196,17 +196,11 @@ def _checks() -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    diagnosis: Diagnosis, table: StorageTable | None, asked: Judging
+    report: Callable[[], Mapping[str, Any]], table: StorageTable | None, asked: Judging
 ) -> Callable[[ReportFormat, TextIO], object]:
-    from datetime import UTC, datetime  # noqa: PLC0415  import late
-
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
-    from ldapdiag.report.storage import as_data, as_text  # noqa: PLC0415  import late, with rich
+    from ldapdiag.report.storage import as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_storage import TABLES  # noqa: PLC0415
 
-    return writer(
-        lambda: as_json.document(diagnosis, datetime.now(UTC)) | as_data.storage(diagnosis),
-        partial(as_text.print_storage, diagnosis, **asked.text()),
-        as_json.render,
-        TABLES[table or StorageTable.VOLUMES],
-    )
+    text = partial(as_text.print_storage, **asked.text())
+    return writer(report, text, as_json.render, TABLES[table or StorageTable.VOLUMES])

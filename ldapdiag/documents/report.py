@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ldapdiag.documents.common import From, Gap
+from ldapdiag.documents.common import From, Gap, RemedyRow
 from ldapdiag.documents.log import Cluster
 from ldapdiag.documents.report_indexes import IndexReport
 from ldapdiag.documents.report_storage import ProbeRow, StorageReport
@@ -80,6 +80,8 @@ class EvidenceRow(TypedDict):
     lines_not_understood: int
     notes: list[str]
     origin: str
+    sample_not_understood: str | None
+    """The first line that was not understood."""
     server: str | None
     """That the fact belongs to; null: its host."""
     sha256: str | None
@@ -95,29 +97,6 @@ class EarlierNumber(TypedDict):
     number: float | None
     """Then."""
     severity: SeverityName
-
-
-class RemedyRow(TypedDict):
-    """What to do about a finding."""
-
-    alternative: bool
-    """Instead of the step before."""
-    brief: str
-    """The few lines that do the same as a long `text`, safe as they stand; else empty."""
-    changes: str
-    family: Literal["389ds", "openldap", "dsee", "opendj", "ping", "ad", "ibm"] | None
-    kind: Literal["ldif", "shell", "config", "advice"]
-    needs: Literal["none", "reindex", "restart", "reconnect", "rebind"]
-    """Or which connections it reaches: opened (`reconnect`), or opened or bound (`rebind`), from now on."""
-    risk: str
-    """The worst first."""
-    target: str
-    text: str
-    title: str
-    undo: str | None
-    verify: str | None
-    where: Literal["server", "client", "box", "host"]
-    """`box`: a middlebox."""
 
 
 class AcceptanceRow(TypedDict):
@@ -165,6 +144,52 @@ class HostRow(TypedDict):
     name: str
     origins: list[str]
     roles: list[str]
+
+
+class ServerNumbers(TypedDict):
+    """The main numbers of a server; null: not in the evidence."""
+
+    connections: int | None
+    """Established at the server's end, in the latest snapshot."""
+    descriptors_limit: int | None
+    descriptors_used: int | None
+    idle_timeout_seconds: int | None
+    """0: off."""
+    limits_connections: bool
+    """Both numbers of descriptors count connections alone."""
+
+
+class ServerRow(TypedDict):
+    """A directory server, or a proxy."""
+
+    description: str
+    """The product with its version, as far as known."""
+    family: Literal["389ds", "openldap", "dsee", "opendj", "ping", "ad", "ibm"] | None
+    name: str
+    numbers: ServerNumbers | None
+    """Of `ldapdiag diagnose`, else null."""
+
+
+class AddedIndex(TypedDict):
+    """An index of a plan."""
+
+    attribute: str
+    types: list[str]
+
+
+class PlanRow(TypedDict):
+    """The indexes to add at one server (`ldapdiag indexes` has all of it)."""
+
+    commands: str | None
+    """The few lines that add them, or null: they are many."""
+    findings: list[str]
+    """The ids of the findings that the plan contains."""
+    indexes: list[AddedIndex]
+    risk: str | None
+    """Of the commands."""
+    server: str
+    summary: str
+    """What the plan saves, and how good it is."""
 
 
 class PassedOver(TypedDict):
@@ -238,6 +263,8 @@ class SiteSettings(TypedDict):
 class ToolRow(TypedDict):
     """What wrote the report."""
 
+    arguments: str
+    """The evidence and the options that reached it, as words of a shell."""
     config: SiteSettings | None
     scanner: str
     version: str
@@ -276,9 +303,12 @@ class Document(TypedDict):
     passed_over: list[PassedOver]
     probes: NotRequired[list[ProbeRow]]
     """Of `ldapdiag storage`."""
+    plans: list[PlanRow]
+    """Of `ldapdiag diagnose`, without `--baseline`."""
     schema: Literal["ldapdiag.report/1"]
     series: list[SeriesRow]
     """Of at most 50 servers."""
+    servers: list[ServerRow]
     shortfall: Shortfall | None
     """Null unless the main evidence is missing, or most of it was passed over."""
     storage: NotRequired[list[StorageReport]]

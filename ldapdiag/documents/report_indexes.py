@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from ldapdiag.documents.common import RemedyRow
+
 Cause = Literal[
     "no-index",
     "type-missing",
@@ -40,6 +42,8 @@ class IndexedSearches(TypedDict):
     """Searches of one filter shape, base and scope."""
 
     accounts: list[str]
+    backends: list[str]
+    """The databases that it examines."""
     base: str
     cause: Cause | None
     clients: list[str]
@@ -59,8 +63,9 @@ class UnusedIndexRow(TypedDict):
 
     attribute: str
     backend: str | None
+    log_seconds: float
+    """Of log, in which it was not used."""
     types: list[str]
-    """Index types and matching rules to add."""
 
 
 class IndexSet(TypedDict):
@@ -75,6 +80,13 @@ class IndexSet(TypedDict):
     """Index types and matching rules to add."""
 
 
+class RequesterRow(TypedDict):
+    """Who sends a search."""
+
+    account: str
+    client: str
+
+
 class PlannedIndex(TypedDict):
     """An index to add; ordered by saving."""
 
@@ -83,6 +95,8 @@ class PlannedIndex(TypedDict):
     attribute: str
     backend: str | None
     clients: list[str]
+    requesters: list[RequesterRow]
+    """The clients, each with an account."""
     saves: Bounds
     saves_seconds: float
     searches: int
@@ -93,6 +107,8 @@ class PlannedIndex(TypedDict):
     """Searches that use these indexes and take longer then: ranges on slapd."""
     sure: bool
     """False: it helps if few entries match."""
+    then_each: str
+    """How long one of its searches takes with the index, in words."""
     types: list[str]
     """Index types and matching rules to add."""
 
@@ -132,24 +148,34 @@ class IndexReport(TypedDict):
     """The indexes of one server, in the report of ldapdiag indexes."""
 
     after_seconds: Bounds
+    backends: list[str]
+    """The databases of the index configuration."""
     configured: bool
+    """The index configuration was read."""
     cost: int
     cost_at_least: int
     """An order, not a measurement."""
     etime_seconds: float
     exact: bool
     harmless: list[IndexedSearches]
-    log_hours: float
+    log_seconds: float
+    """From the first operation to the last."""
     no_index_helps: list[IndexedSearches]
     not_built: list[IndexedSearches]
     """A configured index would help if it were built."""
     not_used: list[UnusedIndexRow]
     not_worth_an_index: list[IndexedSearches]
+    outside_suffixes: int
+    """Searches outside every suffix of the index configuration, which are not judged."""
     plan: list[PlannedIndex]
     predicted: list[PredictedSearch]
+    remedies: list[RemedyRow]
+    """The commands that add the indexes of the plan."""
     saves: Bounds
     saves_seconds: float
     searches: int
     server: str | None
     shapes: list[ShapeTime]
+    summary: str
+    """What the plan saves, and how good it is."""
     unindexed_etime_seconds: float

@@ -209,6 +209,8 @@ class VolumeRow(TypedDict):
 class StorageReport(TypedDict):
     """The storage of one server, in the report of ldapdiag storage."""
 
+    flush_lost_by: str | None
+    """The options because of which a flush of the database does not reach the disk; null: none is known."""
     host: str
     server: str
     settings: list[StorageSetting]

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.report_kind import ReportKind
@@ -18,6 +19,7 @@ from ldapdiag.exempt_accounts import ExemptAccounts
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, finding_id
 from ldapdiag.report.changes import change_of, changes_as_data
 from ldapdiag.report.cluster_json import cluster_as_data
+from ldapdiag.report.remedy_as_data import remedy_as_data
 from ldapdiag.report.series import series
 
 if TYPE_CHECKING:
@@ -28,9 +30,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.check_setting import Value
-    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.diagnosis import Diagnosis, Facts
     from ldapdiag.finding import Acceptance, Judged
-    from ldapdiag.remedy import Remedy
 
 SCHEMA = "ldapdiag.report/1"
 
@@ -45,14 +46,21 @@ def render(document: Mapping[str, Any]) -> str:
 
 
 def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
-    """Return the report as plain values."""
+    """Return the report as plain values, of indexes or storage with what their commands add."""
     roles = diagnosis.roles()
     return {
+        **_of_kind(diagnosis),
         "schema": SCHEMA,
         "taken_at": moment(taken_at.replace(microsecond=0)),
-        "tool": {"version": __version__, "scanner": _scanner(diagnosis), "config": _config(diagnosis)},
+        "tool": {
+            "version": __version__,
+            "scanner": _scanner(diagnosis),
+            "config": _config(diagnosis),
+            "arguments": diagnosis.typed,
+        },
         "cluster": cluster_as_data(diagnosis.bundle.cluster),
         "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
+        "servers": [_server(one, diagnosis) for one in diagnosis.facts.every(Instance)],
         "evidence": sorted(
             (_evidence(fact) for fact in diagnosis.bundle.inputs),
             key=lambda one: (one["origin"], one["host"] or "", one["fact"]),
@@ -65,8 +73,22 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "baseline": changes_as_data(diagnosis.changes),
         "findings": [_finding(one, check) | change_of(diagnosis.changes, check, one) for check, one in diagnosis.found],
         "directions": directions(diagnosis.pairings),
+        "plans": _plans(diagnosis),
         "series": series(diagnosis.facts, of_logs_alone=diagnosis.kind is not ReportKind.ALL),
     }
+
+
+def _of_kind(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return what the report of one kind has besides."""
+    if diagnosis.kind is ReportKind.INDEXES:
+        from ldapdiag.report.indexes.as_data import plans  # noqa: PLC0415  import late: of one command
+
+        return {"indexes": plans(diagnosis)}
+    if diagnosis.kind is ReportKind.STORAGE:
+        from ldapdiag.report.storage.as_data import storage  # noqa: PLC0415  import late: of one command
+
+        return storage(diagnosis)
+    return {}
 
 
 def _sorted(rows: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]]:
@@ -125,6 +147,31 @@ def _host(host: Host, roles: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def _server(one: Instance, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a directory server or proxy."""
+    return {
+        "name": one.name,
+        "family": str(one.family) if one.family else None,
+        "description": one.description,
+        "numbers": _numbers(one, diagnosis.facts) if diagnosis.kind is ReportKind.ALL else None,
+    }
+
+
+def _numbers(one: Instance, facts: Facts) -> dict[str, Any]:
+    """Return the connections, descriptors and idle timeout of a server, where they are judged."""
+    from ldapdiag.analysis.idle.keepalive import GhostLifetime  # noqa: PLC0415  import late: of connections alone
+    from ldapdiag.analysis.load.descriptors import Descriptors  # noqa: PLC0415
+
+    descriptors, lifetime = facts.of(Descriptors, one.name), facts.of(GhostLifetime, one.name)
+    return {
+        "connections": one.established,
+        "descriptors_used": descriptors.used if descriptors else None,
+        "descriptors_limit": descriptors.limit if descriptors else None,
+        "limits_connections": descriptors is not None and descriptors.counts_only_connections,
+        "idle_timeout_seconds": lifetime.idle_timeout_seconds if lifetime else None,
+    }
+
+
 def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
     origin = fact.origin
     return {
@@ -135,6 +182,7 @@ def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
         "taken_at": moment(origin.taken.start) if origin.taken else None,
         "lines": origin.lines,
         "lines_not_understood": origin.not_understood,
+        "sample_not_understood": origin.samples[0] if origin.samples else None,
         "notes": list(origin.notes),
         "sha256": origin.sha256 or None,
     }
@@ -181,8 +229,18 @@ def _finding(finding: Finding, check: str) -> dict[str, Any]:
         "observed": dict(finding.observed),
         "acceptance": _acceptance(finding.acceptance),
         "origins": list(finding.origins),
-        "remedies": [_remedy(remedy) for remedy in finding.remedies],
+        "remedies": [remedy_as_data(remedy) for remedy in finding.remedies],
     }
+
+
+def _plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """Return the plans with an index to add; none where no plan is judged, or it is compared with a baseline."""
+    is_planned = any(check == "missing-index" for check, _ in diagnosis.found)
+    if diagnosis.kind is not ReportKind.ALL or diagnosis.changes is not None or not is_planned:
+        return []
+    from ldapdiag.report.indexes.as_data import blocks  # noqa: PLC0415  import late: few reports have a plan
+
+    return list(blocks(diagnosis))
 
 
 def _acceptance(acceptance: Acceptance | None) -> dict[str, str] | None:
@@ -193,24 +251,6 @@ def _acceptance(acceptance: Acceptance | None) -> dict[str, str] | None:
         "reason": acceptance.reason,
         "until": acceptance.until.isoformat(),
         "up_to": str(acceptance.up_to),
-    }
-
-
-def _remedy(remedy: Remedy) -> dict[str, Any]:
-    return {
-        "title": remedy.title,
-        "target": remedy.target,
-        "where": str(remedy.where),
-        "family": str(remedy.family) if remedy.family else None,
-        "kind": str(remedy.kind),
-        "text": remedy.text,
-        "brief": remedy.brief,
-        "changes": remedy.changes,
-        "needs": str(remedy.needs),
-        "risk": remedy.risk,
-        "undo": remedy.undo,
-        "verify": remedy.verify,
-        "alternative": remedy.is_alternative,
     }
 
 

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.finding import Clear, Severity
-from ldapdiag.report.charts.of_finding import GROWTH
+from ldapdiag.finding import Severity
 from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ROWS, ReportScreen
 from ldapdiag.report.head import print_head
-from ldapdiag.report.indexes.plan_block import contained, planned, print_plan
+from ldapdiag.report.indexes.plan_block import print_plan
 from ldapdiag.report.page import packed, page_for
-from ldapdiag.report.series import series
+from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.report.headline import FirstStep, Headline
 
 IN_FULL = 3
@@ -35,7 +30,7 @@ GRAVE = 50
 
 
 def print_report(
-    diagnosis: Diagnosis,
+    document: Mapping[str, Any],
     stream: TextIO,
     *,
     verbose: bool = False,
@@ -43,7 +38,7 @@ def print_report(
     at_least: Severity = Severity.INFO,
 ) -> None:
     """Write the report, with the findings of a severity and above."""
-    Screen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
+    Screen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class Screen(ReportScreen):
@@ -53,56 +48,38 @@ class Screen(ReportScreen):
 
     def body(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the head, and the other findings."""
-        over_time = series(self.diagnosis.facts) if GROWTH in {check for check, _ in self.diagnosis.found} else ()
         if first is not None:
-            print_head(self.page, self.diagnosis, first, step, over_time, verbose=self.verbose)
-        self.findings(first, step, over_time)
+            print_head(self.page, self.document, first, step, verbose=self.verbose)
+        self.findings(first, step)
 
     def servers(self) -> None:
         """Print a line on each server; without -v on the first few."""
-        servers = self.diagnosis.facts.every(Instance)
+        servers = self.document["servers"]
         shown = servers if self.verbose else servers[:SERVERS]
         for server in shown:
-            self.page.packed(server.name, self.summary(server), "bold", "bold", most=None if self.verbose else 2)
+            self.page.packed(server["name"], summary(server), "bold", "bold", most=None if self.verbose else 2)
         if len(servers) > len(shown):
             self.page.indented(f"and {counted(len(servers) - len(shown), 'more server')} (-v lists them)")
 
-    def summary(self, server: Instance) -> list[str]:
-        """Return the first line on a server: product, connections, descriptors, idle timeout."""
-        parts = [server.description]
-        if server.established is not None:
-            parts.append(counted(server.established, "connection"))
-        descriptors = self.diagnosis.facts.of(Descriptors, server.name)
-        if descriptors is not None and descriptors.used is not None and descriptors.limit is not None:
-            text = f"{descriptors.used:,} of {descriptors.limit:,} descriptors"
-            parts.append(f"{descriptors.limit:,} at most" if descriptors.counts_only_connections else text)
-        lifetime = self.diagnosis.facts.of(GhostLifetime, server.name)
-        if lifetime is not None and lifetime.idle_timeout_seconds is not None:
-            seconds = lifetime.idle_timeout_seconds
-            parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")
-        return parts
-
-    def findings(self, first: Headline | None, step: FirstStep | None, over_time: Sequence[Mapping[str, Any]]) -> None:
+    def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the other findings; of the lesser ones of a check only the first few, and of many grave ones."""
         counts: Counter[tuple[str, bool]] = Counter()
-        plans = [] if self.verbose else planned(self.diagnosis)
-        contents = enumerate(contained(self.diagnosis, plan) for plan, _ in plans)
-        in_plan = {id(finding): place for place, findings in contents for finding in findings}
+        plans = [] if self.verbose else self.document["plans"]
+        in_plan = {id_: place for place, plan in enumerate(plans) for id_ in plan["findings"]}
         printed = set[int]()
-        for check, finding in self.diagnosis.found:
-            if finding.severity < self.at_least:
+        for finding in self.document["findings"]:
+            if (severity := severity_of(finding)) < self.at_least:
                 continue
-            if (place := in_plan.get(id(finding))) is not None:
+            if (place := in_plan.get(finding["id"])) is not None:
                 if place not in printed:
                     printed.add(place)
-                    print_plan(self.page, self.diagnosis, *plans[place], step)
+                    print_plan(self.page, self.document, plans[place], step)
                 continue
-            grave = finding.severity >= Severity.HIGH
+            check, grave = finding["check"], severity >= Severity.HIGH
             counts[check, grave] += 1
             within = counts[check, grave] <= (GRAVE if grave else ROWS)
             if (self.verbose or within) and (first is None or finding is not first.finding):
-                brief = not self.verbose and counts[check, grave] > IN_FULL
-                self.finding(check, finding, step, brief=brief, series=over_time)
+                self.finding(finding, step, brief=not self.verbose and counts[check, grave] > IN_FULL)
         for (check, grave), number in counts.items():
             more = number - (GRAVE if grave else ROWS)
             if more > 0 and not self.verbose:
@@ -112,12 +89,11 @@ class Screen(ReportScreen):
 
     def clear(self) -> None:
         """Print the clear subjects: in full for checks that also have findings, else the checks by name."""
-        found = {check for check, _ in self.diagnosis.found}
-        verdicts = Counter(one.check for one in self.diagnosis.judged)
+        found = {one["check"] for one in self.document["findings"]}
+        verdicts = Counter(one["check"] for one in self.document["verdicts"])
         reasons: dict[str, list[str]] = defaultdict(list)
-        for one in self.diagnosis.judged:
-            if isinstance(one.verdict, Clear):
-                reasons[one.check].append(f"{one.verdict.subject}: {one.verdict.reason}  ({one.check})")
+        for one in of_outcome(self.document, "clear"):
+            reasons[one["check"]].append(f"{one['subject']}: {one['reason']}  ({one['check']})")
         lines = [line for check, all_of in reasons.items() if check in found or self.verbose for line in all_of]
         shown = lines if self.verbose else lines[:ROWS]
         self.page.listed("clear", shown, "green")
@@ -138,3 +114,17 @@ class Screen(ReportScreen):
             if len(list(packed([*names[:number], *more], self.page.room))) <= CLEAR_ROWS:
                 return [*names[:number], *more]
         return names
+
+
+def summary(server: Mapping[str, Any]) -> list[str]:
+    """Return the first line on a server: product, connections, descriptors, idle timeout."""
+    parts, numbers = [server["description"]], server["numbers"]
+    if numbers["connections"] is not None:
+        parts.append(counted(numbers["connections"], "connection"))
+    used, limit, seconds = (numbers[key] for key in ("descriptors_used", "descriptors_limit", "idle_timeout_seconds"))
+    if used is not None and limit is not None:
+        at_most = f"{limit:,} at most"
+        parts.append(at_most if numbers["limits_connections"] else f"{used:,} of {limit:,} descriptors")
+    if seconds is not None:
+        parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")
+    return parts

@@ -12,20 +12,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.family import Family
-from ldapdiag.finding import Crashed, Severity
+from ldapdiag.finding import Severity
 from ldapdiag.report.findings import TITLE, print_finding
-from ldapdiag.report.head import print_former, print_outcomes, print_reprise, remarks_on
+from ldapdiag.report.head import print_former, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline
 from ldapdiag.report.not_judged import groups_of, lacks_of
+from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.finding import Finding
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.not_judged import Lack
     from ldapdiag.report.page import Page
@@ -43,10 +41,10 @@ ROWS = 5
 
 @dataclass(slots=True)
 class ReportScreen:
-    """The report of one diagnosis, printed part by part; each command has its own body."""
+    """A report object on a screen, printed part by part; each command has its own body."""
 
     page: Page
-    diagnosis: Diagnosis
+    document: Mapping[str, Any]
     verbose: bool
     at_least: Severity = Severity.INFO
     within: ClassVar[Collection[str]] = frozenset()
@@ -57,7 +55,7 @@ class ReportScreen:
         first, step = self.lead()
         self.shortfall()
         self.servers()
-        print_outcomes(self.page, self.diagnosis)
+        print_outcomes(self.page, self.document)
         self.page.blank()
         self.body(first, step)
         self.hidden(self.at_least, but=self.within)
@@ -70,12 +68,18 @@ class ReportScreen:
         if self.verbose:
             self.evidence()
         self.footer()
-        print_reprise(self.page, self.diagnosis, first, step)
+        print_reprise(self.page, self.document, first, step)
 
     def lead(self) -> tuple[Headline | None, FirstStep | None]:
         """Return what the report states first, and what to do first."""
-        first = headline(self.diagnosis, self.at_least)
-        return first, first_step(self.diagnosis, first)
+        first = self.first()
+        return first, first_step(self.document, first)
+
+    def first(self) -> Headline | None:
+        """Return the first sentence; None if the worst finding is below the severity that is printed."""
+        first = headline(self.document)
+        hidden = first.finding is not None and severity_of(first.finding) < self.at_least
+        return None if hidden else first
 
     def servers(self) -> None:
         """Print what stands above the number of verdicts: by default nothing."""
@@ -87,52 +91,33 @@ class ReportScreen:
     def clear(self) -> None:
         """Print what is clear, where the body has not."""
 
-    def others(self, first: Headline | None) -> Iterator[tuple[str, Finding]]:
-        """Yield the findings besides that of the headline, each with its check."""
-        for check, finding in self.diagnosis.found:
-            if finding.severity >= self.at_least and (first is None or finding is not first.finding):
-                yield check, finding
+    def others(self, first: Headline | None) -> Iterator[Mapping[str, Any]]:
+        """Yield the findings besides that of the headline."""
+        for finding in self.document["findings"]:
+            if severity_of(finding) >= self.at_least and (first is None or finding is not first.finding):
+                yield finding
 
-    def finding(
-        self,
-        check: str,
-        finding: Finding,
-        step: FirstStep | None,
-        *,
-        brief: bool = False,
-        series: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """Print a finding of a check; `series`: its numbers over time, `brief`: without explanation and commands."""
-        print_finding(
-            self.page,
-            finding,
-            check,
-            verbose=self.verbose,
-            step=step,
-            brief=brief,
-            series=series,
-            remarks=remarks_on(self.diagnosis, check, finding),
-        )
+    def finding(self, finding: Mapping[str, Any], step: FirstStep | None, *, brief: bool = False) -> None:
+        """Print a finding; `brief`: without explanation and commands."""
+        series = self.document["series"]
+        print_finding(self.page, finding, verbose=self.verbose, step=step, brief=brief, series=series)
 
     def shortfall(self) -> None:
         """Print that the main evidence is missing, or that most of it was passed over."""
-        if missing := self.diagnosis.shortfall:
+        if missing := self.document["shortfall"]:
             most = None if self.verbose else TITLE
-            self.page.labelled(NOT_READ, missing.reason, "bold red", "bold", most=most)
-            self.page.indented(f"how: {missing.how}", "dim", most=most)
+            self.page.labelled(NOT_READ, missing["reason"], "bold red", "bold", most=most)
+            self.page.indented(f"how: {missing['how']}", "dim", most=most)
             self.page.blank()
 
     def former(self) -> None:
         """Print the findings of the baseline that are gone or not seen."""
-        print_former(self.page, self.diagnosis.changes, verbose=self.verbose)
+        print_former(self.page, self.document["baseline"], verbose=self.verbose)
 
     def hidden(self, at_least: Severity, *, but: Collection[str] = ()) -> None:
         """Print how many findings --severity hides, so that no report looks clear; not those of checks shown anyway."""
-        counts = Counter(
-            finding.severity
-            for check, finding in self.diagnosis.found
-            if finding.severity < at_least and check not in but
-        )
+        severities = ((one["check"], severity_of(one)) for one in self.document["findings"])
+        counts = Counter(severity for check, severity in severities if severity < at_least and check not in but)
         if counts:
             each = [f"{counts[severity]:,} {severity}" for severity in sorted(counts, reverse=True)]
             text = f"{counted(counts.total(), 'finding')} below {at_least}: {', '.join(each)}"
@@ -141,20 +126,18 @@ class ReportScreen:
 
     def crashed(self) -> None:
         """Print the checks that have a bug."""
-        for one in self.diagnosis.judged:
-            if isinstance(one.verdict, Crashed):
-                where = f" at {one.verdict.where}" if one.verdict.where else ""
-                text = f"{one.check}: {one.verdict.reason}{where}; nothing is claimed"
-                self.page.labelled("CRASHED", text, "bold red", "bold")
+        for one in of_outcome(self.document, "crashed"):
+            self.page.labelled("CRASHED", f"{one['check']}: {one['reason']}; nothing is claimed", "bold red", "bold")
 
     def decisions(self) -> None:
         """Print the checks that the site has disabled, with its reasons, and what it should look at."""
-        for number, note in enumerate(self.diagnosis.notes[: None if self.verbose else ROWS]):
+        notes = (self.document["tool"]["config"] or {}).get("notes", ())
+        for number, note in enumerate(notes[: None if self.verbose else ROWS]):
             self.page.labelled("" if number else "site", note, "bold")
-        rows = list(self.diagnosis.disabled.items())
+        rows = self.document["disabled"]
         shown = rows if self.verbose else rows[:ROWS]
-        for number, (check, reason) in enumerate(shown):
-            self.page.labelled("" if number else "disabled", f"{check}: {reason}", "bold")
+        for number, row in enumerate(shown):
+            self.page.labelled("" if number else "disabled", f"{row['check']}: {row['reason']}", "bold")
         if len(rows) > len(shown):
             self.page.indented(f"and {len(rows) - len(shown)} more (-v lists them)")
 
@@ -163,7 +146,7 @@ class ReportScreen:
         if self.verbose:
             self.reasons()
             return
-        lacks = lacks_of(self.diagnosis.judged)
+        lacks = lacks_of(self.document["verdicts"])
         if not lacks:
             return
         checks = {check for lack in lacks for check in lack.checks}
@@ -188,11 +171,20 @@ class ReportScreen:
     @property
     def families(self) -> frozenset[Family]:
         """Return the products of the servers, as far as they are known."""
-        return frozenset(one.family for one in self.diagnosis.facts.every(Instance) if one.family)
+        return frozenset(Family(one["family"]) for one in self.document["servers"] if one["family"])
+
+    def server_row(self, name: str) -> Mapping[str, Any] | None:
+        """Return what the report says of a server itself; None: nothing."""
+        return next((one for one in self.document["servers"] if one["name"] == name), None)
+
+    def family_of(self, name: str) -> Family | None:
+        """Return the product of a server, if it is known."""
+        server = self.server_row(name)
+        return Family(server["family"]) if server and server["family"] else None
 
     def reasons(self) -> None:
         """Print what was not judged, each reason once, and the evidence that would change that."""
-        for number, group in enumerate(groups_of(self.diagnosis.judged, names=NAMES)):
+        for number, group in enumerate(groups_of(self.document["verdicts"], names=NAMES)):
             self.page.labelled("" if number else "not judged", group.text, "bold")
             how = group.how and (hint_for(group.how, self.families) or group.how)
             if how:
@@ -200,44 +192,45 @@ class ReportScreen:
 
     def gaps(self) -> None:
         """Print the evidence that was not collected or not readable, and what to do."""
-        gaps = self.diagnosis.bundle.gaps
+        gaps = self.document["gaps"]
         shown = gaps if self.verbose else gaps[:ROWS]
         for number, gap in enumerate(shown):
-            self.page.labelled("" if number else "gaps", f"{gap.target.removesuffix(':')}: {gap.reason}", "bold")
-            if gap.how:
-                self.page.indented(f"how: {gap.how}", "dim")
+            text = f"{gap['target'].removesuffix(':')}: {gap['reason']}"
+            self.page.labelled("" if number else "gaps", text, "bold")
+            if gap["how"]:
+                self.page.indented(f"how: {gap['how']}", "dim")
         if len(gaps) > len(shown):
             self.page.indented(f"and {len(gaps) - len(shown)} more (-v lists them)")
 
     def evidence(self) -> None:
         """Print the inputs that were read, with their quality, and the files that were passed over."""
-        for number, fact in enumerate(self.diagnosis.bundle.inputs):
-            origin = fact.origin
-            of = f" of {origin.host}" if origin.host else ""
-            damage = f", {origin.not_understood:,} not understood: {origin.samples[0]!r}" if origin.samples else ""
-            text = f"{origin.path}: {fact.kind}{of}, {counted(origin.lines, 'line')}{damage}"
+        for number, one in enumerate(self.document["evidence"]):
+            of = f" of {one['host']}" if one["host"] else ""
+            many, sample = one["lines_not_understood"], one["sample_not_understood"]
+            damage = f", {many:,} not understood: {sample!r}" if sample is not None else ""
+            text = f"{one['origin']}: {one['fact']}{of}, {counted(one['lines'], 'line')}{damage}"
             self.page.labelled("" if number else "read", text, "bold")
-            for note in origin.notes:
+            for note in one["notes"]:
                 self.page.indented(note, deeper=3)
-        passed_over = [f"{one.target}: {one.reason}" for one in self.diagnosis.bundle.passed_over]
+        passed_over = [f"{one['target']}: {one['reason']}" for one in self.document["passed_over"]]
         self.page.listed("passed over", passed_over, "bold")
 
     def footer(self) -> None:
         """Print the totals, and where to read on."""
-        bundle, findings = self.diagnosis.bundle, self.diagnosis.findings
-        files = {fact.origin.path: fact.origin.not_understood for fact in bundle.facts}
-        hidden = bundle.passed_over and not self.verbose
+        findings, passed_over = self.document["findings"], self.document["passed_over"]
+        files = {one["origin"]: one["lines_not_understood"] for one in self.document["evidence"]}
         parts = [
-            f"evidence: {counted(len(self.diagnosis.hosts), 'host')}",
+            f"evidence: {counted(len(self.document['hosts']), 'host')}",
             counted(len(files), "file"),
             f"{counted(sum(files.values()), 'line')} not understood",
-            *([f"{counted(len(bundle.passed_over), 'file')} passed over (-v lists them)"] if hidden else []),
         ]
+        if passed_over and not self.verbose:
+            parts.append(f"{counted(len(passed_over), 'file')} passed over (-v lists them)")
         self.page.blank()
         self.page.line(parts, "dim")
-        if findings and findings[0].severity > Severity.INFO:
+        if findings and findings[0]["severity"] != "info":
             more = [] if self.verbose else ["-v shows every command"]
-            self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")
+            self.page.line([f"ldapdiag checks {findings[0]['check']} explains", *more], "dim")
 
 
 HINTED_NAMES = {family.short: family for family in Family}

@@ -1,7 +1,5 @@
 """The head of a report, and what repeats it at the end of one that is longer than the terminal.
 
-Remarks on a finding: what is known of it besides what its check has found.
-
 The changes since a baseline on the screen: how many of each kind, and the earlier findings that are none now.
 """
 
@@ -9,18 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes import FORMER, change_of, change_word, changes_as_data, count_parts, former_lines
+from ldapdiag.report.changes import FORMER, count_parts, former_lines
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed
+from ldapdiag.report.verdicts import severity_of
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ldapdiag.baseline.changes import Changes
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.finding import Finding
     from ldapdiag.report.headline import FirstStep, Headline
     from ldapdiag.report.page import Page
 
@@ -28,36 +24,21 @@ REPRISE = 5
 """Lines that repeat the head."""
 
 
-def print_outcomes(page: Page, diagnosis: Diagnosis) -> None:
+def print_outcomes(page: Page, document: Mapping[str, Any]) -> None:
     """Print how many verdicts of each outcome there are, and how many findings have changed since a baseline."""
-    page.packed("verdicts", outcomes(diagnosis), "bold")
-    if rest := reservation(diagnosis):
+    page.packed("verdicts", outcomes(document), "bold")
+    if rest := reservation(document):
         page.labelled(UNKNOWN, rest, "bold")
-    if since := parts_since(diagnosis.changes):
-        page.packed("changes", since, "bold")
+    if document["baseline"]:
+        page.packed("changes", count_parts(document["baseline"]), "bold")
 
 
 def print_head(
-    page: Page,
-    diagnosis: Diagnosis,
-    first: Headline,
-    step: FirstStep | None,
-    series: Sequence[Mapping[str, Any]] = (),
-    *,
-    verbose: bool,
+    page: Page, document: Mapping[str, Any], first: Headline, step: FirstStep | None, *, verbose: bool
 ) -> None:
     """Print the worst finding with the first step, so that the step begins on the first screen; or that none is."""
     if first.finding is not None and step is not None:
-        print_finding(
-            page,
-            first.finding,
-            first.check,
-            verbose=verbose,
-            step=step,
-            head=True,
-            series=series,
-            remarks=remarks_on(diagnosis, first.check, first.finding),
-        )
+        print_finding(page, first.finding, verbose=verbose, step=step, head=True, series=document["series"])
     elif first.label != NOT_READ:
         page.labelled(first.label, first.text, "bold green" if first.label == CLEAR else "bold", "bold")
         if first.detail:
@@ -67,32 +48,27 @@ def print_head(
         page.blank()
 
 
-def print_reprise(page: Page, diagnosis: Diagnosis, first: Headline | None, step: FirstStep | None) -> None:
+def print_reprise(page: Page, document: Mapping[str, Any], first: Headline | None, step: FirstStep | None) -> None:
     """Repeat the head on a terminal from which the report has moved it."""
     if page.height is None or page.rows < page.height:
         return
     page.blank()
-    left = REPRISE - len(list(packed(outcomes(diagnosis), page.room)))
-    if since := parts_since(diagnosis.changes):
-        left -= len(list(packed(since, page.room)))
-    if diagnosis.shortfall and (first is None or first.label != NOT_READ):
-        page.labelled(NOT_READ, diagnosis.shortfall.reason, "bold red", most=1)
+    left = REPRISE - len(list(packed(outcomes(document), page.room)))
+    if document["baseline"]:
+        left -= len(list(packed(list(count_parts(document["baseline"])), page.room)))
+    missing = document["shortfall"]
+    if missing and (first is None or first.label != NOT_READ):
+        page.labelled(NOT_READ, missing["reason"], "bold red", most=1)
         left -= 1
     if first is not None:
-        style = STYLES[first.finding.severity] if first.finding else "bold"
+        style = STYLES[severity_of(first.finding)] if first.finding else "bold"
         most = min(TITLE, left - 1)
         page.labelled(first.label, first.text, style, most=most)
         left -= min(most, page.lines_of(first.text))
     if step is not None:
         above = ["see above"] if step.remedy else []
         page.packed(FIRST, [*step_parts(step), *above], "bold", most=max(1, min(TITLE, left)))
-    print_outcomes(page, diagnosis)
-
-
-def remarks_on(diagnosis: Diagnosis, check: str, finding: Finding) -> tuple[str, ...]:
-    """Return what became of a finding since the baseline; nothing without one."""
-    changed = change_of(diagnosis.changes, check, finding)
-    return tuple(filter(None, (change_word({"severity": str(finding.severity)} | changed),)))
+    print_outcomes(page, document)
 
 
 CHANGED_ROWS = 8
@@ -100,20 +76,13 @@ CHANGED_ROWS = 8
 CHANGE_STYLES = {"gone": "green", "not seen": "bold"}
 
 
-def parts_since(changes: Changes | None) -> list[str]:
-    """Return the parts of the line on all changes; nothing without a baseline."""
-    data = changes_as_data(changes)
-    return [] if data is None else list(count_parts(data))
-
-
-def print_former(page: Page, changes: Changes | None, *, verbose: bool) -> None:
+def print_former(page: Page, baseline: Mapping[str, Any] | None, *, verbose: bool) -> None:
     """Print the earlier findings that are gone or not seen, each with the reason, and what limits the comparison."""
-    data = changes_as_data(changes)
-    if data is None:
+    if baseline is None:
         return
     for became in FORMER:
-        _print_some(page, became, CHANGE_STYLES[became], former_lines(data, became), verbose=verbose)
-    _print_some(page, "baseline", "bold", data["notes"], verbose=verbose)
+        _print_some(page, became, CHANGE_STYLES[became], former_lines(baseline, became), verbose=verbose)
+    _print_some(page, "baseline", "bold", baseline["notes"], verbose=verbose)
 
 
 def _print_some(page: Page, label: str, style: str, lines: Sequence[str], *, verbose: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
@@ -15,22 +15,17 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
-from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, KernelErrors, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
-from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Crashed, Finding, NotJudged, Severity
+from ldapdiag.finding import NEXT, NO_COMMAND, Severity
 from ldapdiag.report.not_judged import lacks_of
+from ldapdiag.report.verdicts import is_accepted, of_outcome, severity_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.remedy import Remedy
-    from ldapdiag.report.not_judged import Lack
+    from collections.abc import Iterator, Mapping
 
 MOST = 0.75
 """Share of the checks that must judge, so that no finding is an all-clear."""
@@ -51,13 +46,12 @@ FEW = 3
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The first sentence of a report; `finding` and `check` where it is a finding's title."""
+    """The first sentence of a report; `finding` where it is a finding's title."""
 
     label: str
     text: str
     detail: str = ""
-    finding: Finding | None = None
-    check: str = ""
+    finding: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,145 +59,117 @@ class FirstStep:
     """What to do first: a remedy by its title, or a text alone."""
 
     text: str
-    remedy: Remedy | None = None
+    remedy: Mapping[str, Any] | None = None
 
 
-def outcomes(diagnosis: Diagnosis) -> list[str]:
+def outcomes(document: Mapping[str, Any]) -> list[str]:
     """Return how many findings of each severity there are, and verdicts of the other outcomes."""
-    verdicts = [one.verdict for one in diagnosis.judged]
-    severities = Counter(one.severity for one in diagnosis.counting)
-    accepted = len(diagnosis.findings) - severities.total()
+    severities = Counter(severity_of(one) for one in document["findings"] if not is_accepted(one))
+    accepted = len(document["findings"]) - severities.total()
     counts = {str(severity): severities[severity] for severity in sorted(severities, reverse=True)}
     counts["accepted"] = accepted
-    for name, kind in {"crashed": Crashed, "clear": Clear, "not judged": NotJudged}.items():
-        counts[name] = sum(isinstance(one, kind) for one in verdicts)
-    counts["disabled"] = len(diagnosis.disabled)
+    for outcome in ("crashed", "clear", "not-judged"):
+        counts[outcome.replace("-", " ")] = len(list(of_outcome(document, outcome)))
+    counts["disabled"] = len(document["disabled"])
     found = [] if severities else ["no other finding" if accepted else "no finding"]
     return [*found, *(f"{number:,} {name}" for name, number in counts.items() if number)]
 
 
-def headline(diagnosis: Diagnosis, at_least: Severity = Severity.INFO) -> Headline | None:
-    """Return the first sentence; None if the worst finding is below a severity, and so is not printed."""
-    if worst := _worst(diagnosis):
-        check, finding = worst
-        label = str(finding.severity)
-        label = label.upper() if finding.severity >= Severity.HIGH else label
-        return Headline(label, finding.title, finding=finding, check=check) if finding.severity >= at_least else None
-    if missing := diagnosis.shortfall:
-        return Headline(NOT_READ, missing.reason)
-    return _rest(diagnosis)
+def headline(document: Mapping[str, Any]) -> Headline:
+    """Return the first sentence: the title of the worst finding that counts, what was not read, or what is clear."""
+    if worst := _worst(document):
+        severity = worst["severity"]
+        label = severity.upper() if severity_of(worst) >= Severity.HIGH else severity
+        return Headline(label, worst["title"], finding=worst)
+    if missing := document["shortfall"]:
+        return Headline(NOT_READ, missing["reason"])
+    return _rest(document)
 
 
-def reservation(diagnosis: Diagnosis) -> str:
+def reservation(document: Mapping[str, Any]) -> str:
     """Return that what was found is no all-clear of the rest, where it is no worse than medium; else an empty text."""
-    worst = _worst(diagnosis)
-    if worst is None or diagnosis.shortfall or not is_reserved(str(worst[1].severity)):
+    worst = _worst(document)
+    if worst is None or document["shortfall"] or severity_of(worst) > Severity.MEDIUM:
         return ""
-    return reserved(_rest(diagnosis, NOTHING_WORSE))
-
-
-def is_reserved(severity: str) -> bool:
-    """Return whether a worst finding of this severity lets a reader take the rest for clear."""
-    return Severity.INFO < Severity[severity.upper()] <= Severity.MEDIUM
-
-
-def reserved(rest: Headline) -> str:
-    """Return the sentence about the rest of a report with a finding; empty where it is clear."""
+    rest = _rest(document, NOTHING_WORSE)
     return rest.text if rest.label in {UNKNOWN, CRASHED} else ""
 
 
-def _worst(diagnosis: Diagnosis) -> tuple[str, Finding] | None:
-    """Return the worst finding that counts, and its check."""
-    found = ((check, one) for check, one in diagnosis.found if one.severity > Severity.INFO and not one.is_accepted)
-    return next(found, None)
+def _worst(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the worst finding that counts: they stand in the order of their severity."""
+    return next((one for one in document["findings"] if one["severity"] != "info" and not is_accepted(one)), None)
 
 
-def _rest(diagnosis: Diagnosis, nothing: str = NOTHING_WRONG) -> Headline:
-    """Return what the other verdicts amount to."""
-    unsettled = {one.check for one in diagnosis.judged if isinstance(one.verdict, NotJudged)}
-    return without_finding(
-        {one.check for one in diagnosis.judged},
-        {one.check for one in diagnosis.judged if isinstance(one.verdict, Clear | Finding)},
-        {one.check for one in diagnosis.crashed},
-        lacks_of(diagnosis.judged),
-        gaps=len(diagnosis.bundle.gaps),
-        unsettled={*unsettled, *diagnosis.disabled} if diagnosis.kind is ReportKind.STORAGE else (),
-        disabled=len(diagnosis.disabled),
-        accepted=len(diagnosis.findings) - len(diagnosis.counting),
-        nothing=nothing,
-    )
+def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline:
+    """Return what the verdicts without a finding amount to.
 
-
-def without_finding(  # noqa: PLR0913  what the rule depends on
-    checks: AbstractSet[str],
-    judged: AbstractSet[str],
-    crashed: AbstractSet[str],
-    lacks: Sequence[Lack],
-    *,
-    gaps: int,
-    unsettled: Collection[str] = (),
-    disabled: int = 0,
-    accepted: int = 0,
-    nothing: str = NOTHING_WRONG,
-) -> Headline:
-    """Return the sentence where nothing wrong, or nothing worse, was found.
-
-    `judged`: the checks that judged. The rule of every format: an all-clear is a claim, and needs most checks to judge,
-    and none to crash. Of a report on storage the decisive ones have to judge every subject (`unsettled`: those that did
-    not).
+    The rule of every format: an all-clear is a claim, and needs most checks to judge, and none to crash. Of a report on
+    storage the decisive ones have to judge every subject.
     """
-    if accepted:
+    checks: dict[str, set[str]] = {}
+    for one in document["verdicts"]:
+        checks.setdefault(one["check"], set()).add(one["outcome"])
+    crashed = [name for name, outcomes in checks.items() if "crashed" in outcomes]
+    unjudged = [name for name, outcomes in checks.items() if outcomes.isdisjoint({"clear", "finding"})]
+    if accepted := sum(map(is_accepted, document["findings"])):
         nothing = f"{nothing} apart from {counted(accepted, 'accepted finding')}"
     if crashed:
         return Headline(CRASHED, f"{nothing}, but {counted(len(crashed), 'check')} crashed: not an all-clear")
-    for check in DECISIVE.keys() & set(unsettled):
-        return Headline(UNKNOWN, f"{nothing}, but it is not known {DECISIVE[check]}", _unknown(lacks))
+    for check in DECISIVE.keys() & _unsettled(document):
+        return Headline(UNKNOWN, f"{nothing}, but it is not known {DECISIVE[check]}", _unknown(document))
     if not checks:
         return Headline(UNKNOWN, "No check had anything to judge: not an all-clear")
-    if len(judged) >= MOST * len(checks):
-        lacking = f"; {counted(len(checks - judged), 'check')} could not judge" if checks - judged else ""
-        unread = f"; {counted(gaps, 'gap')} in the evidence" if gaps else ""
-        left_out = f"; {counted(disabled, 'check')} disabled by this site" if disabled else ""
-        return Headline(CLEAR, f"{nothing} by {counted(len(judged), 'check')}{lacking}{left_out}{unread}")
-    unjudged = len(checks - judged)
-    lacking = f"{unjudged:,} of {counted(len(checks), 'check')} lack{'s' * (unjudged == 1)} evidence"
-    return Headline(UNKNOWN, f"{nothing}, but {lacking}: not an all-clear", _unknown(lacks))
+    judged = len(checks) - len(unjudged)
+    if judged < MOST * len(checks):
+        lacking = f"{len(unjudged):,} of {counted(len(checks), 'check')} lack{'s' * (len(unjudged) == 1)} evidence"
+        return Headline(UNKNOWN, f"{nothing}, but {lacking}: not an all-clear", _unknown(document))
+    lacking = f"; {counted(len(unjudged), 'check')} could not judge" if unjudged else ""
+    left_out = f"; {counted(len(document['disabled']), 'check')} disabled by this site" if document["disabled"] else ""
+    unread = f"; {counted(len(document['gaps']), 'gap')} in the evidence" if document["gaps"] else ""
+    return Headline(CLEAR, f"{nothing} by {counted(judged, 'check')}{lacking}{left_out}{unread}")
 
 
-def _unknown(lacks: Sequence[Lack]) -> str:
+def _unsettled(document: Mapping[str, Any]) -> set[str]:
+    """Return the checks of a report on storage that did not judge every subject, or were disabled."""
+    if "storage" not in document:
+        return set()
+    return {one["check"] for one in (*of_outcome(document, "not-judged"), *document["disabled"])}
+
+
+def _unknown(document: Mapping[str, Any]) -> str:
     """Return in plain words what the evidence does not show, that of the most checks first."""
-    kinds = dict.fromkeys(kind for lack in lacks for kind in lack.missing[:1])
+    kinds = dict.fromkeys(kind for lack in lacks_of(document["verdicts"]) for kind in lack.missing[:1])
     shows = [UNKNOWNS[kind].shows for kind in kinds if kind in UNKNOWNS][:FEW]
     return f"The evidence does not show {'; '.join(shows)}. {SCRIPT}" if shows else ""
 
 
-def first_step(diagnosis: Diagnosis, first: Headline | None) -> FirstStep | None:
+def first_step(document: Mapping[str, Any], first: Headline | None) -> FirstStep | None:
     """Return what to do first: the remedy of the worst finding, or what to collect where most checks lack evidence."""
     if first is None:
         return None
-    if first.finding is not None:
-        cure = CURED_BY.get(first.check)
-        cures = [
-            one
-            for check, one in diagnosis.found
-            if check == cure
-            and one.server == first.finding.server
-            and first.finding.observed.get("shape") in one.observed.get("shapes", ())
-        ]
-        for finding in (*cures, first.finding):
-            if finding.remedies:
-                return FirstStep(finding.remedies[0].title, finding.remedies[0])
-        without = (line for line in first.finding.detail.splitlines() if line.startswith((NEXT, NO_COMMAND)))
-        return FirstStep(next(without, "").removeprefix(NEXT) or f"read what to do: ldapdiag checks {first.check}")
-    if first.label == NOT_READ and diagnosis.shortfall:
-        return FirstStep(diagnosis.shortfall.how or "")
-    return FirstStep(_collect(diagnosis)) if first.label == UNKNOWN else None
+    if (worst := first.finding) is not None:
+        for finding in (*_cures(document, worst), worst):
+            if finding["remedies"]:
+                return FirstStep(finding["remedies"][0]["title"], finding["remedies"][0])
+        without = (line for line in worst["detail"].splitlines() if line.startswith((NEXT, NO_COMMAND)))
+        return FirstStep(next(without, "").removeprefix(NEXT) or f"read what to do: ldapdiag checks {worst['check']}")
+    if first.label == NOT_READ and document["shortfall"]:
+        return FirstStep(document["shortfall"]["how"] or "")
+    return FirstStep(_collect(document)) if first.label == UNKNOWN else None
 
 
-def _collect(diagnosis: Diagnosis) -> str:
+def _cures(document: Mapping[str, Any], worst: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the findings whose remedies help the worst one, which has none of its own."""
+    cure, shape = CURED_BY.get(worst["check"]), worst["observed"].get("shape")
+    for one in document["findings"]:
+        if (one["check"], one["server"]) == (cure, worst["server"]) and shape in one["observed"].get("shapes", ()):
+            yield one
+
+
+def _collect(document: Mapping[str, Any]) -> str:
     """Return what to collect, that of the most checks first."""
     most: dict[str, int] = {}
-    lacks = lacks_of(diagnosis.judged)
+    lacks = lacks_of(document["verdicts"])
     for lack in lacks:
         for kind in lack.missing[:1]:
             if kind in UNKNOWNS:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from ldapdiag.finding import NotJudged
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from ldapdiag.finding import Judged
+    Verdict = Mapping[str, Any]
 
 FEW = 3
 """Reasons that differ only in names and numbers are printed one by one up to this many; also the names in a group."""
@@ -61,16 +59,16 @@ class Lack:
     """Further reasons that differ from it only in names and numbers."""
 
 
-def lacks_of(judged: Iterable[Judged]) -> list[Lack]:
+def lacks_of(verdicts: Iterable[Verdict]) -> list[Lack]:
     """Return what is lacking, that of the most checks first, each reason once.
 
     Verdicts that name no kind go by how to collect it.
     """
-    lacks: dict[object, list[tuple[str, NotJudged]]] = defaultdict(list)
-    for one in judged:
-        if isinstance(verdict := one.verdict, NotJudged):
-            unnamed = _pattern(verdict.how or verdict.reason, _names([verdict.subject or ""]))
-            lacks[verdict.missing or unnamed].append((one.check, verdict))
+    lacks: dict[object, list[Verdict]] = defaultdict(list)
+    for one in verdicts:
+        if one["outcome"] == "not-judged":
+            unnamed = _pattern(one["how"] or one["reason"], _names([one["subject"] or ""]))
+            lacks[tuple(one["missing"]) or unnamed].append(one)
     by_reason: dict[str, Lack] = {}
     for lack in sorted(map(_lack, lacks.values()), key=lambda lack: -len(lack.checks)):
         known = by_reason.get(lack.reason)
@@ -89,27 +87,27 @@ def _joined(first: Lack, other: Lack) -> Lack:
     )
 
 
-def _lack(verdicts: list[tuple[str, NotJudged]]) -> Lack:
-    reasons: dict[str, list[NotJudged]] = defaultdict(list)
-    for _, verdict in verdicts:
-        reasons[verdict.reason].append(verdict)
-    patterns = {reason: _pattern(reason, _names(one.subject or "" for one in of)) for reason, of in reasons.items()}
+def _lack(verdicts: list[Verdict]) -> Lack:
+    reasons: dict[str, list[Verdict]] = defaultdict(list)
+    for one in verdicts:
+        reasons[one["reason"]].append(one)
+    patterns = {reason: _pattern(reason, _names(one["subject"] or "" for one in of)) for reason, of in reasons.items()}
     alike = Counter(patterns.values())
-    by_pattern = Counter(patterns[verdict.reason] for _, verdict in verdicts)
+    by_pattern = Counter(patterns[one["reason"]] for one in verdicts)
     reason = max(reasons, key=lambda one: (by_pattern[patterns[one]], len(reasons[one])))
     return Lack(
-        missing=verdicts[0][1].missing,
+        missing=tuple(verdicts[0]["missing"]),
         reason=reason,
-        how=reasons[reason][0].how,
-        checks=tuple(dict.fromkeys(check for check, _ in verdicts)),
+        how=reasons[reason][0]["how"],
+        checks=tuple(dict.fromkeys(one["check"] for one in verdicts)),
         alike=alike[patterns[reason]] - 1,
     )
 
 
-def groups_of(judged: Iterable[Judged], *, names: int = FEW) -> Iterator[Group]:
+def groups_of(verdicts: Iterable[Verdict], *, names: int = FEW) -> Iterator[Group]:
     """Yield every reason once, and many alike as one with the number of subjects and at most `names` of them."""
     alike: dict[tuple[tuple[str, ...], str, str], list[Reason]] = defaultdict(list)
-    for reason in _reasons(judged):
+    for reason in _reasons(verdicts):
         alike[reason.pattern].append(reason)
     for reasons in alike.values():
         if len(reasons) > FEW:
@@ -118,15 +116,15 @@ def groups_of(judged: Iterable[Judged], *, names: int = FEW) -> Iterator[Group]:
             yield from (Group(f"{', '.join(one.checks)}: {one.text}", one.how) for one in reasons)
 
 
-def _reasons(judged: Iterable[Judged]) -> Iterable[Reason]:
+def _reasons(verdicts: Iterable[Verdict]) -> Iterable[Reason]:
     reasons: dict[tuple[str, str | None], Reason] = {}
-    for one in judged:
-        if isinstance(one.verdict, NotJudged):
-            text, how = one.verdict.reason, one.verdict.how
+    for one in verdicts:
+        if one["outcome"] == "not-judged":
+            text, how = one["reason"], one["how"]
             reason = reasons.setdefault((text, how), Reason(text, how, {}, {}))
-            reason.checks[one.check] = None
-            if one.verdict.subject:
-                reason.subjects[one.verdict.subject] = None
+            reason.checks[one["check"]] = None
+            if one["subject"]:
+                reason.subjects[one["subject"]] = None
     return reasons.values()
 
 

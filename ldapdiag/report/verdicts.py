@@ -1,18 +1,14 @@
-"""The verdicts of a report object: the first sentence where nothing wrong was found, and the evidence they lack."""
+"""The verdicts of a report object: by outcome, and of findings the severity, and what the site has accepted."""
 
 from __future__ import annotations
 
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.finding import Acceptance, Judged, NotJudged, Severity, Standing
-from ldapdiag.report.headline import NOTHING_WORSE, NOTHING_WRONG, Headline, is_reserved, reserved, without_finding
-from ldapdiag.report.not_judged import lacks_of
+from ldapdiag.finding import Acceptance, Severity, Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ldapdiag.report.not_judged import Lack
+    from collections.abc import Iterator, Mapping
 
 
 def is_accepted(finding: Mapping[str, Any]) -> bool:
@@ -35,53 +31,11 @@ def acceptance_of(finding: Mapping[str, Any]) -> str:
     )
 
 
-def nothing_found(document: Mapping[str, Any]) -> Headline | None:
-    """Return the first sentence, by the rule of the text; None if something wrong was found."""
-    return None if _worst(document) else _rest(document)
+def severity_of(finding: Mapping[str, Any]) -> Severity:
+    """Return the severity of a finding, which can be compared."""
+    return Severity[finding["severity"].upper()]
 
 
-def reservation_of(document: Mapping[str, Any]) -> str:
-    """Return that what was found is no all-clear of the rest, by the rule of the text; else an empty text."""
-    worst = _worst(document)
-    if worst is None or document["shortfall"] or not is_reserved(worst["severity"]):
-        return ""
-    return reserved(_rest(document, NOTHING_WORSE))
-
-
-def _worst(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the worst finding that counts: they stand in the order of their severity."""
-    return next((one for one in document["findings"] if one["severity"] != "info" and not is_accepted(one)), None)
-
-
-def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline:
-    """Return what the verdicts without a finding amount to."""
-    accepted = [one for one in document["findings"] if is_accepted(one)]
-    checks: dict[str, set[str]] = {}
-    for one in document["verdicts"]:
-        checks.setdefault(one["check"], set()).add(one["outcome"])
-    judged = {name for name, outcomes in checks.items() if outcomes & {"clear", "finding"}}
-    crashed = {name for name, outcomes in checks.items() if "crashed" in outcomes}
-    unsettled = {name for name, outcomes in checks.items() if "not-judged" in outcomes and "storage" in document}
-    disabled = {one["check"] for one in document["disabled"]}
-    return without_finding(
-        set(checks),
-        judged,
-        crashed,
-        lacks(document["verdicts"]),
-        gaps=len(document["gaps"]),
-        unsettled=unsettled | disabled if "storage" in document else (),
-        disabled=len(disabled),
-        accepted=len(accepted),
-        nothing=nothing,
-    )
-
-
-def lacks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[Lack]:
-    """Return what was not judged, by the evidence that is lacking, as the text of a report groups it."""
-    return lacks_of(_judged(one) for one in verdicts if one["outcome"] == "not-judged")
-
-
-def _judged(one: Mapping[str, Any]) -> Judged:
-    missing = tuple(one["missing"])
-    verdict = NotJudged(subject=one["subject"], reason=one["reason"], missing=missing, how=one["how"])
-    return Judged(check=one["check"], verdict=verdict)
+def of_outcome(document: Mapping[str, Any], outcome: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the verdicts of an outcome: `finding`, `clear`, `not-judged` or `crashed`."""
+    return (one for one in document["verdicts"] if one["outcome"] == outcome)

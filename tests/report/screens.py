@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, chop_cells
 from rich.console import Console
 
+import documents
 import healthy_site
 import storage_site
 from command import INCIDENT
@@ -65,7 +66,7 @@ def lines_of(diagnosis: Diagnosis, size: str = "80x24", *, verbose: bool = False
     stream = StringIO()
     screen = SCREENS[diagnosis.kind]
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    screen(Page(console, height), diagnosis, verbose=verbose).show()
+    screen(Page(console, height), documents.of(diagnosis), verbose=verbose).show()
     return stream.getvalue().splitlines()
 
 

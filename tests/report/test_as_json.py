@@ -30,7 +30,7 @@ def told(*checks: Check[[]]) -> dict[str, Any]:
 def test_names_its_schema_its_tool_and_its_time() -> None:
     report = told()
     assert report["schema"] == "ldapdiag.report/1"
-    assert report["tool"] == {"version": __version__, "scanner": "python", "config": None}
+    assert report["tool"] == {"version": __version__, "scanner": "python", "config": None, "arguments": ""}
     assert report["taken_at"] == "2026-11-20T09:00:00Z"
 
 

@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import diagnoses
+import documents
 from command import INCIDENT
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
@@ -38,7 +39,7 @@ def shown(diagnosis: Diagnosis, *, verbose: bool = False, width: int = 100) -> l
     """Return the lines of a report."""
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    Screen(Page(console), diagnosis, verbose=verbose).show()
+    Screen(Page(console), documents.of(diagnosis), verbose=verbose).show()
     return stream.getvalue().splitlines()
 
 
@@ -51,7 +52,7 @@ class TestIncident:
     def test_looks_as_a_person_has_read_and_approved_it(self, incident: Diagnosis) -> None:
         """A change of it is made by `ldapdiag diagnose examples/incident > tests/report/incident.txt`, and read."""
         stream = StringIO()
-        print_report(incident, stream)
+        print_report(documents.of(incident), stream)
         assert stream.getvalue() == SCREEN.read_text()
 
     def test_says_first_what_one_would_say_on_the_phone(self, incident: Diagnosis) -> None:

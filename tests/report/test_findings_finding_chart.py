@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import diagnoses
 from ldapdiag.report.charts.both_ends import both_ends
 from ldapdiag.report.charts.of_finding import idle_times
 from ldapdiag.report.charts.terminal_charts import bar_rows, strip_rows
@@ -20,8 +19,8 @@ OBSERVED = ENDS | {
 
 
 def rows(observed: dict[str, Any], check: str = "ghost-connections", *, verbose: bool = False) -> list[str]:
-    finding = diagnoses.finding(server="ldap", observed=observed)
-    return list(finding_chart(finding, check, (), 88, verbose=verbose))
+    finding = {"check": check, "server": "ldap", "observed": observed}
+    return list(finding_chart(finding, (), 88, verbose=verbose))
 
 
 def test_ghosts_show_both_ends_and_with_verbose_their_idle_times() -> None:

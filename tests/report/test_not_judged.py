@@ -4,41 +4,44 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from typing import Any
 
 import pytest
 
 import diagnoses
-from ldapdiag.finding import Clear, Judged, NotJudged
+import documents
+from ldapdiag.finding import NotJudged
 from ldapdiag.report.as_text import print_report
 from ldapdiag.report.not_judged import FEW, groups_of, lacks_of
 
 
-def about(number: int, check: str = "ghosts", reason: str = "no socket table of {}", how: str = "on {}: ss") -> Judged:
+def row(check: str, reason: str, *missing: str, subject: str = "ldap", how: str | None = None) -> dict[str, Any]:
+    """Return a verdict of a report object for lack of these kinds of evidence."""
+    verdict = {"check": check, "outcome": "not-judged", "subject": subject, "reason": reason}
+    return verdict | {"missing": list(missing), "how": how}
+
+
+def about(
+    number: int, check: str = "ghosts", reason: str = "no socket table of {}", how: str = "on {}: ss"
+) -> dict[str, Any]:
     address = f"10.80.{number // 250}.{number % 250}"
     subject = f"{address} -> 10.77.1.2:389"
-    return Judged(
-        check=check, verdict=NotJudged(subject=subject, reason=reason.format(address), how=how.format(address))
-    )
+    return row(check, reason.format(address), subject=subject, how=how.format(address))
 
 
 def told(*verdicts: NotJudged, verbose: bool = False) -> list[str]:
     """Return the lines on what was not judged, of a check with these verdicts."""
     stream = StringIO()
-    print_report(diagnoses.diagnosis(diagnoses.check("odd", *verdicts)), stream, verbose=verbose)
+    print_report(documents.of(diagnoses.diagnosis(diagnoses.check("odd", *verdicts))), stream, verbose=verbose)
     lines = stream.getvalue().splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("not judged"))
     return lines[first : next(number for number, line in enumerate(lines) if line.startswith("gaps"))]
 
 
-def lacking(check: str, reason: str, *missing: str, how: str | None = None) -> Judged:
-    """Return the verdict of a check for lack of these kinds of evidence."""
-    return Judged(check=check, verdict=NotJudged(subject="ldap", reason=reason, missing=missing, how=how))
-
-
 class TestLacks:
     def test_that_of_the_most_checks_is_first(self) -> None:
-        few = [lacking("threads", "no cn=monitor", "monitor")]
-        many = [lacking(name, "no access log", "access-log") for name in ("binds", "searches")]
+        few = [row("threads", "no cn=monitor", "monitor")]
+        many = [row(name, "no access log", "access-log") for name in ("binds", "searches")]
         assert [(lack.reason, lack.checks) for lack in lacks_of([*few, *many])] == [
             ("no access log", ("binds", "searches")),
             ("no cn=monitor", ("threads",)),
@@ -46,17 +49,15 @@ class TestLacks:
 
     def test_the_same_evidence_for_several_reasons_is_one_with_the_commonest(self) -> None:
         reasons = ("its limits are unknown", "no dse.ldif", "no dse.ldif")
-        (lack,) = lacks_of(lacking(f"c{number}", one, "dse") for number, one in enumerate(reasons))
+        (lack,) = lacks_of(row(f"c{number}", one, "dse") for number, one in enumerate(reasons))
         assert (lack.reason, lack.checks, lack.alike) == ("no dse.ldif", ("c0", "c1", "c2"), 0)
 
     def test_one_reason_is_one_although_some_checks_lack_more(self) -> None:
-        (lack,) = lacks_of([lacking("a", "no dse.ldif", "dse"), lacking("b", "no dse.ldif", "dse", "access-log")])
+        (lack,) = lacks_of([row("a", "no dse.ldif", "dse"), row("b", "no dse.ldif", "dse", "access-log")])
         assert (lack.missing, lack.checks) == (("dse", "access-log"), ("a", "b"))
 
     def test_verdicts_that_name_no_kind_go_by_how_to_collect_it(self) -> None:
-        lacks = lacks_of(
-            [lacking("a", "one", how="do this"), lacking("b", "two", how="do this"), lacking("c", "three")]
-        )
+        lacks = lacks_of([row("a", "one", how="do this"), row("b", "two", how="do this"), row("c", "three")])
         assert [lack.checks for lack in lacks] == [("a", "b"), ("c",)]
 
     def test_subjects_that_differ_in_their_addresses_are_counted(self) -> None:
@@ -64,7 +65,7 @@ class TestLacks:
         assert (lack.reason, lack.alike) == ("no socket table of 10.80.0.0", 7999)
 
     def test_clear_subjects_lack_nothing(self) -> None:
-        assert lacks_of([Judged(check="a", verdict=Clear(subject="ldap", reason="well"))]) == []
+        assert lacks_of([row("a", "well") | {"outcome": "clear"}]) == []
 
 
 def test_many_subjects_with_alike_reasons_are_one_line_with_their_number() -> None:
@@ -97,17 +98,15 @@ def test_another_reason_is_another_group() -> None:
 
 def test_names_of_subjects_without_digits_are_alike() -> None:
     names = ("alpha", "bravo", "charlie", "delta", "echo")
-    (group,) = groups_of(
-        Judged(check="limits", verdict=NotJudged(subject=name, reason=f"the limit of {name} is unknown"))
-        for name in names
-    )
+    (group,) = groups_of(row("limits", f"the limit of {name} is unknown", subject=name) for name in names)
     assert (
         group.text == "limits: 5 subjects (alpha, bravo, charlie and 2 more), the first: the limit of alpha is unknown"
     )
 
 
 def test_the_report_of_thousands_is_two_lines() -> None:
-    subjects = [one.verdict for one in map(about, range(8000)) if isinstance(one.verdict, NotJudged)]
+    verdicts = map(about, range(8000))
+    subjects = [NotJudged(subject=one["subject"], reason=one["reason"], how=one["how"]) for one in verdicts]
     assert told(*subjects) == [
         "not judged  1 check (-v names them)",
         "            1  no socket table of 10.80.0.0, and 7,999 more like it · on 10.80.0.0: ss",

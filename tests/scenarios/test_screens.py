@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diagnoses
+import documents
 import healthy_site
 import sick_site
 from command import INCIDENT
@@ -52,10 +53,9 @@ def squeezed(texts: list[str]) -> str:
 
 def head_of(diagnosis: Diagnosis) -> list[str]:
     """Return what each screen must contain: the beginning of the first sentence and of the first step, and counts."""
-    counts = squeezed([" · ".join(outcomes(diagnosis))])
-    if (first := headline(diagnosis)) is None:
-        return [counts]
-    step = first_step(diagnosis, first)
+    report = documents.of(diagnosis)
+    counts, first = squeezed([" · ".join(outcomes(report))]), headline(report)
+    step = first_step(report, first)
     return [squeezed([neutral(text)])[:24] for text in (first.text, *([step.text] if step else []))] + [counts]
 
 

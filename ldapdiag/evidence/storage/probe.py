@@ -47,17 +47,6 @@ class FileOperation(StrEnum):
     UNLINK = "unlink"
 
 
-class AccessTimeUpdates(StrEnum):
-    """When a read changes the access time of a file here."""
-
-    EACH_READ = "each read"
-    """As with strictatime."""
-    FIRST_READ = "first read after a change"
-    """As with relatime, the default of Linux."""
-    NEVER = "never"
-    """As with noatime."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
     """Percentiles of durations, in seconds; each is one of the durations (nearest rank)."""
@@ -99,16 +88,6 @@ class GroupCommit:
     commit: Latency
     """From the append of a record until a sync covered it."""
 
-    @property
-    def per_second(self) -> float:
-        """Return the commits of a second."""
-        return self.commits / self.seconds if self.seconds else 0.0
-
-    @property
-    def is_lower_bound(self) -> bool:
-        """Return whether the volume may be faster than what measured it."""
-        return self.per_second > MOST_MEASURED
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRate:
@@ -117,11 +96,6 @@ class FileRate:
     operation: FileOperation
     count: int
     seconds: float
-
-    @property
-    def per_second(self) -> float:
-        """Return the files of a second."""
-        return self.count / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +111,6 @@ class AccessTimes:
     """The median of the passes after the first."""
     without_seconds: float | None
     """The same with O_NOATIME, which changes none; None: the system refused it."""
-
-    @property
-    def updates(self) -> AccessTimeUpdates:
-        """Return when a read changes the access time: what happened with most files."""
-        if 2 * self.again_updated > self.files:
-            return AccessTimeUpdates.EACH_READ
-        return AccessTimeUpdates.FIRST_READ if 2 * self.first_updated > self.files else AccessTimeUpdates.NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,11 +142,6 @@ class StorageProbe:
         """Return one measurement; None if it was not made."""
         wanted = (write, call, block_bytes)
         return next((one for one in self.syncs if (one.write, one.call, one.block_bytes) == wanted), None)
-
-    @property
-    def is_faster_than_disks(self) -> bool:
-        """Return whether a median is below that of any disk: memory, a cache, or no barrier. It proves none of them."""
-        return any(one.sync.p50_seconds < FASTEST_DISK for one in self.syncs)
 
 
 def latency_of(seconds: Sequence[float]) -> Latency:

@@ -11,9 +11,10 @@ from ldapdiag.report.html.evidence import appendix, period, sheets, sources
 from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
 from ldapdiag.report.html.values import PageTable, page_tables, table
+from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.table import listed
 from ldapdiag.report.tables.of_storage import of_pages
-from ldapdiag.report.verdicts import acceptance_of, is_accepted, lacks
+from ldapdiag.report.verdicts import acceptance_of, is_accepted
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "tables_of": candidate_tables(one.finding for one in shown.full),
         "index_tables": index_tables(document.get("indexes") or ()),
         "storage_tables": storage_tables(document),
-        "collect": [] if actions else lacks(verdicts)[:COLLECT],
+        "collect": [] if actions else lacks_of(verdicts)[:COLLECT],
         "sheets": sheets(findings),
         "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
         "since": " · ".join(count_parts(document["baseline"])) if document["baseline"] else "",
@@ -95,7 +96,7 @@ def _former_tables(baseline: Mapping[str, Any] | None) -> Iterator[PageTable]:
 def _missing(verdicts: Iterable[Mapping[str, Any]]) -> PageTable:
     columns = [("Evidence that is lacking", False), ("Checks", False), ("How to collect it", False)]
     caption = "By the evidence that is lacking; what the most checks lack comes first"
-    return table(caption, columns, map(_lack_row, lacks(verdicts)), most=LACKS, what="reasons are")
+    return table(caption, columns, map(_lack_row, lacks_of(verdicts)), most=LACKS, what="reasons are")
 
 
 def _lack_row(lack: Lack) -> list[str]:

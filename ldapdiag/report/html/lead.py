@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.headline import CLEAR
+from ldapdiag.report.headline import CLEAR, headline, reservation
 from ldapdiag.report.html.listing import IN_FULL
-from ldapdiag.report.verdicts import is_accepted, nothing_found, reservation_of
+from ldapdiag.report.verdicts import is_accepted
 from ldapdiag.wording import are, between, counted, duration, number, seconds, size
 
 if TYPE_CHECKING:
@@ -56,17 +56,15 @@ class Count:
 
 def lead(document: Mapping[str, Any]) -> Lead:
     """Return the verdict: missing evidence first, then the worst finding, then by the rule of the text."""
-    findings = document["findings"]
     if missing := document["shortfall"]:
         return _lead("not read", missing["reason"], missing["how"])
-    first = nothing_found(document)
-    if first is None:
-        worst = findings[0]
+    first = headline(document)
+    if (worst := first.finding) is not None:
         return Lead(
             badge=worst["severity"],
             style=worst["severity"],
             title=worst["title"],
-            sentences=[*worst["detail"].split("\n")[:1], *filter(None, [reservation_of(document)])],
+            sentences=[*worst["detail"].split("\n")[:1], *filter(None, [reservation(document)])],
             is_finding=True,
         )
     if first.label != CLEAR:
@@ -139,7 +137,7 @@ def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for one in servers:
-        yield f"of access log, {one['server']}", duration(3600 * one["log_hours"])
+        yield f"of access log, {one['server']}", duration(one["log_seconds"])
         yield f"searches, {one['server']}", number(one["searches"])
         yield f"of search time, {one['server']}", duration(one["etime_seconds"])
         yield f"of it unindexed, {one['server']}", duration(one["unindexed_etime_seconds"])

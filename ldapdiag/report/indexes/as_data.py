@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, indexes_as_data, set_with
+from ldapdiag.analysis.indexes.predictions import time_with
 from ldapdiag.analysis.indexes.search_coverage import sum_of
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
-from ldapdiag.analysis.indexes.worth import HOUR
+from ldapdiag.finding import Severity, finding_id
+from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.quantities import seconds
+from ldapdiag.report.remedy_as_data import remedy_as_data
+from ldapdiag.wording import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,22 +27,83 @@ if TYPE_CHECKING:
 
 MOST_SHAPES = 50
 """Filter shapes with their time before and with the plan."""
+MISSING, COSTLY = "missing-index", "costly-search"
+IN_THE_PLAN = frozenset(
+    {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
+)
+"""Checks whose findings are in the plan and the lines below it."""
+
+
+def blocks(diagnosis: Diagnosis) -> Iterator[dict[str, Any]]:
+    """Yield the plans with an index to add as the report of all evidence has them: in place of their findings."""
+    remedies = list(of_plans(diagnosis))
+    for plan in diagnosis.facts.every(IndexPlan):
+        coverage = diagnosis.facts.of(IndexCoverage, plan.server)
+        if plan.indexes and coverage is not None and coverage.indexes is not None:
+            brief = next((one for one in remedies if one.target == plan.server and one.brief), None)
+            yield {
+                "server": plan.server,
+                "summary": _summary(plan, coverage),
+                "indexes": [{"attribute": row.attribute, "types": list(row.types)} for row in plan.indexes],
+                "commands": brief.brief if brief else None,
+                "risk": brief.risk if brief else None,
+                "findings": list(_contained(diagnosis, plan)),
+            }
+
+
+def _contained(diagnosis: Diagnosis, plan: IndexPlan) -> Iterator[str]:
+    """Yield the findings that a plan contains: its indexes, searches that they help, lesser ones that none helps."""
+    shapes = {scan.group.shape for scan in plan.resolved}
+    for check, finding in diagnosis.found:
+        if finding.server != plan.server or finding.is_accepted:
+            continue
+        helped = check == MISSING or (check == COSTLY and finding.observed["shape"] in shapes)
+        if helped or (check in IN_THE_PLAN and finding.severity < Severity.HIGH):
+            yield finding_id(check, finding)
+
+
+def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
+    """Return how many indexes a plan adds, and what they save."""
+    if not plan.indexes:
+        return "no index to add"
+    scanned = sum(row.etime for row in coverage.scans)
+    changes = counted(len(plan.indexes), "index change")
+    least, probable, most = (
+        percent(each / scanned if scanned else 0).removesuffix(" %").replace("<1", "0")
+        for each in (plan.before - plan.after.most, plan.saved, plan.before - plan.after.least)
+    )
+    share = f"{probable} %" if least == most else f"about {probable} % ({least} to {most} %)"
+    possible = "possible: " if coverage.indexes is None else ""
+    removes = f"remove{'s' * (len(plan.indexes) == 1)}"
+    return f"{possible}{changes} {removes} {share} of the unindexed search time ({_how_good(plan)})"
+
+
+def _how_good(plan: IndexPlan) -> str:
+    """Return how the plan compares with all sets of indexes that have the same effect."""
+    if plan.exact:
+        return "the smallest set found"
+    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the smallest set"
 
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return the index plan of each server, and the searches it removes, keeps or ignores."""
     coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
+    remedies = list(of_plans(diagnosis))
     return [
         _plan(one, coverages[one.server], diagnosis.facts.of(UnusedIndexes, one.server))
+        | {"remedies": [remedy_as_data(remedy) for remedy in remedies if remedy.target == one.server]}
         for one in diagnosis.facts.every(IndexPlan)
     ]
 
 
 def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None) -> dict[str, Any]:
+    configured = coverage.indexes.configuration.backends if coverage.indexes is not None else ()
     return {
         "server": plan.server,
         "configured": coverage.indexes is not None,
-        "log_hours": round(coverage.seconds / HOUR, 6),
+        "backends": [one.name for one in configured],
+        "summary": _summary(plan, coverage),
+        "log_seconds": round(coverage.seconds, 9),
         "searches": sum(row.count for row in coverage.searches),
         "etime_seconds": seconds(coverage.etime),
         "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scans)),
@@ -53,8 +118,14 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "no_index_helps": _searches(plan.unhelped),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
+        "outside_suffixes": coverage.outside_suffixes,
         "not_used": [
-            {"backend": one.backend.name, "attribute": one.attribute, "types": list(one.types)}
+            {
+                "backend": one.backend.name,
+                "attribute": one.attribute,
+                "types": list(one.types),
+                "log_seconds": one.seconds,
+            }
             for one in (usage.unused if usage else ())
         ],
     }
@@ -125,6 +196,8 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
+        "then_each": time_with(row.mean_after, row.mean_before, coverage.fastest),
+        "requesters": [{"client": one.client, "account": one.account} for one in row.requesters],
         **_senders(row.requesters),
     }
 
@@ -147,13 +220,21 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
             "etime_seconds": seconds(row.etime),
             "noted": row.noted,
             **_senders(row.group.requesters),
-            "cause": str(row.obstacle.cause) if row.obstacle else None,
-            "part": row.obstacle.text if row.obstacle else None,
-            "reason": row.obstacle.reason if row.obstacle else None,
+            "backends": [one.name for one in row.backends],
+            **_obstacle(row),
             "wants": [_wanted(some) for some in row.sufficient_sets],
         }
         for row in rows
     ]
+
+
+def _obstacle(row: SearchCoverage) -> dict[str, str | None]:
+    """Return why no index helps, and the part of the filter that is about; null where one does."""
+    if row.filter is None:
+        return {"cause": None, "part": None, "reason": "its filter was cut off in the log"}
+    if row.obstacle is None:
+        return {"cause": None, "part": None, "reason": None}
+    return {"cause": str(row.obstacle.cause), "part": row.obstacle.text, "reason": row.obstacle.reason}
 
 
 def _wanted(places: Iterable[ProposedIndex]) -> list[dict[str, str | None]]:

@@ -12,13 +12,9 @@ The commands follow, then harmless searches that look bad, and what was not judg
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from math import fsum
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
-from ldapdiag.analysis.indexes.predictions import time_with
-from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
-from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
@@ -26,24 +22,23 @@ from ldapdiag.report.color import Color
 from ldapdiag.report.common_parts import ReportScreen
 from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_commands, print_step
 from ldapdiag.report.head import print_head
-from ldapdiag.report.headline import Headline, first_step, headline
-from ldapdiag.report.indexes.plan_block import IN_THE_PLAN, PLAN, saving, script_command, step_of_plan
-from ldapdiag.report.indexes.remedies import of_plans
+from ldapdiag.report.headline import Headline, first_step
+from ldapdiag.report.indexes.as_data import IN_THE_PLAN
+from ldapdiag.report.indexes.plan_block import PLAN, audit_command, step_of_plan
 from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.rows_text import NumberTable
 from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
+from ldapdiag.report.verdicts import severity_of
 from ldapdiag.servers.index_remedies import expected_in_log
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.indexes import Backend
-    from ldapdiag.finding import Finding
-    from ldapdiag.remedy import Remedy
     from ldapdiag.report.headline import FirstStep
+
+    Row = Mapping[str, Any]
 
 THEN = "    then"
 FEW = 4
@@ -54,7 +49,7 @@ MONTH = 30 * 24 * 3600
 
 
 ADD = (
-    Column("saves", "saves", SECONDS),
+    Column("saves_seconds", "saves", SECONDS),
     Column("searches", "searches", COUNT),
     Column("types", "add", words(",".join)),
 )
@@ -62,7 +57,7 @@ ADD = (
 
 
 def print_indexes(
-    diagnosis: Diagnosis,
+    document: Row,
     stream: TextIO,
     *,
     verbose: bool = False,
@@ -70,7 +65,7 @@ def print_indexes(
     at_least: Severity = Severity.INFO,
 ) -> None:
     """Write the report, with the plan and, beside it, the findings of a severity and above."""
-    IndexScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
+    IndexScreen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class IndexScreen(ReportScreen):
@@ -81,207 +76,198 @@ class IndexScreen(ReportScreen):
 
     def lead(self) -> tuple[Headline | None, FirstStep | None]:
         """Return what the report states first, and what to do first: where nothing is worse, the first plan."""
-        planned = self.planned()
-        first = self.first(planned)
-        return first, first_step(self.diagnosis, first) or (step_of_plan(*planned[0]) if planned else None)
+        first, plans = self.first(), self.plans()
+        return first, first_step(self.document, first) or (self.step(plans[0]) if plans else None)
 
-    def planned(self) -> list[tuple[IndexPlan, IndexCoverage]]:
+    def plans(self) -> list[Row]:
         """Return the plan of each server, that which saves most first."""
-        plans = sorted(self.diagnosis.facts.every(IndexPlan), key=lambda plan: -plan.saved)
-        coverages = [self.diagnosis.facts.of(IndexCoverage, plan.server) for plan in plans]
-        return [(plan, one) for plan, one in zip(plans, coverages, strict=True) if one is not None]
+        return sorted(self.document["indexes"], key=lambda plan: -plan["saves_seconds"])
+
+    def step(self, plan: Row) -> FirstStep | None:
+        """Return what to do first with a plan; None if there is nothing to add."""
+        return step_of_plan(plan, self.family_of(plan["server"]))
+
+    def first(self) -> Headline | None:
+        """Return the first sentence: the plan with the largest saving, or what is worse than that or all there is."""
+        first, plans = ReportScreen.first(self), self.plans()
+        if not plans or not plans[0]["plan"]:
+            return first
+        in_plan = [severity_of(one) for one in self.document["findings"] if one["check"] in IN_THE_PLAN]
+        worst = first.finding if first is not None else None
+        outside = worst is not None and worst["check"] not in IN_THE_PLAN
+        if worst is not None and outside and severity_of(worst) > max(in_plan, default=Severity.INFO):
+            return first
+        return Headline(PLAN, plans[0]["summary"])
 
     def body(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the head, unless that is a plan, the plans, and the findings outside them."""
         if first is not None and first.label != PLAN:
-            print_head(self.page, self.diagnosis, first, step, verbose=self.verbose)
-        for place, (plan, coverage) in enumerate(self.planned()):
-            self.server(plan, coverage, is_first=place == 0 and first is not None and first.label == PLAN)
+            print_head(self.page, self.document, first, step, verbose=self.verbose)
+        for place, plan in enumerate(self.plans()):
+            self.server(plan, is_first=place == 0 and first is not None and first.label == PLAN)
         self.findings(first, step)
 
-    def first(self, planned: Sequence[tuple[IndexPlan, IndexCoverage]]) -> Headline | None:
-        """Return the first sentence: the plan with the largest saving, or what is worse than that or all there is."""
-        first = headline(self.diagnosis, self.at_least)
-        if not planned or not planned[0][0].indexes:
-            return first
-        in_plan = [one.severity for check, one in self.diagnosis.found if check in IN_THE_PLAN]
-        worst = first.finding if first is not None and first.check not in IN_THE_PLAN else None
-        is_worse = worst is not None and worst.severity > max(in_plan, default=Severity.INFO)
-        return first if is_worse else Headline(PLAN, saving(*planned[0]))
-
-    def server(self, plan: IndexPlan, coverage: IndexCoverage, *, is_first: bool) -> None:
+    def server(self, plan: Row, *, is_first: bool) -> None:
         """Print the search time of one server, and its plan."""
-        scanned = sum(row.etime for row in coverage.scans)
-        total = coverage.etime
-        searches = sum(row.count for row in coverage.searches)
-        many = counted(searches, "search", "searches")
+        total, scanned = plan["etime_seconds"], plan["unindexed_etime_seconds"]
         share = f" ({percent(scanned / total)})" if total and scanned else ""
-        whole = f"{duration(total / SECOND)} of search time"
-        unindexed = (
-            f"{duration(scanned / SECOND)}{share} of it without an index" if scanned else "none of it without an index"
-        )
+        unindexed = f"{duration(scanned)}{share}" if scanned else "none"
         self.page.line(
-            [plan.server, f"{span(int(coverage.seconds * SECOND))} of log", many,
-             f"{whole}, {unindexed}"],
+            [
+                plan["server"],
+                f"{span(round(plan['log_seconds'] * SECOND))} of log",
+                counted(plan["searches"], "search", "searches"),
+                f"{duration(total)} of search time, {unindexed} of it without an index",
+            ],
             "bold",
-        )  # fmt: skip
+        )
         self.page.blank()
-        self.plan(plan, coverage, is_first=is_first)
-        self.other_searches(plan, coverage)
+        self.plan(plan, is_first=is_first)
+        self.other_searches(plan)
         self.page.blank()
 
-    def plan(self, plan: IndexPlan, coverage: IndexCoverage, *, is_first: bool) -> None:
+    def plan(self, plan: Row, *, is_first: bool) -> None:
         """Print the indexes to add, the saving, and the commands."""
-        self.page.labelled(PLAN, saving(plan, coverage), "bold red" if plan.indexes else "bold green", "bold")
-        step = step_of_plan(plan, coverage)
+        self.page.labelled(PLAN, plan["summary"], "bold red" if plan["plan"] else "bold green", "bold")
+        step = self.step(plan)
         if step is None:
             return
         print_step(self.page, step, verbose=self.verbose, label=FIRST if is_first else THEN)
-        self.table(plan.indexes, coverage)
-        if coverage.indexes is None:
+        self.table(plan)
+        if not plan["configured"]:
             self.page.indented(
                 "The index configuration is not in the evidence, so the cause is open: no index, not built yet, or "
                 "more entries than the server's limit."
             )
             self.page.blank()
             return
-        for remedy in of_plans(self.diagnosis):
-            if remedy.target == plan.server and remedy.kind is not RemedyKind.LDIF:
+        for remedy in plan["remedies"]:
+            if remedy["kind"] != RemedyKind.LDIF:
                 self.page.blank()
-                self.commands(remedy, coverage)
+                self.commands(remedy, plan["server"])
 
-    def commands(self, remedy: Remedy, coverage: IndexCoverage) -> None:
+    def commands(self, remedy: Row, server: str) -> None:
         """Print what a remedy of the plan changes, its risk, and its commands, if they are few or with -v."""
         if not self.verbose:
-            self.page.indented(first_sentence(remedy.changes))
+            self.page.indented(first_sentence(remedy["changes"]))
             text = brief_text(self.page, remedy, most_brief=MOST_ROWS)
-            self.page.indented(f"risk: {first_sentence(remedy.risk) if remedy.brief else remedy.risk}")
+            risk = first_sentence(remedy["risk"]) if remedy["brief"] else remedy["risk"]
+            self.page.indented(f"risk: {risk}")
             if text:
                 print_commands(self.page, text)
             what = "the same as a script" if text else "the commands as a script"
             self.page.indented(f"{what}, which checks each step and the answers of the index:")
-            print_commands(self.page, script_command(self.diagnosis))
+            print_commands(self.page, f"{audit_command(self.document)} --script > plan.sh")
             return
-        self.page.indented(remedy.changes)
-        self.page.indented(f"risk: {remedy.risk}")
-        print_commands(self.page, remedy.text)
-        if remedy.verify:
+        self.page.indented(remedy["changes"])
+        self.page.indented(f"risk: {remedy['risk']}")
+        print_commands(self.page, remedy["text"])
+        if remedy["verify"]:
             self.page.indented("show the new setting, and the progress of the build:")
-            print_commands(self.page, remedy.verify)
-        found = (one for one in self.found("missing-index") if one.server == coverage.server)
-        verify = next((one.verify for finding in found for one in finding.remedies), "")
+            print_commands(self.page, remedy["verify"])
+        found = (one for one in self.missing_indexes(server) if one["remedies"])
+        verify = next((remedy["verify"] for one in found for remedy in one["remedies"]), "")
         if verify:
-            self.page.indented(f"verify: {expected_in_log(coverage.family)}")
+            self.page.indented(f"verify: {expected_in_log(self.family_of(server))}")
             print_commands(self.page, verify)
 
-    def found(self, check: str) -> list[Finding]:
-        """Return the findings of a check."""
-        return [finding for name, finding in self.diagnosis.found if name == check]
+    def missing_indexes(self, server: str) -> list[Row]:
+        """Return the findings on missing indexes of a server."""
+        return [one for one in self.document["findings"] if (one["check"], one["server"]) == ("missing-index", server)]
 
-    def judged(self, server: str, row: PlannedIndexes) -> list[str]:
+    def judged(self, server: str, row: Row) -> list[str]:
         """Return severity and confidence of the finding on a row."""
-        backend = row.backend.name if row.backend else None
         found = (
             one
-            for one in self.found("missing-index")
-            if (one.server, one.observed["backend"], one.observed["attribute"]) == (server, backend, row.attribute)
+            for one in self.missing_indexes(server)
+            if (one["observed"]["backend"], one["observed"]["attribute"]) == (row["backend"], row["attribute"])
         )
-        return [f"{one.severity}, {one.confidence}" for one in found][:1]
+        return [f"{one['severity']}, {one['confidence']}" for one in found][:1]
 
-    def table(self, rows: Sequence[PlannedIndexes], coverage: IndexCoverage) -> None:
+    def table(self, plan: Row) -> None:
         """Print the indexes to add, with their filters, accounts and clients."""
-        names = AccountNames({asker.account for row in rows for asker in row.requesters})
-        shown = [{"saves": row.saved / SECOND, "searches": row.search_count, "types": row.types} for row in rows]
-        table = NumberTable(self.page, ADD, shown, bar_of="saves")
+        rows = plan["plan"]
+        names = AccountNames({one["account"] for row in rows for one in row["requesters"]})
+        table = NumberTable(self.page, ADD, rows, bar_of="saves_seconds")
         table.header("attribute")
         for place, row in enumerate(rows):
-            table.row(place, f"{row.attribute}{_place(row.backend, coverage)}")
-            shapes = list(dict.fromkeys(one.group.shape for one in row.resolved))
-            who = [f"{names(asker.account)} ({asker.client})" for asker in row.requesters]
+            table.row(place, f"{row['attribute']}{_place(row, plan)}")
+            who = [f"{names(one['account'])} ({one['client']})" for one in row["requesters"]]
             parts = [
-                *_some(shapes, 2, verbose=self.verbose),
+                *_some(row["shapes"], 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
-                *self.judged(coverage.server, row),
-                f"then each {time_with(row.mean_after, row.mean_before, coverage.fastest)}",
-                *(f"makes {shape} slower" for shape in dict.fromkeys(one.group.shape for one in row.slowed)),
+                *self.judged(plan["server"], row),
+                f"then each {row['then_each']}",
+                *(f"makes {shape} slower" for shape in row["slows"]),
             ]
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)
 
-    def other_searches(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
+    def other_searches(self, plan: Row) -> None:
         """Print the searches that only a build or no index helps, or not worth one, harmless ones, unused indexes."""
-        self.searches("not built", "an index is configured for these: build it", plan.unbuilt, _why)
-        self.searches("no index", "would help", plan.unhelped, _why)
-        self.searches("not worth", "an index: they take little time", plan.below_threshold, _needs)
-        if coverage.outside_suffixes:
-            many = counted(coverage.outside_suffixes, "search", "searches")
+        self.searches("not built", "an index is configured for these: build it", plan["not_built"], _why)
+        self.searches("no index", "would help", plan["no_index_helps"], _why)
+        self.searches("not worth", "an index: they take little time", plan["not_worth_an_index"], _needs)
+        if plan["outside_suffixes"]:
+            many = counted(plan["outside_suffixes"], "search", "searches")
             text = f"{many} outside every suffix of the index configuration, not judged"
             self.page.labelled("elsewhere", text, "bold")
-        if noted := coverage.harmless:
-            count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
-            shapes = _some(list(dict.fromkeys(row.group.shape for row in noted)), FEW, verbose=self.verbose)
-            many = counted(count, "search", "searches")
+        if noted := plan["harmless"]:
+            count, etime = sum(row["searches"] for row in noted), _etime(noted)
+            shapes = _some(list(dict.fromkeys(row["shape"] for row in noted)), FEW, verbose=self.verbose)
+            many, each = counted(count, "search", "searches"), duration(etime / count if count else 0)
             why = "the other parts of the filter, or the base, leave few entries"
-            self.page.packed("harmless", [f"{many} noted as unindexed, {_each(etime, count)}: {why}", *shapes], "bold")
-        usage = self.diagnosis.facts.of(UnusedIndexes, plan.server)
-        if usage is not None and usage.unused:
-            unused = [f"{one.attribute} {','.join(one.types)}{_place(one.backend, coverage)}" for one in usage.unused]
-            seconds = min(one.seconds for one in usage.unused)
+            self.page.packed("harmless", [f"{many} noted as unindexed, {each} each: {why}", *shapes], "bold")
+        if not_used := plan["not_used"]:
+            unused = [f"{one['attribute']} {','.join(one['types'])}{_place(one, plan)}" for one in not_used]
+            seconds = min(one["log_seconds"] for one in not_used)
             spanned = span(int(seconds * SECOND))
             keep = [] if seconds >= MONTH else ["keep them until a month of logs confirms this"]
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
-    def searches(
-        self, label: str, text: str, rows: Sequence[SearchCoverage], explain: Callable[[SearchCoverage], str]
-    ) -> None:
+    def searches(self, label: str, text: str, rows: Sequence[Row], explain: Callable[[Row], str]) -> None:
         """Print searches by filter, each with the time it took."""
         if not rows:
             return
-        self.page.labelled(label, f"{text} ({duration(sum(row.etime for row in rows) / SECOND)} in total)", "bold")
+        self.page.labelled(label, f"{text} ({duration(_etime(rows))} in total)", "bold")
         shown = rows if self.verbose else rows[: 2 * FEW]
-        width = max(len(duration(row.etime / SECOND)) for row in shown)
+        width = max(len(duration(row["etime_seconds"])) for row in shown)
         for row in shown:
-            times = f"{duration(row.etime / SECOND):>{width}}  {number(row.count)} x"
-            self.page.indented(f"{times} {row.group.shape}: {explain(row)}")
-        if len(rows) > len(shown):
-            more = rows[len(shown) :]
-            took = duration(sum(row.etime for row in more) / SECOND)
-            self.page.indented(f"and {number(len(more))} more, {took} (-v shows them)")
+            times = f"{duration(row['etime_seconds']):>{width}}  {number(row['searches'])} x"
+            self.page.indented(f"{times} {row['shape']}: {explain(row)}")
+        if more := rows[len(shown) :]:
+            self.page.indented(f"and {number(len(more))} more, {duration(_etime(more))} (-v shows them)")
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
-        for check, finding in self.others(first):
-            if check not in IN_THE_PLAN or finding.acceptance or (self.verbose and finding.severity > Severity.INFO):
-                self.finding(check, finding, step)
+        for one in self.others(first):
+            shown = one["acceptance"] or (self.verbose and severity_of(one) > Severity.INFO)
+            if one["check"] not in IN_THE_PLAN or shown:
+                self.finding(one, step)
 
 
-def _place(backend: Backend | None, coverage: IndexCoverage) -> str:
+def _etime(rows: Sequence[Row]) -> float:
+    return fsum(row["etime_seconds"] for row in rows)
+
+
+def _place(row: Row, plan: Row) -> str:
     """Return the database that a line is about, of a server with several."""
-    several = coverage.indexes is not None and len(coverage.indexes.configuration.backends) > 1
-    return f" of {backend.name}" if backend is not None and several else ""
+    return f" of {row['backend']}" if row["backend"] is not None and len(plan["backends"]) > 1 else ""
 
 
-def _each(etime: int, count: int) -> str:
-    return f"{duration(etime / count / SECOND if count else 0)} each"
-
-
-def _why(row: SearchCoverage) -> str:
+def _why(row: Row) -> str:
     """Return the obstacle, and the part of the filter it is in."""
-    if row.filter is None:
-        return "its filter was cut off in the log"
-    if row.obstacle is None:
-        return ""
-    part = row.obstacle.text if row.obstacle.text != row.group.shape else ""
-    return f"{part} {row.obstacle.reason}".strip()
+    part = row["part"] if row["part"] != row["shape"] else ""
+    return f"{part or ''} {row['reason'] or ''}".strip()
 
 
-def _needs(row: SearchCoverage) -> str:
+def _needs(row: Row) -> str:
     """Return indexes that would help, with their databases where a search examines several."""
-    several = len(row.backends) > 1
-    wanted: Iterable[str] = (
-        f"{change.attribute} {change.type} {change.rule}".strip() + (f" of {name}" if several else "")
-        for name, change in sorted(row.sufficient_sets[0])
+    several = len(row["backends"]) > 1
+    wanted = (
+        f"{one['attribute']} {one['type']} {one['rule'] or ''}".strip() + (f" of {one['backend']}" if several else "")
+        for one in row["wants"][0]
     )
     return f"needs {', '.join(wanted)}"
 

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
-from ldapdiag.report.headline import UNKNOWN
-from ldapdiag.report.log.quantities import HOUR, span
+from ldapdiag.report.headline import UNKNOWN, headline, reservation
+from ldapdiag.report.log.quantities import span
 from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, parts, prose, size, table
 from ldapdiag.report.tables.of_indexes import PLAN, captioned
 from ldapdiag.report.tables.of_storage import of_pages
-from ldapdiag.report.verdicts import acceptance_of, is_accepted, nothing_found, reservation_of
+from ldapdiag.report.verdicts import acceptance_of, is_accepted
 from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def _head(document: Plain) -> Iterator[str]:
     yield f"### {counted(len(found), 'finding')} ({counts})" if found else "### No finding"
     if missing := document["shortfall"]:
         yield f"**NOT READ:** {prose(missing['reason'])}; {prose(missing['how'])}"
-    elif first := nothing_found(document):
+    elif (first := headline(document)).finding is None:
         yield f"**{first.label}:** {prose(first.text)}" + (f". {prose(first.detail, SENTENCE)}" if first.detail else "")
-    elif rest := reservation_of(document):
+    elif rest := reservation(document):
         yield f"**{UNKNOWN}:** {prose(rest)}"
     if baseline := document["baseline"]:
         yield f"**Changes:** {prose(', '.join(count_parts(baseline)))}"
@@ -102,7 +103,7 @@ def _plan(plan: Plain) -> Iterator[str]:
     """Yield the indexes to add at one server, and what they save."""
     if not plan["plan"]:
         return
-    log = span(round(plan["log_hours"] * HOUR))
+    log = span(round(plan["log_seconds"] * SECOND))
     possible = "" if plan["configured"] else "This is possible only: the index configuration was not read. "
     yield (
         f"{possible}Of {seconds(plan['etime_seconds'])} of search time in "

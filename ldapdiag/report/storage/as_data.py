@@ -17,7 +17,7 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, KernelErro
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content
 from ldapdiag.evidence.storage.settings import StorageSettings
-from ldapdiag.report.storage.rows import option_words
+from ldapdiag.report.storage.rows import flush_lost_by, option_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +47,7 @@ def _server(one: ServerStorage, probes: Sequence[StorageProbe]) -> dict[str, Any
         "host": one.host,
         "volumes": [_volume(volume, probed.get(volume.mount_point)) for volume in one.volumes],
         "settings": [_durability(setting) for setting in one.durability],
+        "flush_lost_by": flush_lost_by(one) or None,
         "unplaced": [{"role": str(each.role), "path": each.path, "reason": each.why} for each in one.unplaced],
         "unknown": [{"what": each.what, "how": each.how or None} for each in unknowns(one, frozenset(probed))],
     }

@@ -18,13 +18,17 @@ The rows about one volume, each with its label: options in force, disks, what is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.commit_waits import probe_of
-from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.evidence.storage.probe import AccessTimeUpdates, FileOperation, StorageProbe, SyncCall, WriteKind
-from ldapdiag.finding import Clear, Severity
+from ldapdiag.evidence.storage.probe import (
+    FASTEST_DISK,
+    MOST_MEASURED,
+    FileOperation,
+    SyncCall,
+    WriteKind,
+)
+from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.finding import Severity
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
 from ldapdiag.report.color import Color
@@ -40,21 +44,16 @@ from ldapdiag.report.findings import (
 )
 from ldapdiag.report.head import print_head
 from ldapdiag.report.page import page_for
-from ldapdiag.report.storage.as_data import probe_values, unknowns
-from ldapdiag.report.storage.rows import MARK, durability_words, option_words, stack_words, words_of_lost_flushes
-from ldapdiag.servers.volumes.storage_rules import Window
+from ldapdiag.report.storage.rows import MARK, setting_words, stack_words
+from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted, duration, number, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from ldapdiag.analysis.storage.volume import Volume
-    from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.storage import FileExtents, Space
-    from ldapdiag.evidence.storage.probe import AccessTimes
     from ldapdiag.report.headline import FirstStep, Headline
-    from ldapdiag.servers.volumes.storage_rules import Durability
+
+    Plain = Mapping[str, Any]
 
 UNKNOWNS, CLEAR, SETTINGS = 4, 8, 4
 """Texts of one kind without -v."""
@@ -62,12 +61,14 @@ LINES_CLEAR = 3
 """Lines of a reason without -v."""
 WHY = 3
 """Lines of the explanation at the head, without -v."""
+BLOCK = 4096
+"""Bytes of the syncs that a server is compared with."""
 IN_FULL = 3
 """Findings with explanation and commands, without -v; further ones have their titles."""
 
 
 def print_storage(
-    diagnosis: Diagnosis,
+    document: Plain,
     stream: TextIO,
     *,
     verbose: bool = False,
@@ -75,7 +76,7 @@ def print_storage(
     at_least: Severity = Severity.INFO,
 ) -> None:
     """Write the report, with the findings of a severity and above."""
-    StorageScreen(page_for(stream, color), diagnosis, verbose=verbose, at_least=at_least).show()
+    StorageScreen(page_for(stream, color), document, verbose=verbose, at_least=at_least).show()
 
 
 class StorageScreen(ReportScreen):
@@ -86,8 +87,8 @@ class StorageScreen(ReportScreen):
     def body(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the head, each server's volumes, probes, what is clear, and what to do."""
         self.head(first, step)
-        for server in self.diagnosis.facts.every(ServerStorage):
-            self.server(server)
+        for storage in self.document["storage"]:
+            self.server(storage)
         self.probes()
         self.settled()
         self.remedies(first)
@@ -99,65 +100,57 @@ class StorageScreen(ReportScreen):
             return
         finding = first.finding
         if finding is None:
-            print_head(self.page, self.diagnosis, first, step, verbose=self.verbose)
+            print_head(self.page, self.document, first, step, verbose=self.verbose)
             return
         most = None if self.verbose else TITLE
-        self.page.labelled(first.label, first.text, STYLES[finding.severity], "bold", most=most)
-        hidden = print_explanation(self.page, finding, verbose=self.verbose, most=WHY)
-        more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
-        self.page.indented(" · ".join([first.check, str(finding.confidence), *more]), "dim")
-        if finding.acceptance is not None:
-            self.page.indented(str(finding.acceptance), "bold")
-        if self.verbose:
-            self.page.indented(f"from {', '.join(finding.origins)}", "dim")
+        self.page.labelled(first.label, first.text, STYLES[severity_of(finding)], "bold", most=most)
+        print_explanation(self.page, finding, verbose=self.verbose, most=WHY)
         if step is not None:
-            below = ["commands below"] if step.remedy and step.remedy.kind != "advice" else []
+            below = ["commands below"] if step.remedy and step.remedy["kind"] != "advice" else []
             self.page.packed(FIRST, [*step_parts(step), *below], "bold", "bold", most=most)
         self.page.blank()
 
-    def server(self, storage: ServerStorage) -> None:
+    def server(self, storage: Plain) -> None:
         """Print the volumes and the settings of one server, and what is not known."""
-        instance = self.diagnosis.facts.of(Instance, storage.server)
-        self.page.packed(storage.server, [instance.description if instance else "directory server"], "bold", "bold")
-        probed = set()
-        for volume in storage.volumes:
-            probe = probe_of(volume, self.diagnosis.facts.every(StorageProbe))
-            probed |= {volume.mount_point} if probe else set()
-            for label, parts in volume_rows(volume, probe, verbose=self.verbose):
+        server = self.server_row(storage["server"])
+        description = server["description"] if server else "directory server"
+        self.page.packed(storage["server"], [description], "bold", "bold")
+        probes = {one["origin"]: one for one in self.document["probes"]}
+        for volume in storage["volumes"]:
+            for label, parts in volume_rows(volume, probes.get(volume["probe"]), verbose=self.verbose):
                 self.page.packed(label, parts, "bold" if label == "volume" else "")
         self.settings(storage)
-        self.unknown(storage, frozenset(probed), instance.family if instance else None)
+        self.unknown(storage)
         self.page.blank()
 
-    def settings(self, storage: ServerStorage) -> None:
+    def settings(self, storage: Plain) -> None:
         """Print what each setting means for acknowledged changes."""
-        shown = storage.durability if self.verbose else storage.durability[:SETTINGS]
-        several = len({one.backend for one in storage.durability}) > 1
-        cut = words_of_lost_flushes(storage)
-        self.page.listed("settings", (_setting(one, cut, several=several) for one in shown), "")
-        if len(storage.durability) > len(shown):
-            self.page.indented(f"and {len(storage.durability) - len(shown)} more (-v shows them)")
+        settings = storage["settings"]
+        shown = settings if self.verbose else settings[:SETTINGS]
+        several = len({one["backend"] for one in settings}) > 1
+        lost_by = storage["flush_lost_by"]
+        self.page.listed("settings", (_setting(one, lost_by, several=several) for one in shown), "")
+        if len(settings) > len(shown):
+            self.page.indented(f"and {len(settings) - len(shown)} more (-v shows them)")
 
-    def unknown(self, storage: ServerStorage, probed: frozenset[str], family: Family | None) -> None:
+    def unknown(self, storage: Plain) -> None:
         """Print what the evidence does not show, with the command that shows it."""
-        found = unknowns(storage, probed)
+        found, family = storage["unknown"], self.family_of(storage["server"])
         shown = found if self.verbose else found[:UNKNOWNS]
         for place, one in enumerate(shown):
-            how = hint_for(one.how, {family} if family else ())
-            self.page.packed("" if place else "not known", filter(None, [one.what, how]), "")
+            how = hint_for(one["how"] or "", {family} if family else ())
+            self.page.packed("" if place else "not known", filter(None, [one["what"], how]), "")
         if len(found) > len(shown):
             self.page.indented(f"and {len(found) - len(shown)} more (-v shows them)")
 
     def probes(self) -> None:
         """Print the charts of each probe; of a volume that no server is known to use, the numbers as well."""
-        probes = self.diagnosis.facts.every(StorageProbe)
-        volumes = [volume for one in self.diagnosis.facts.every(ServerStorage) for volume in one.volumes]
-        used = {probe.origin.path for volume in volumes if (probe := probe_of(volume, probes))}
-        for probe in probes:
-            about = f"{probe.fs_type or 'file system'} at {probe.mount_point}" if probe.mount_point else ""
-            numbers = () if probe.origin.path in used else sync_parts(probe, verbose=self.verbose)
-            self.page.packed("probe", [*filter(None, [probe.directory, about]), *numbers], "bold")
-            for chart in probe_charts(probe_values(probe)):
+        used = {volume["probe"] for one in self.document["storage"] for volume in one["volumes"]}
+        for probe in self.document["probes"]:
+            about = f"{probe['fs_type'] or 'file system'} at {probe['mount_point']}" if probe["mount_point"] else ""
+            numbers = () if probe["origin"] in used else sync_parts(probe, verbose=self.verbose)
+            self.page.packed("probe", [*filter(None, [probe["directory"], about]), *numbers], "bold")
+            for chart in probe_charts(probe):
                 unit = "" if chart.unit in chart.title.lower() else f" ({chart.unit})"
                 self.page.indented(f"{chart.title}{unit}")
                 for row in bar_rows(chart, self.page.room, verbose=self.verbose):
@@ -168,9 +161,9 @@ class StorageScreen(ReportScreen):
 
     def settled(self) -> None:
         """Print what each check found in order, or where there is nothing to gain; without -v each reason once."""
-        clear = [(one.check, one.verdict) for one in self.diagnosis.judged if isinstance(one.verdict, Clear)]
-        once = dict.fromkeys(f"{check}: {verdict.reason}" for check, verdict in clear)
-        full = [f"{verdict.subject}: {verdict.reason}  ({check})" for check, verdict in clear]
+        clear = list(of_outcome(self.document, "clear"))
+        once = dict.fromkeys(f"{one['check']}: {one['reason']}" for one in clear)
+        full = [f"{one['subject']}: {one['reason']}  ({one['check']})" for one in clear]
         reasons = full if self.verbose else list(once)
         shown = reasons if self.verbose else reasons[:CLEAR]
         for place, reason in enumerate(shown):
@@ -182,57 +175,58 @@ class StorageScreen(ReportScreen):
 
     def remedies(self, first: Headline | None) -> None:
         """Print what to do about the finding at the head, with the commands."""
-        if first is None or first.finding is None or not first.finding.remedies:
+        if first is None or first.finding is None or not first.finding["remedies"]:
             return
-        self.page.labelled("what to do", f"about {first.check}", "bold", "bold")
-        for label, remedy in labelled(first.finding.remedies):
+        self.page.labelled("what to do", f"about {first.finding['check']}", "bold", "bold")
+        for label, remedy in labelled(first.finding["remedies"]):
             print_remedy(self.page, label, remedy, verbose=self.verbose)
         self.page.blank()
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the other findings; beyond a few their titles alone."""
-        for place, (check, finding) in enumerate(self.others(first)):
-            self.finding(check, finding, step, brief=not self.verbose and place >= IN_FULL)
+        for place, finding in enumerate(self.others(first)):
+            self.finding(finding, step, brief=not self.verbose and place >= IN_FULL)
 
 
-def _setting(one: Durability, lost_flushes: str, *, several: bool) -> str:
-    """Return a setting with its value and what it means; `lost_flushes`: because of what a flush does not."""
-    name = f"{one.backend}: {one.setting}" if several and one.backend else one.setting
-    value = f" {one.value}" if one.value else ""
-    by = " (default)" if one.is_default else ""
-    flushes = one.effective and not one.loss and one.window is Window.NONE
-    but = f", but {lost_flushes} makes the flush ineffective" if flushes and lost_flushes else ""
-    return f"{name}{value}{by}: {durability_words(one)}{but}"
+def _setting(one: Plain, lost_by: str | None, *, several: bool) -> str:
+    """Return a setting with its value and what it means; `lost_by`: because of what a flush does not."""
+    name = f"{one['backend']}: {one['setting']}" if several and one["backend"] else one["setting"]
+    value = f" {one['value']}" if one["value"] else ""
+    by = " (default)" if one["is_default"] else ""
+    return f"{name}{value}{by}: {setting_words(one, lost_by)}"
 
 
 DONE = {FileOperation.CREATE: "created", FileOperation.READ: "read", FileOperation.UNLINK: "unlinked"}
 
 
-def file_words(probe: StorageProbe) -> Iterator[str]:
+def file_words(probe: Plain) -> Iterator[str]:
     """Yield a line about the files, and one about their access times, where they were measured."""
-    if probe.files:
-        rates = (f"{number(round(one.per_second))} {DONE[one.operation]}" for one in probe.files)
+    if probe["files"]:
+        rates = (f"{_rate(one['count'], one['seconds'])} {DONE[one['operation']]}" for one in probe["files"])
         yield f"Small files per second, without sync: {', '.join(rates)}"
-    if probe.access_times:
-        yield f"Access times: {_access_words(probe.access_times)}"
+    if probe["access_times"]:
+        yield f"Access times: {_access_words(probe['access_times'])}"
 
 
-def _access_words(access: AccessTimes) -> str:
-    """Return when a read changes the access time, and what that costs where it happens at each read."""
-    match access.updates:
-        case AccessTimeUpdates.FIRST_READ:
-            return "only the first read after a change sets them (relatime); nothing to gain with noatime"
-        case AccessTimeUpdates.NEVER:
-            return "reads do not change them (noatime)"
-        case AccessTimeUpdates.EACH_READ:
-            return f"each read sets them (strictatime){_cost(access)}"
+def _access_words(access: Plain) -> str:
+    """Return when a read changes the access time of most files, and what that costs where it happens each time."""
+    if 2 * access["again_updated"] > access["files"]:
+        return f"each read sets them (strictatime){_cost(access)}"
+    if 2 * access["first_updated"] > access["files"]:
+        return "only the first read after a change sets them (relatime); nothing to gain with noatime"
+    return "reads do not change them (noatime)"
 
 
-def _cost(access: AccessTimes) -> str:
-    if not access.without_seconds or not access.again_seconds:
+def _cost(access: Plain) -> str:
+    again, without = access["again_seconds"], access["without_seconds"]
+    if not without or not again:
         return ""
-    rates = (number(round(access.files / seconds)) for seconds in (access.again_seconds, access.without_seconds))
-    return "; {} reads/s of files in memory, {} without".format(*rates)
+    files = access["files"]
+    return f"; {_rate(files, again)} reads/s of files in memory, {_rate(files, without)} without"
+
+
+def _rate(many: int, seconds: float) -> str:
+    return number(round(many / seconds if seconds else 0))
 
 
 Row = tuple[str, list[str]]
@@ -247,91 +241,84 @@ WRITE_CACHES = {
 }
 
 
-def volume_rows(volume: Volume, probe: StorageProbe | None, *, verbose: bool) -> Iterator[Row]:
+def volume_rows(volume: Plain, probe: Plain | None, *, verbose: bool) -> Iterator[Row]:
     """Yield the rows about a volume; of one with access logs alone only the first, without -v."""
-    roles = ", ".join(dict.fromkeys(map(str, volume.roles)))
-    yield "volume", [volume.mount_point, f"{volume.fs_type} on {volume.source}", roles]
-    if not volume.lasting_paths and not verbose:
+    yield "volume", [volume["mount_point"], f"{volume['fs_type']} on {volume['source']}", ", ".join(volume["roles"])]
+    if not verbose and all(one["role"] == Role.ACCESS_LOG for one in volume["paths"]):
         return
     if words := _options(volume):
         yield "options", words
     yield "disks", list(_disks(volume))
-    for one in volume.beneath:
-        yield "beneath", [one.mount_point, f"{one.fs_type} on {one.source}", *_options(one)]
-    if volume.space is not None:
-        yield "space", [_space(volume.space)]
-    if volume.extents:
-        yield "extents", _extents(volume.extents, verbose=verbose)
+    for one in volume["beneath"]:
+        yield "beneath", [one["mount_point"], f"{one['fs_type']} on {one['source']}", *_options(one)]
+    if volume["free_bytes"] is not None or volume["total_bytes"] is not None:
+        yield "space", [_space(volume)]
+    if volume["files"]:
+        yield "extents", _extents(volume, verbose=verbose)
     if probe is not None:
         yield "sync", list(sync_parts(probe, verbose=verbose))
 
 
-def _options(volume: Volume) -> list[str]:
+def _options(volume: Plain) -> list[str]:
     """Return the options in force; those that mount does not show are marked, and the mark is explained."""
-    hidden = set(volume.options.hidden)
-    words = [f"{word} {MARK}" if word in hidden else word for word in option_words(volume.options)]
+    hidden = set(volume["hidden_options"])
+    words = [f"{word} {MARK}" if word in hidden else word for word in volume["options"]]
     if not words:
         return []
     shown = [" ".join(words)]
     return [*shown, f"{MARK} mount does not show it: it is a default in the superblock"] if hidden else shown
 
 
-def _disks(volume: Volume) -> Iterator[str]:
-    if stack := stack_words(volume.stack, volume.devices):
+def _disks(volume: Plain) -> Iterator[str]:
+    if stack := stack_words(volume):
         yield stack
-    elif not volume.in_memory:
+    elif not volume["in_memory"]:
         yield "unknown"
-    if volume.in_memory:
-        yield f"in memory ({volume.in_memory}): nothing survives a restart"
+    if volume["in_memory"]:
+        yield f"in memory ({volume['in_memory']}): nothing survives a restart"
     else:
-        yield WRITE_CACHES.get(volume.write_cache, f"write cache {volume.write_cache}")
+        yield WRITE_CACHES.get(volume["write_cache"], f"write cache {volume['write_cache']}")
 
 
-def _space(space: Space) -> str:
-    if space.free_bytes is None or not space.total_bytes:
+def _space(volume: Plain) -> str:
+    free, total = volume["free_bytes"], volume["total_bytes"]
+    if free is None or not total:
         return "unknown"
-    return (
-        f"{size(space.free_bytes)} of {size(space.total_bytes)} free ({100 * space.free_bytes // space.total_bytes} %)"
-    )
+    return f"{size(free)} of {size(total)} free ({100 * free // total} %)"
 
 
-def _extents(files: Sequence[FileExtents], *, verbose: bool) -> list[str]:
+def _extents(volume: Plain, *, verbose: bool) -> list[str]:
     """Return the files in the most pieces, and how many others there are; of none that is known, why."""
-    known = sorted((one for one in files if one.extents is not None), key=lambda one: (-(one.extents or 0), one.path))
+    files = volume["files"]
+    known = [one for one in files if one["extents"] is not None]
     if not known:
-        reason = next((one.unsupported for one in files if one.unsupported), "")
+        reason = next((one["reason"] for one in files if one["reason"]), "")
         return [f"unknown{f': {reason}' if reason else ''}"]
     shown = known if verbose else known[:FEW]
-    parts = [f"{one.path.rpartition('/')[2]} {_pieces(one)}" for one in shown]
-    if left := len(known) - len(shown):
-        parts.append(f"{counted(left, 'file')} with {number(known[FEW].extents or 0)} or fewer")
+    parts = [f"{one['path'].rpartition('/')[2]} {_pieces(one)}" for one in shown]
+    if left := volume["files_read"] - len(files) + len(known) - len(shown):
+        parts.append(f"{counted(left, 'file')} with {number(known[-1 if verbose else FEW]['extents'])} or fewer")
     return parts
 
 
-def _pieces(one: FileExtents) -> str:
-    length = one.allocated_bytes or one.bytes
-    return f"{number(one.extents or 0)}{f' in {size(length)}' if length else ''}"
+def _pieces(one: Plain) -> str:
+    length = one["allocated_bytes"] or one["bytes"]
+    return f"{number(one['extents'])}{f' in {size(length)}' if length else ''}"
 
 
-def sync_parts(probe: StorageProbe, *, verbose: bool) -> Iterator[str]:
+def sync_parts(probe: Plain, *, verbose: bool) -> Iterator[str]:
     """Yield the times of a probe that a server is compared with: medians, with -v also the 99th percentiles."""
-    for write, call, name in (
-        (WriteKind.OVERWRITE, SyncCall.FDATASYNC, "overwrite"),
-        (WriteKind.APPEND, SyncCall.FSYNC, "append"),
-    ):
-        if measured := probe.latency(write, call):
-            sync = measured.sync
-            most = f" (99 % within {_time(sync.p99_seconds)})" if verbose else ""
-            yield f"{name} {_time(sync.p50_seconds)}{most}"
-    if best := max(probe.commits, key=lambda one: one.per_second, default=None):
-        least = "at least " if best.is_lower_bound else ""
-        rate = f"{least}{number(round(best.per_second))} commits/s"
-        yield f"{rate} of {counted(best.committers, 'committer')}"
-    if probe.is_faster_than_disks:
+    syncs = {(one["write"], one["call"], one["block_bytes"]): one["sync"] for one in probe["syncs"]}
+    for write, call in ((WriteKind.OVERWRITE, SyncCall.FDATASYNC), (WriteKind.APPEND, SyncCall.FSYNC)):
+        if sync := syncs.get((write, call, BLOCK)):
+            most = f" (99 % within {duration(sync['p99_seconds'])})" if verbose else ""
+            yield f"{write} {duration(sync['p50_seconds'])}{most}"
+    rates = ((one["commits"] / one["seconds"] if one["seconds"] else 0.0, one) for one in probe["commits"])
+    if best := max(rates, key=lambda pair: pair[0], default=None):
+        rate, one = best
+        least = "at least " if rate > MOST_MEASURED else ""
+        yield f"{least}{number(round(rate))} commits/s of {counted(one['committers'], 'committer')}"
+    if any(sync["p50_seconds"] < FASTEST_DISK for sync in syncs.values()):
         yield "faster than any disk: memory, a cache, or no barrier"
-    if probe.stopped_because:
-        yield f"stopped: {probe.stopped_because}"
-
-
-def _time(seconds: float) -> str:
-    return duration(seconds)
+    if probe["stopped_because"]:
+        yield f"stopped: {probe['stopped_because']}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.storage.power_cut import Loss, weaknesses
 from ldapdiag.evidence.storage.settings import Role
@@ -10,12 +10,10 @@ from ldapdiag.servers.volumes.storage_rules import Window
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.analysis.storage.options import Options
     from ldapdiag.analysis.storage.server_storage import ServerStorage
-    from ldapdiag.evidence.storage import BlockDevice
-    from ldapdiag.servers.volumes.storage_rules import Durability
 
 MARK = "*"
 """Behind an option that is in force and that mount does not show."""
@@ -49,32 +47,37 @@ def _option_words(options: Options) -> Iterator[str]:
         yield "nodatacow"
 
 
-def stack_words(stack: Sequence[BlockDevice], disks: Sequence[BlockDevice]) -> str:
+def stack_words(volume: Mapping[str, Any]) -> str:
     """Return the devices from the file system down to the disks in one line: `db (lvm) on md0 (raid1) on sda, sdb`."""
-    below = {disk.name for disk in disks}
-    upper = [_device(one) for one in stack if one.name not in below]
-    return " on ".join([*upper, *([", ".join(map(_device, disks))] if disks else [])])
+    disks = volume["disks"]
+    by_name = {one["name"]: _device(one) for one in volume["stack"]}
+    upper = [words for name, words in by_name.items() if name not in disks]
+    return " on ".join([*upper, *([", ".join(by_name.get(name, name) for name in disks)] if disks else [])])
 
 
-def _device(device: BlockDevice) -> str:
-    about = f"{device.type} of {device.backing_file}" if device.backing_file else device.type
-    shown = f" ({about})" if about not in {"", "disk", "part"} else ""
-    return f"{device.mapper_name or device.name}{shown}"
+def _device(device: Mapping[str, Any]) -> str:
+    about = f"{device['type']} of {device['backing_file']}" if device["backing_file"] else device["type"]
+    shown = f" ({about})" if about not in {None, "disk", "part"} else ""
+    return f"{device['mapper_name'] or device['name']}{shown}"
 
 
-def durability_words(one: Durability) -> str:
-    """Return what a setting means for acknowledged changes, as a sentence without its full stop."""
-    if not one.effective:
-        return one.why.removesuffix(".") or "it has no effect"
-    if one.loss:
-        return one.loss.removesuffix(".")
-    if one.window is Window.NONE:
-        flushes = "" if one.flushes_per_write is None else f" ({counted(one.flushes_per_write, 'flush', 'flushes')})"
-        return f"each change waits for the disk{flushes}"
-    return "what a power cut loses is not known"
+def setting_words(one: Mapping[str, Any], flush_lost_by: str | None) -> str:
+    """Return what a setting means for acknowledged changes, as a sentence without its full stop.
+
+    `flush_lost_by`: the options because of which a flush of the database does not reach the disk.
+    """
+    if not one["effective"]:
+        return (one["why"] or "").removesuffix(".") or "it has no effect"
+    if one["loss"]:
+        return str(one["loss"]).removesuffix(".")
+    if one["window"] != Window.NONE:
+        return "what a power cut loses is not known"
+    flushes = "" if one["flushes_per_write"] is None else f" ({counted(one['flushes_per_write'], 'flush', 'flushes')})"
+    but = f", but {flush_lost_by} makes the flush ineffective" if flush_lost_by else ""
+    return f"each change waits for the disk{flushes}{but}"
 
 
-def words_of_lost_flushes(storage: ServerStorage) -> str:
+def flush_lost_by(storage: ServerStorage) -> str:
     """Return the options because of which a flush of the database does not reach the disk; empty: it does."""
     volumes = (one for one in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*one.roles})
     found = (weakness for volume in volumes for weakness in weaknesses(volume))

@@ -92,7 +92,7 @@ UNUSED = Table(
         Column("attribute", "Attribute"),
         Column("types", "Index types", NAMES),
         Column("backend", "Database", on=PAGES),
-        *only_csv("log_hours"),
+        *only_csv("log_seconds"),
     ),
     rows_at("not_used"),
     within="indexes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.storage.rows import MARK
+from ldapdiag.report.storage.rows import MARK, setting_words
 from ldapdiag.report.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
 from ldapdiag.report.tables.names import StorageTable
 from ldapdiag.report.tables.of_diagnosis import COMMON
@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 
     from ldapdiag.report.table import Plain
 
-DATA = frozenset({"database", "transaction log"})
-
 
 def _has_space(row: Plain) -> bool:
     return row["free_bytes"] is not None and bool(row["total_bytes"])
-
-
-def _loses_flushes(row: Plain) -> bool:
-    """Return whether a sync of a volume leaves the changes in memory."""
-    return row["durable"] is False or "nobarrier" in row["options"]
 
 
 def _options(row: Plain) -> str:
@@ -46,23 +39,13 @@ def _free(row: Plain) -> str:
 
 
 def _settings(server: Plain) -> Iterator[Plain]:
-    """Yield the settings of a server; whether they reach the disk is decided by its volumes."""
-    reaches_disk = not any(DATA & {*row["roles"]} and _loses_flushes(row) for row in server["volumes"])
+    """Yield the settings of a server, each with what it means."""
     for row in server["settings"]:
-        effect = row["why"] if not row["effective"] else row["loss"] or _waits(row, reaches_disk=reaches_disk)
-        yield {**row, "effect": effect}
+        yield {**row, "effect": setting_words(row, server["flush_lost_by"])}
 
 
 def _value(row: Plain) -> str:
     return f"{row['value'] or ''}{' (default)' if row['is_default'] else ''}".strip()
-
-
-def _waits(row: Plain, *, reaches_disk: bool) -> str:
-    if row["window"] != "none":
-        return "not known"
-    return (
-        f"it waits for the disk{'' if reaches_disk else ', but the options of the volume make the flush ineffective'}"
-    )
 
 
 def _files(server: Plain) -> Iterator[Plain]:

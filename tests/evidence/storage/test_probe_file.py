@@ -98,7 +98,6 @@ def test_what_is_written_is_read(probe: StorageProbe) -> None:
 def test_a_probe_is_found_by_write_call_and_size() -> None:
     assert PROBE.latency(WriteKind.APPEND, SyncCall.FSYNC) is PROBE.syncs[0]
     assert PROBE.latency(WriteKind.APPEND, SyncCall.FDATASYNC) is None
-    assert not PROBE.is_faster_than_disks
 
 
 @given(st.data())

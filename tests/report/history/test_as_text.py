@@ -19,6 +19,7 @@ from ldapdiag.evidence.history import History, RecordedRun
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.report import page
 from ldapdiag.report.charts.terminal import LEVELS
+from ldapdiag.report.history.as_json import document
 from ldapdiag.report.history.as_text import print_history
 from ldapdiag.report.neutral import neutral
 
@@ -40,7 +41,7 @@ def shown(read: History, name: str | None = None, columns: int = 80) -> list[str
     """Return the lines on a screen of so many columns."""
     stream = StringIO()
     with patch.object(page, "PIPED", columns):
-        print_history(read, stream, name)
+        print_history(document(read, name), stream)
     return stream.getvalue().splitlines()
 
 

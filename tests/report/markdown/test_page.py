@@ -95,7 +95,7 @@ def test_nothing_found_is_a_heading() -> None:
 
 def test_a_plan_states_how_much_log_it_is_from_and_whether_the_configuration_was_read() -> None:
     report = ldapdiag("indexes", AUDIT, "--format", "json").report
-    plan = report["indexes"][0] | {"log_hours": 0.048}
+    plan = report["indexes"][0] | {"log_seconds": 172.8}
     told = [render(report | {"indexes": [plan | {"configured": one}]}) for one in (True, False)]
     assert ["This is possible only: " in one for one in told] == [False, True]
     assert all(" in 2 min 52 s of log, " in one for one in told)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from ldapdiag.analysis.storage.options import Options
-from ldapdiag.evidence.storage import BlockDevice
-from ldapdiag.report.storage.rows import durability_words, option_words, stack_words
-from ldapdiag.servers.volumes.storage_rules import Durability, Window
+from ldapdiag.report.storage.rows import option_words, setting_words, stack_words
 
-SAFE = Durability(
-    backend="{1}mdb",
-    setting="olcDbNoSync",
-    value="FALSE",
-    is_default=True,
-    window=Window.NONE,
-    loss="",
-    corrupts=False,
-    survives_kill=True,
-    flushes_per_write=2,
-    tested=True,
-)
+SAFE = {"effective": True, "window": "none", "loss": None, "why": None, "flushes_per_write": 2}
 
 
 def test_options_are_those_in_force() -> None:
@@ -30,21 +17,26 @@ def test_options_are_those_in_force() -> None:
     assert option_words(Options()) == []
 
 
+def device(name: str, kind: str = "disk", **more: str) -> dict[str, Any]:
+    return {"name": name, "type": kind, "mapper_name": None, "backing_file": None} | more
+
+
 def test_a_stack_is_read_from_the_file_system_down_to_the_disks() -> None:
-    disks = tuple(BlockDevice(name=name, type="disk") for name in ("sda", "sdb"))
-    raid = BlockDevice(name="md0", type="raid1", parents=("sda", "sdb"))
-    volume = BlockDevice(name="dm-0", type="lvm", mapper_name="vg-ldap", parents=("md0",))
-    assert stack_words((volume, raid, *disks), disks) == "vg-ldap (lvm) on md0 (raid1) on sda, sdb"
-    loop = BlockDevice(name="loop0", type="loop", backing_file="/var/img")
-    assert stack_words((loop,), ()) == "loop0 (loop of /var/img)"
-    assert stack_words((), ()) == ""
+    disks, raid = [device("sda"), device("sdb")], device("md0", "raid1")
+    volume = device("dm-0", "lvm", mapper_name="vg-ldap")
+    found = {"stack": [volume, raid, *disks], "disks": ["sda", "sdb"]}
+    assert stack_words(found) == "vg-ldap (lvm) on md0 (raid1) on sda, sdb"
+    loop = device("loop0", "loop", backing_file="/var/img")
+    assert stack_words({"stack": [loop], "disks": []}) == "loop0 (loop of /var/img)"
+    assert stack_words({"stack": [], "disks": []}) == ""
 
 
 def test_a_setting_says_what_it_risks() -> None:
-    assert durability_words(SAFE) == "each change waits for the disk (2 flushes)"
-    lossy = replace(SAFE, window=Window.UNBOUNDED, loss="A power cut loses all changes since the last flush.")
-    assert durability_words(lossy) == "A power cut loses all changes since the last flush"
-    assert durability_words(replace(SAFE, window=Window.UNKNOWN)) == "what a power cut loses is not known"
-    assert (
-        durability_words(replace(lossy, effective=False, why="Version 2.3.1 ignores it.")) == "Version 2.3.1 ignores it"
-    )
+    assert setting_words(SAFE, None) == "each change waits for the disk (2 flushes)"
+    ineffective = "each change waits for the disk (2 flushes), but nobarrier makes the flush ineffective"
+    assert setting_words(SAFE, "nobarrier") == ineffective
+    lossy = SAFE | {"window": "unbounded", "loss": "A power cut loses all changes since the last flush."}
+    assert setting_words(lossy, "nobarrier") == "A power cut loses all changes since the last flush"
+    assert setting_words(SAFE | {"window": "unknown"}, "nobarrier") == "what a power cut loses is not known"
+    without = lossy | {"effective": False, "why": "Version 2.3.1 ignores it."}
+    assert setting_words(without, None) == "Version 2.3.1 ignores it"
