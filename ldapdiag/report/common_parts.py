@@ -18,7 +18,7 @@ from ldapdiag.report.findings import TITLE, print_finding
 from ldapdiag.report.head import print_former, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline
 from ldapdiag.report.not_judged import groups_of, lacks_of
-from ldapdiag.report.verdicts import of_outcome, severity_of
+from ldapdiag.report.verdicts import lines_not_understood, of_outcome, severity_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class ReportScreen:
     def footer(self) -> None:
         """Print the totals, and where to read on."""
         findings, passed_over = self.document["findings"], self.document["passed_over"]
-        files = {one["origin"]: one["lines_not_understood"] for one in self.document["evidence"]}
+        files = lines_not_understood(self.document)
         parts = [
             f"evidence: {counted(len(self.document['hosts']), 'host')}",
             counted(len(files), "file"),

@@ -1,4 +1,4 @@
-"""The verdicts of a report object: by outcome, and of findings the severity, and what the site has accepted."""
+"""What every format asks of a report object: verdicts by outcome, of findings what the site accepted, files read."""
 
 from __future__ import annotations
 
@@ -39,3 +39,11 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
 def of_outcome(document: Mapping[str, Any], outcome: str) -> Iterator[Mapping[str, Any]]:
     """Yield the verdicts of an outcome: `finding`, `clear`, `not-judged` or `crashed`."""
     return (one for one in document["verdicts"] if one["outcome"] == outcome)
+
+
+def lines_not_understood(document: Mapping[str, Any]) -> dict[str, int]:
+    """Return of each file the lines that were not understood; of several facts, the number of the worst one."""
+    lines: dict[str, int] = {}
+    for one in document["evidence"]:
+        lines[one["origin"]] = max(lines.get(one["origin"], 0), one["lines_not_understood"])
+    return lines

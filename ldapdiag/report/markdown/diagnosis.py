@@ -17,7 +17,7 @@ from ldapdiag.report.log.quantities import span
 from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, parts, prose, size, table
 from ldapdiag.report.tables.of_indexes import PLAN, captioned
 from ldapdiag.report.tables.of_storage import of_pages
-from ldapdiag.report.verdicts import acceptance_of, is_accepted
+from ldapdiag.report.verdicts import acceptance_of, is_accepted, lines_not_understood
 from ldapdiag.wording import between, counted, number, seconds
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _head(document: Plain) -> Iterator[str]:
         yield table(list(numbers), [list(numbers.values())])
     outcomes = Counter(one["outcome"] for one in document["verdicts"])
     hosts = ", ".join(one["name"] for one in document["hosts"])
-    inputs = {one["origin"]: one["lines_not_understood"] for one in document["evidence"]}
+    inputs = lines_not_understood(document)
     crashed = f", {outcomes['crashed']:,} crashed" if outcomes["crashed"] else ""
     disabled = f", {len(document['disabled']):,} disabled" if document["disabled"] else ""
     passed_over = len(document["passed_over"])
