@@ -7,7 +7,6 @@ at start, unlike a dataclass. `command` gives typer the options of the groups on
 from __future__ import annotations
 
 import inspect
-import shlex
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
@@ -18,6 +17,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.exit_codes import FAILED
 from ldapdiag.cli.notices import Notices
 from ldapdiag.cli.output import print_error
+from ldapdiag.cli.rendering import shell_words
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
 from ldapdiag.errors import LdapdiagError
 
@@ -136,4 +136,4 @@ def _typed(context: typer.Context) -> str:
             words += [one.opts[-1]] * int(value or 0)
         else:
             words += [one.opts[-1], str(value)]
-    return shlex.join(words)
+    return shell_words(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.cli.destinations import ReportFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TextIO
 
     from ldapdiag.report.table import Table
@@ -22,16 +23,24 @@ SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://
 """Of addresses: the password of a user, and what follows a question mark (signed addresses of objects)."""
 
 
-def command_line(arguments: list[str]) -> str:
-    """Return the command as it can be pasted into a shell, without the secrets of addresses. No option takes any."""
+def shell_words(arguments: Iterable[str]) -> str:
+    """Return arguments as they can be pasted into a shell, without the secrets of addresses. No option takes any."""
     for pattern, shown in SECRETS:
         arguments = [pattern.sub(shown, one) for one in arguments]
-    return shlex.join(["ldapdiag", *arguments])
+    return " ".join(map(_word, arguments))
+
+
+def _word(argument: str) -> str:
+    """Return an argument quoted; of a name that is no UTF-8 the bytes in octal, as shells read them in $'...'."""
+    if argument.isascii() or not any("\udc80" <= one <= "\udcff" for one in argument):
+        return shlex.quote(argument)
+    octal = (f"\\{one:03o}" if one in b"\\'" or not 32 <= one < 127 else chr(one) for one in os.fsencode(argument))
+    return f"$'{''.join(octal)}'"
 
 
 def _made() -> str:
     """Return when a report was made, and by which command: the bytes of JSON depend on the evidence alone."""
-    return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC by: {command_line(sys.argv[1:])}"
+    return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC by: {shell_words(['ldapdiag', *sys.argv[1:]])}"
 
 
 def writer(

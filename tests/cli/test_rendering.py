@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
 
 import pytest
 
 from command import INCIDENT, ldapdiag
-from ldapdiag.cli.rendering import command_line
+from ldapdiag.cli.rendering import shell_words
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,13 @@ from ldapdiag.cli.rendering import command_line
     ],
 )
 def test_a_command_can_be_pasted_and_contains_no_secret(argument: str, shown: str) -> None:
-    assert shlex.split(command_line(["diagnose", argument])) == ["ldapdiag", "diagnose", shown]
+    assert shlex.split(shell_words(["diagnose", argument])) == ["diagnose", shown]
+
+
+def test_a_name_that_is_no_text_reaches_the_command_again_as_it_was() -> None:
+    name = "it's \udce9\\\n.txt"
+    told = subprocess.run(["bash", "-c", f"printf %s {shell_words([name])}"], capture_output=True, check=True)
+    assert told.stdout == os.fsencode(name)
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])
