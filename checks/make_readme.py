@@ -35,7 +35,9 @@ def _page(check: AnyCheck) -> Iterator[str]:
     yield manual.replace("\n## ", "\n### ")
     if check.settings:
         yield "\n### Settings\n| setting | default | meaning |\n|---|---|---|"
-        yield from (f"| `{one.name}` | {one.shown(one.default)} | {one.meaning} |" for one in check.settings)
+        yield from (
+            f"| `{setting.name}` | {setting.shown(setting.default)} | {setting.meaning} |" for setting in check.settings
+        )
     yield f"\n### Evidence\n{', '.join(_needs(check))}"
     yield f"\n[`{check.id.replace('-', '_')}.py`](ldapdiag_checks/{check.id.replace('-', '_')}.py)"
 

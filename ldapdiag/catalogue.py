@@ -61,11 +61,11 @@ def checks_named(ids: list[str]) -> tuple[AnyCheck, ...]:
 
 def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]:
     """Return the checks with these ids, all of them when none is named."""
-    known = {one.id: one for one in checks}
+    known = {check.id: check for check in checks}
     for wanted in ids:
         if wanted not in known:
             from ldapdiag.spelling import did_you_mean  # noqa: PLC0415  import late: only a misspelt ID needs it
 
             listed = f"'ldapdiag checks' lists the {len(known)} checks"
             raise UsageError(f"unknown check {wanted!r}; {listed}.{did_you_mean(wanted, known)}".removesuffix("."))
-    return tuple(one for one in checks if not ids or one.id in ids)
+    return tuple(check for check in checks if not ids or check.id in ids)

@@ -136,7 +136,7 @@ class Check(Generic[P]):
         return narrowed
 
     def _read(self, values: Mapping[str, object]) -> dict[str, Value]:
-        known = {one.name: one for one in self.settings}
+        known = {setting.name: setting for setting in self.settings}
         for name in values:
             if name not in known:
                 listed = f"its settings: {', '.join(known)}" if known else "it has none"

@@ -109,7 +109,7 @@ def _setting(parameter: Parameter, hint: Any) -> CheckSetting:  # noqa: ANN401  
 
 def ladders(settings: Sequence[CheckSetting]) -> Iterator[tuple[CheckSetting, CheckSetting]]:
     """Yield thresholds of one quantity for two severities, the higher severity first: `critical_x`, then `high_x`."""
-    steps = {(severity, quantity): one for one in settings for severity, quantity in _step(one)}
+    steps = {(severity, quantity): setting for setting in settings for severity, quantity in _step(setting)}
     for (severity, quantity), one in steps.items():
         lower = ((other, step) for (other, what), step in steps.items() if what == quantity and other < severity)
         below = max(lower, key=lambda pair: pair[0], default=None)

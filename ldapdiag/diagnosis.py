@@ -86,16 +86,16 @@ class Diagnosis:
 
     def roles(self) -> dict[str, tuple[str, ...]]:
         """Return the roles of each host: server, client, box (a middlebox); of sockets, so it may have several."""
-        directions = [one for pairing in self.pairings for one in pairing.directions]
+        directions = [direction for pairing in self.pairings for direction in pairing.directions]
         instances = self.facts.every(Instance)
         hosts = {
-            "server": {one.host for one in instances if not one.proxy},
-            "client": {name for one in directions for name in one.client_hosts},
-            "box": {one.host for one in instances if one.proxy}
+            "server": {instance.host for instance in instances if not instance.proxy},
+            "client": {name for direction in directions for name in direction.client_hosts},
+            "box": {instance.host for instance in instances if instance.proxy}
             | {table.origin.host for table in self.facts.every(FlowTable) if len(table)}
-            | {name for one in directions for name in one.path.boxes},
+            | {name for direction in directions for name in direction.path.boxes},
         }
-        return {one.host: tuple(role for role in hosts if one.host in hosts[role]) for one in self.hosts}
+        return {host.host: tuple(role for role in hosts if host.host in hosts[role]) for host in self.hosts}
 
     @property
     def shortfall(self) -> Gap | None:
@@ -212,7 +212,7 @@ def _decided(judged: tuple[Judged, ...], in_force: ChecksInForce | None) -> Deci
     """Return the verdicts with what the site has accepted."""
     if in_force is None or in_force.configuration is None or in_force.today is None:
         return Decided(judged=judged)
-    ran = {one.id for one in in_force.checks}
+    ran = {check.id for check in in_force.checks}
     return decide(judged, in_force.configuration.accepted, in_force.today, checks=ran)
 
 

@@ -76,7 +76,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, low_nam
             subject=subject, reason="strictatime with lazytime: a read alone writes nothing for hours, nothing to gain"
         )
     cure = use_relatime(server.host, volume.mount_point, volume.source if volume.fs_type == "zfs" else "")
-    crowded = any(one.names >= low_names for one in volume.directories)
+    crowded = any(directory.names >= low_names for directory in volume.directories)
     return Finding(
         subject=subject,
         severity=Severity.LOW if crowded else Severity.INFO,

@@ -109,20 +109,20 @@ def _without_password(traffic: Traffic) -> tuple[int, list[CountOfClient]]:
     """Return how many BINDs may have had no password, and the others by client and DN."""
     maybe = _failed(traffic, NO_PASSWORD)
     found, empty = [], 0
-    for one in traffic.workload.security.clear_binds:
-        without = min(one.count, maybe[one.client, folded_dn(one.what.encode())])
+    for bind in traffic.workload.security.clear_binds:
+        without = min(bind.count, maybe[bind.client, folded_dn(bind.what.encode())])
         empty += without
-        if one.count > without:
-            found.append(CountOfClient(client=one.client, what=one.what, count=one.count - without))
+        if bind.count > without:
+            found.append(CountOfClient(client=bind.client, what=bind.what, count=bind.count - without))
     return empty, found
 
 
 def _failed(traffic: Traffic, errors: frozenset[int]) -> Counter[tuple[str, bytes]]:
     """Return the BINDs that ended with these codes, by client and DN."""
     failed = Counter[tuple[str, bytes]]()
-    for one in traffic.workload.failed_binds:
-        if one.err in errors:
-            failed[one.client, folded_dn(one.dn.encode())] += one.count
+    for bind in traffic.workload.failed_binds:
+        if bind.err in errors:
+            failed[bind.client, folded_dn(bind.dn.encode())] += bind.count
     return failed
 
 

@@ -137,7 +137,11 @@ def _of_other_searches(
             how=how,
         )
     reported = {_whose(search) for search in costly}
-    others = [one for one in searches if one.scope == "base" or reported.isdisjoint({_whose(one), (one.shape, None)})]
+    others = [
+        search
+        for search in searches
+        if search.scope == "base" or reported.isdisjoint({_whose(search), (search.shape, None)})
+    ]
     slow = [search for search in others if search.slowest and is_slow(search, search.slowest)]
     if nameless := [search for search in slow if search.unidentified]:
         reason = f"{_took(nameless)}, with unknown filters: requests before the log, or too many distinct filters"
@@ -263,8 +267,8 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestOperation) -
 def _bases(search: SearchGroup, workload: Workload) -> Iterator[str]:
     """Yield the most expensive bases of searches below several."""
     rows = [one for one in workload.searches if one.shape == search.shape and one.scope != "base"]
-    for one in rows[:NAMED]:
-        yield f"{one.base or 'the root'} ({_seconds(one.etime)})"
+    for row in rows[:NAMED]:
+        yield f"{row.base or 'the root'} ({_seconds(row.etime)})"
     if len(rows) > NAMED:
         yield f"{len(rows) - NAMED:,} more"
 
@@ -336,7 +340,7 @@ def costly_searches(workload: Workload) -> list[tuple[SearchGroup, SlowestOperat
     for search in workload.searches:
         if id(search) not in reported and search.scope != "base":
             others[search.shape].append(search)
-    together = [one for one in workload.filter_totals if _are_costly(others[one.shape], workload.search_etime)]
+    together = [total for total in workload.filter_totals if _are_costly(others[total.shape], workload.search_etime)]
     covered = {one.shape for one in together}
     found = [*together, *(one for one in alone if one.shape not in covered)]
     found.sort(key=lambda one: (-one.etime, one.shape, one.base, one.scope))
@@ -345,10 +349,14 @@ def costly_searches(workload: Workload) -> list[tuple[SearchGroup, SlowestOperat
 
 def _are_costly(searches: list[SearchGroup], total: int) -> bool:
     """Return whether searches of one filter, each below another base, are a finding together."""
-    etime, answered = sum(one.etime for one in searches), sum(one.answered for one in searches)
-    if len(searches) < SEVERAL or etime < max(LEAST_SHARE * total, 1) or any(one.unidentified for one in searches):
+    etime, answered = sum(search.etime for search in searches), sum(search.answered for search in searches)
+    if (
+        len(searches) < SEVERAL
+        or etime < max(LEAST_SHARE * total, 1)
+        or any(search.unidentified for search in searches)
+    ):
         return False
-    worst = max(one.slowest.etime for one in searches if one.slowest)
+    worst = max(search.slowest.etime for search in searches if search.slowest)
     return is_long(etime // answered, worst, blamed=any(map(_is_blamed, searches)))
 
 

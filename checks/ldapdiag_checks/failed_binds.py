@@ -99,7 +99,7 @@ def judge(
     Typing errors. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address. A
     migration of accounts whose passwords were not taken along looks like guesses.
     """
-    failed = [one for one in traffic.workload.failed_binds if one.err in REFUSED]
+    failed = [bind for bind in traffic.workload.failed_binds if bind.err in REFUSED]
     binds = traffic.workload.operations["bind"]
     if not binds:
         reason = "there is no BIND in the access log"
@@ -107,11 +107,13 @@ def judge(
             subject=server.name, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
         )
         return
-    groups = [one for one in grouped_failures(failed, traffic.workload.accepted_binds) if one.name != OTHER_NAME]
-    exempt = [one for one in groups if not one.of_client and one.name in exempt_accounts]
-    groups = [one for one in groups if one not in exempt]
+    groups = [
+        failure for failure in grouped_failures(failed, traffic.workload.accepted_binds) if failure.name != OTHER_NAME
+    ]
+    exempt = [group for group in groups if not group.of_client and group.name in exempt_accounts]
+    groups = [group for group in groups if group not in exempt]
     limits = (medium_failures, medium_per_hour, low_failures)
-    judged = [(severity, one) for one in groups if (severity := severity_of(one, traffic, limits)) is not None]
+    judged = [(severity, group) for group in groups if (severity := severity_of(group, traffic, limits)) is not None]
     judged.sort(key=lambda each: (-each[0], -each[1].count, each[1].name))
     findings = [
         _of_client(server, traffic, one, severity) if one.of_client else _of_account(server, traffic, one, severity)
@@ -122,7 +124,7 @@ def judge(
         reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one{_left_out(exempt)}"
         yield NotJudged(subject=f"others at {server.name}", reason=reason, how="ldapdiag log --format json")
     else:
-        most = max((one.count for one in groups if severity_of(one, traffic, limits) is None), default=0)
+        most = max((group.count for group in groups if severity_of(group, traffic, limits) is None), default=0)
         yield _of_other_accounts(server, traffic, binds, (most, low_failures), exempt, findings=bool(findings))
 
 

@@ -168,12 +168,12 @@ class Fragmentation:
     @property
     def extents(self) -> int:
         """Return the number of pieces of all files."""
-        return sum(one.extents or 0 for one in self.files)
+        return sum(file.extents or 0 for file in self.files)
 
     @property
     def mebibytes(self) -> float:
         """Return how much the files allocate, in MiB."""
-        return sum(allocated(one) for one in self.files) / MIB
+        return sum(allocated(file) for file in self.files) / MIB
 
     @property
     def per_mebibyte(self) -> float:
@@ -186,7 +186,7 @@ def fragmentation(volume: Volume) -> Fragmentation:
 
     btrfs and ZFS store compressed data in pieces of at most 128 KiB, so their number shows no fragmentation.
     """
-    counted = [one for one in volume.extents if one.extents is not None and allocated(one) >= SMALLEST]
+    counted = [extent for extent in volume.extents if extent.extents is not None and allocated(extent) >= SMALLEST]
     packed = bool(volume.options.compression)
     kept = [one for one in counted if not one.compressed and not packed]
     return Fragmentation(
@@ -201,7 +201,7 @@ def allocated(one: FileExtents) -> int:
 
 
 def _left_out(files: Iterable[FileExtents], *, packed: bool) -> Iterable[str]:
-    reasons = dict.fromkeys(one.unsupported for one in files if one.extents is None and one.unsupported)
+    reasons = dict.fromkeys(file.unsupported for file in files if file.extents is None and file.unsupported)
     yield from reasons
-    if packed or any(one.compressed for one in files):
+    if packed or any(file.compressed for file in files):
         yield "compressed files lie in pieces of at most 128 KiB whatever their order on the disk"

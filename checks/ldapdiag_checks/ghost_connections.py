@@ -171,7 +171,7 @@ def _finding(
             "accounts": owners,
             "ghosts_possible": len(direction.ghosts.possible_ports),
             "ghost_client_ports_possible": list(direction.ghosts.possible_ports),
-            "ghost_samples": [one.observed for one in direction.samples],
+            "ghost_samples": [sample.observed for sample in direction.samples],
             "idle_ages": ages and ages.observed,
         },
         server=server,

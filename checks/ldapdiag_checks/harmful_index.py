@@ -151,7 +151,7 @@ def _unknown(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | Non
     base = definition.attribute.partition(";")[0]
     if not indexing.schema_is_known or definition.system or indexing.schema.find(base) is not None:
         return None
-    if any(one.attribute.lower() == base.lower() for one in indexing.configuration.templates):
+    if any(template.attribute.lower() == base.lower() for template in indexing.configuration.templates):
         return None  # the product's own: the schema of 389-ds lacks targetuniqueid, which it indexes by default
     reason = "its schema defines no such attribute: the name is misspelt, or the schema that had it was removed"
     return Harm(tuple(sorted(definition.types)), Severity.LOW, Confidence.LIKELY, "which its schema lacks", reason)
@@ -184,7 +184,7 @@ def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes)
     """Return what is wrong with an index for substrings of the members of groups."""
     types = tuple(sorted(definition.types & SUBSTRING_KINDS))
     internal_searches, schema = indexing.configuration.internal_searches, indexing.schema
-    grouping = {schema.primary(one.attribute).lower() for one in internal_searches if one.by == GROUPING}
+    grouping = {schema.primary(search.attribute).lower() for search in internal_searches if search.by == GROUPING}
     if not types or not (is_membership(name, schema) or name in grouping):
         return None
     if name in GROUPS:

@@ -41,9 +41,9 @@ class Replica:
     def types(self, names: Names) -> Mapping[str, Types]:
         """Return types and rules by attribute; but for the server's own indexes."""
         types_of: defaultdict[str, set[str]] = defaultdict(set)
-        for one in self.backend.definitions:
-            if not one.system:
-                types_of[names(one.attribute)] |= _types(one)
+        for definition in self.backend.definitions:
+            if not definition.system:
+                types_of[names(definition.attribute)] |= _types(definition)
         return {name: frozenset(types) for name, types in types_of.items() if types}
 
 
@@ -76,7 +76,7 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
     for (family, suffix), replicas in sorted(compared.items()):
         yield from _compared(family, suffix, replicas)
     if not compared:
-        hosts = sorted({one.server for one in indexings})
+        hosts = sorted({indexing.server for indexing in indexings})
         reason = f"only of {', '.join(hosts)}" if len(hosts) == 1 else "of no two servers of one product and suffix"
         yield NotJudged(
             subject=None,
@@ -106,7 +106,7 @@ def _types(definition: IndexDefinition) -> set[str]:
 
 def _names(replicas: list[Replica]) -> Names:
     """Return how to compare attributes, by every schema at hand: one name of them is enough."""
-    schemas = [one.indexing.schema for one in replicas]
+    schemas = [replica.indexing.schema for replica in replicas]
 
     def name(attribute: str) -> str:
         base, semicolon, options = attribute.partition(";")
@@ -119,8 +119,10 @@ def _names(replicas: list[Replica]) -> Names:
 def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[Verdict]:
     """Yield a finding per attribute, and a verdict on all other attributes."""
     names = _names(replicas)
-    by_server = {one.server: (one, one.types(names)) for one in replicas}
-    spelt = {names(each.attribute): each.attribute for one in reversed(replicas) for each in one.backend.definitions}
+    by_server = {replica.server: (replica, replica.types(names)) for replica in replicas}
+    spelt = {
+        names(each.attribute): each.attribute for replica in reversed(replicas) for each in replica.backend.definitions
+    }
     alike, attributes = 0, sorted({name for _, types in by_server.values() for name in types})
     for attribute in attributes:
         having = {
@@ -134,8 +136,8 @@ def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[
             yield replace(
                 found,
                 key=f"{family}|{suffix}|{attribute}",
-                hosts=tuple(sorted({one.host for one in indexings})),
-                origins=tuple(sorted({origin for one in indexings for origin in one.origins})),
+                hosts=tuple(sorted({indexing.host for indexing in indexings})),
+                origins=tuple(sorted({origin for indexing in indexings for origin in indexing.origins})),
             )
         elif len(having) > 1:
             alike += 1

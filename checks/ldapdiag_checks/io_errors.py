@@ -79,14 +79,14 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance) -> Verd
         return NotJudged(subject=subject, reason=reason, missing=(KernelErrors.kind,), how=KernelErrors.how)
     others = storage.other_errors
     unknown = volume.disk_unknown if volume.local else ""
-    unnamed = next((one.what for one in others if not one.device), "")
+    unnamed = next((other.what for other in others if not other.device), "")
     if others and (unknown or unnamed):
         why = unknown or f"some do not name their device ({unnamed})"
         reason = f"the kernel reported {counted(len(others), 'error')} that may be of its disks: {why}"
         if not volume.local:
             return NotJudged(subject=subject, reason=reason, how="on the server: dmesg, its messages about the network")
         return NotJudged(subject=subject, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
-    doubtful = tuple(one for one in volume.earlier_errors if one.mounted is Mounted.UNKNOWN_BEFORE)
+    doubtful = tuple(error for error in volume.earlier_errors if error.mounted is Mounted.UNKNOWN_BEFORE)
     if doubtful:
         reason = (
             f"{_earlier(doubtful)}: the messages do not show whether this file system or another was mounted there then"
@@ -107,22 +107,22 @@ def _earlier(errors: tuple[DeviceError, ...]) -> str:
 
 
 def _devices(errors: tuple[DeviceError, ...]) -> str:
-    names = sorted({one.device or "an unnamed device" for one in errors})
+    names = sorted({error.device or "an unnamed device" for error in errors})
     return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
 def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server: Instance) -> Finding:
     errors, others = volume.errors, storage.other_errors
-    kinds = list(dict.fromkeys(one.what for one in errors))
+    kinds = list(dict.fromkeys(error.what for error in errors))
     possible = not (in_superblock or volume.options.read_only) and all(map(_of_unknown_age, errors))
     stopped = volume.options.read_only or any(map(_stops, errors))
-    times = [one.when for one in errors if one.when is not None]
+    times = [error.when for error in errors if error.when is not None]
     shown = [
         *([f"read-only: {volume.name}"] if volume.options.read_only else []),
         *([f"{counted(len(errors), 'message')} of the kernel ({', '.join(kinds)})"] if errors else []),
         *([f"{counted(in_superblock, 'error')} in the superblock"] if in_superblock else []),
     ]
-    devices = tuple(dict.fromkeys(one.device for one in errors if one.device)) or tuple(
+    devices = tuple(dict.fromkeys(error.device for error in errors if error.device)) or tuple(
         disk.name for disk in volume.devices
     )
     return Finding(
@@ -133,7 +133,7 @@ def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server:
         + "; ".join(shown),
         detail="\n".join(
             [
-                *(f"{one.printed_time or _time(one)} {one.text}".strip() for one in errors[-SHOWN:]),
+                *(f"{error.printed_time or _time(error)} {error.text}".strip() for error in errors[-SHOWN:]),
                 *([REUSED.format(devices=_devices(errors))] if possible else []),
                 DOUBT,
                 *([f"Not counted: {_earlier(volume.earlier_errors)}."] if volume.earlier_errors else []),
@@ -154,7 +154,7 @@ def _finding(volume: Volume, in_superblock: int, storage: ServerStorage, server:
             "superblock_errors": in_superblock,
             "read_only": bool(volume.options.read_only),
             "last": f"{max(times):%Y-%m-%dT%H:%M:%SZ}" if times else None,
-            "samples": [one.text for one in errors[-SHOWN:]],
+            "samples": [error.text for error in errors[-SHOWN:]],
         },
         server=server.name,
         hosts=(server.host,),

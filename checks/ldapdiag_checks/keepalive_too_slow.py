@@ -121,7 +121,9 @@ def judge(
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
         remedies = tuple(cure_remedies(server, lifetime, advice, pairing, kernels)) if advice else ()
         directions = pairing.directions if pairing else ()
-        unread = any(one.missing is not None and bounds.for_client(one.client) is path for one in directions)
+        unread = any(
+            direction.missing is not None and bounds.for_client(direction.client) is path for direction in directions
+        )
         yield _finding(lifetime, path, clients[path.client_network], origins, remedies, unread=unread)
 
 
@@ -178,7 +180,7 @@ def _finding(
             "end": "server",
             "keepalive_seconds": seconds,
             "box_upper_seconds": upper,
-            "clients": [one.observed for one in clients],
+            "clients": [client.observed for client in clients],
         },
         server=lifetime.server,
         hosts=(lifetime.host,),
@@ -223,13 +225,13 @@ def client_keepalives(
     if pairing is None or not path.upper_seconds:
         return ()
     known = tuple(kernels)
-    on_path = (one for one in pairing.directions if network(one.client) == path.client_network)
+    on_path = (direction for direction in pairing.directions if network(direction.client) == path.client_network)
     return tuple(_keepalive_of(one, path.upper_seconds / 2, known) for one in on_path if one.server_count)
 
 
 def all_in_time(clients: Sequence[ClientKeepalive]) -> bool:
     """Return whether every client of a path, of one at least, was seen to send its probes in time."""
-    return bool(clients) and all(one.in_time for one in clients)
+    return bool(clients) and all(client.in_time for client in clients)
 
 
 def clients_sentence(clients: Sequence[ClientKeepalive]) -> Iterator[str]:

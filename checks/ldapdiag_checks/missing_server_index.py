@@ -57,7 +57,7 @@ def judge(
     found = tuple(unindexed_internal_searches(indexing))
     for one in found:
         yield _finding(one, indexing, medium_entries)
-    frequent = {one.attribute for one in indexing.configuration.internal_searches if one.frequent}
+    frequent = {search.attribute for search in indexing.configuration.internal_searches if search.frequent}
     if not found and indexing.configuration.whole:
         reason = f"{counted(len(frequent), 'attribute')} that plug-ins or overlays search for, each with an index"
         yield Clear(

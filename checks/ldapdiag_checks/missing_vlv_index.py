@@ -202,7 +202,7 @@ def _sentences(view: ListView) -> Iterator[str]:
     if view.index is not None:
         yield f"The VLV index {view.index.name} fits: it is not built, or was built after these searches."
     elif view.search is not None:
-        orders = ", ".join(one.sort for one in view.search.indexes) or "none"
+        orders = ", ".join(index.sort for index in view.search.indexes) or "none"
         yield f"The VLV search {view.search.name} has these entries in other orders: {orders}."
     for each in view.group.requesters[:3]:
         yield f"{each.account} from {each.client}: {counted(each.count, 'time')}, {in_seconds(each.etime / SECOND)}."

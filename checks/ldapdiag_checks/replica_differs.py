@@ -103,8 +103,8 @@ def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
             missing=(AccessLog.kind,),
             how=ReplicaGroup.how,
         )
-    by_coverage, by_plan = {one.server: one for one in coverages}, {one.server: one for one in plans}
-    configurations = {one.server: one.configuration for one in indexings}
+    by_coverage, by_plan = {coverage.server: coverage for coverage in coverages}, {plan.server: plan for plan in plans}
+    configurations = {indexing.server: indexing.configuration for indexing in indexings}
     for group in groups:
         yield from _searches(group, by_coverage, by_plan, limits)
         yield from _settings(group, configurations)
@@ -143,8 +143,8 @@ def _subject(group: ReplicaGroup) -> str:
 
 def _lacking(index: LackingIndex, group: ReplicaGroup, limits: CostLimits) -> Finding:
     search, first = index.search, index.servers[0]
-    names = sorted(one.search.server for one in index.servers)
-    workload = next(one.workload for one in group.fleet.replicas if one.name == search.server)
+    names = sorted(server.search.server for server in index.servers)
+    workload = next(replica.workload for replica in group.fleet.replicas if replica.name == search.server)
     etime, (begin, end) = workload.search_etime, workload.period or (0, 0)
     lost = search.lost / SECOND
     where = f"{names[0]} lacks" if len(names) == 1 else f"{counted(len(names), 'server')} lack"
@@ -162,12 +162,12 @@ def _lacking(index: LackingIndex, group: ReplicaGroup, limits: CostLimits) -> Fi
         detail="\n".join(lacking_sentences(index, group)),
         observed={
             **_observed(search, names),
-            "attributes": [one.attribute for one in index.changes],
-            "types": [one.rule or one.type for one in index.changes],
+            "attributes": [change.attribute for change in index.changes],
+            "types": [change.rule or change.type for change in index.changes],
         },
         server=names[0] if len(names) == 1 else None,
-        hosts=tuple(sorted({one.host for one in group.servers if one.name in names})),
-        remedies=tuple(remedy for one in index.servers[:FEW] for remedy in remedies_of(one, group)),
+        hosts=tuple(sorted({server.host for server in group.servers if server.name in names})),
+        remedies=tuple(remedy for server in index.servers[:FEW] for remedy in remedies_of(server, group)),
         origins=group.origins,
     )
 
@@ -186,9 +186,9 @@ def _slower(
     waits = first.group.waits.p50 if first.group.waits else 0
     waiting = waits * 2 >= first.group.etimes.p50 - first.their_median
     sentences = [
-        f"{one.group.shape} below {one.group.place}: median {milliseconds(one.group.etimes.p50)} here and "
-        f"{milliseconds(one.their_median)} on {counted(len(one.others), 'other server')}."
-        for one in searches[:FEW]
+        f"{search.group.shape} below {search.group.place}: median {milliseconds(search.group.etimes.p50)} here and "
+        f"{milliseconds(search.their_median)} on {counted(len(search.others), 'other server')}."
+        for search in searches[:FEW]
     ]
     if waiting:
         sentences.append("Half of the difference or more is the wait for a worker thread: it follows from the load.")
@@ -229,10 +229,12 @@ def _observed(search: DifferingSearch, names: list[str]) -> dict[str, object]:
 
 
 def _settings(group: ReplicaGroup, indexes: Mapping[str, IndexConfiguration]) -> Iterator[Verdict]:
-    versions = {one.name: str(one.identity) for one in group.servers if one.identity and one.identity.version}
+    versions = {
+        server.name: str(server.identity) for server in group.servers if server.identity and server.identity.version
+    }
     compared = compared_settings(group.servers, indexes, versions)
-    for one in compared.settings:
-        yield _differing(one, f"the setting {one.name}", Severity.LOW, group)
+    for setting in compared.settings:
+        yield _differing(setting, f"the setting {setting.name}", Severity.LOW, group)
     if compared.versions:
         yield _differing(compared.versions, "the version", Severity.INFO, group)
     subject = f"settings of {_subject(group)}"
@@ -310,8 +312,8 @@ def shares_clients(search: DifferingSearch, group: ReplicaGroup) -> bool:
 
 def lacking_sentences(index: LackingIndex, group: ReplicaGroup) -> Iterator[str]:
     """Yield what shows it, on which servers, and what may explain it otherwise."""
-    for one in index.servers[:FEW]:
-        found, others = one.search, counted(len(one.search.others), "other server")
+    for server in index.servers[:FEW]:
+        found, others = server.search, counted(len(server.search.others), "other server")
         noted = f"; the server notes {number(found.group.unindexed)} as unindexed" if found.group.unindexed else ""
         yield (
             f"{found.server}: {found.group.shape} below {found.group.place} {counted(found.group.answered, 'time')}, "

@@ -70,7 +70,7 @@ def judge(
     Where writes are rare, or the disks are SSDs with power-loss protection; and always for safety: everything on
     one volume is backed up and restored at one moment.
     """
-    roles = list(dict.fromkeys(role for one in storage.volumes for role in one.roles if role in LASTING))
+    roles = list(dict.fromkeys(role for volume in storage.volumes for role in volume.roles if role in LASTING))
     lost = [one for one in storage.unplaced if one.lasting]
     if not roles or lost:
         kinds = (StorageSettings.kind,) if storage.settings is None else (MountTable.kind,)
@@ -82,7 +82,7 @@ def judge(
         yield Clear(subject=server.name, reason=reason)
         return
     shared = shared_disks(storage)
-    unknown = next((one for one in storage.volumes if one.lasting_paths and not one.disk_known), None)
+    unknown = next((volume for volume in storage.volumes if volume.lasting_paths and not volume.disk_known), None)
     if not shared and unknown is not None:
         reason = f"{' and '.join(roles)} are on different volumes, and {unknown.disk_unknown}"
         yield NotJudged(subject=server.name, reason=reason, missing=(BlockDevices.kind,), how=BlockDevices.how)
@@ -96,7 +96,7 @@ def _of_disks(
     shared: SharedDisks, rate: WriteRate | None, storage: ServerStorage, server: Instance, limits: tuple[float, float]
 ) -> Verdict:
     low, info = limits
-    points = ", ".join(one.mount_point for one in shared.volumes)
+    points = ", ".join(volume.mount_point for volume in shared.volumes)
     what = in_words(shared.roles)
     subject = f"{points} of {server.name}"
     if rate is None:
@@ -125,7 +125,7 @@ def _of_disks(
         observed={
             "server": server.name,
             "roles": [str(role) for role in shared.roles],
-            "mount_points": [one.mount_point for one in shared.volumes],
+            "mount_points": [volume.mount_point for volume in shared.volumes],
             "devices": list(shared.devices),
             "changes_per_second": round(rate.per_second, 3),
         },

@@ -74,7 +74,7 @@ def judge(
     Slow hashes are intended: they slow down who guesses passwords. 100 ms for a person who logs in is no harm.
     """
     least = (high_seconds, medium_seconds, low_seconds)
-    groups = [one for one in traffic.workload.targets if one.operation == "bind"]
+    groups = [target for target in traffic.workload.targets if target.operation == "bind"]
     if not any(one.answered for one in groups):
         reason = "no BIND has a result in the access log"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
@@ -90,11 +90,11 @@ def judge(
         one for one in groups if one.unidentified or severity_of_times(**times_in_seconds(one), least=least) is None
     ]
     subject = f"other BINDs of {server.name}" if found else server.name
-    nameless = [one for one in others if severity_of_times(**times_in_seconds(one), least=least) is not None]
+    nameless = [other for other in others if severity_of_times(**times_in_seconds(other), least=least) is not None]
     if unlisted := unlisted_time(nameless, traffic.segment.targets.omitted, LEAST):
         how = "the log before this one, or the log of a shorter period"
         yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)
-    elif any(one.answered for one in others):
+    elif any(other.answered for other in others):
         yield Clear(subject=subject, reason=time_of(others, "BIND"))
 
 
@@ -108,8 +108,8 @@ def _finding(
         confidence=Confidence.CERTAIN,
         title=f"{counted(group.answered, 'BIND')} ({group.target}) took {seconds(group.etime / SECOND)}, half of them "
         f"{seconds(group.p50 / SECOND)} or more, the slowest {seconds(worst.etime / SECOND)}",
-        detail="\n".join([*sentences(group, worst), *(one.sentence for one in causes), WHY]),
-        observed=observed_of(server.name, group, worst) | {"causes": [one.name for one in causes]},
+        detail="\n".join([*sentences(group, worst), *(cause.sentence for cause in causes), WHY]),
+        observed=observed_of(server.name, group, worst) | {"causes": [cause.name for cause in causes]},
         server=server.name,
         hosts=(server.host,),
         origins=traffic.origins,

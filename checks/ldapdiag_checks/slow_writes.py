@@ -81,7 +81,7 @@ def judge(
     Single changes of large groups, and imports at night, when no user waits.
     """
     least = (high_seconds, medium_seconds, low_seconds)
-    groups = [one for one in traffic.workload.targets if one.operation in WRITES]
+    groups = [target for target in traffic.workload.targets if target.operation in WRITES]
     if not any(one.answered for one in groups):
         reason = "no write has a result in the access log"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
@@ -100,9 +100,9 @@ def judge(
     reported = {id(group) for _, group, _ in slow}
     others = [one for one in groups if id(one) not in reported]
     nameless = [
-        one
-        for one in others
-        if one.unidentified and severity_of_times(**times_in_seconds(one), least=least) is not None
+        other
+        for other in others
+        if other.unidentified and severity_of_times(**times_in_seconds(other), least=least) is not None
     ]
     yield from _of_other_writes(server, traffic, others, nameless, len(slow))
 
@@ -121,7 +121,7 @@ def _of_other_writes(
         yield NotJudged(subject=subject, reason=unlisted, missing=(AccessLog.kind,), how=how)
     elif scattered := scattered_time(others, "write"):
         yield NotJudged(subject=subject, reason=scattered, how="ldapdiag log --format json")
-    elif any(one.answered for one in others):
+    elif any(other.answered for other in others):
         yield Clear(subject=subject, reason=time_of(others, "write"))
 
 
@@ -143,9 +143,10 @@ def _finding(
         f"{seconds(group.etime / SECOND)}, half of them {seconds(group.p50 / SECOND)} or more, the slowest "
         f"{seconds(worst.etime / SECOND)}{_by(group)}",
         detail="\n".join(
-            [*sentences(group, worst), *(one.sentence for one in causes), *([] if causes else [UNKNOWN]), WHY]
+            [*sentences(group, worst), *(cause.sentence for cause in causes), *([] if causes else [UNKNOWN]), WHY]
         ),
-        observed=observed_of(server.name, group, worst) | {"causes": list(dict.fromkeys(one.name for one in causes))},
+        observed=observed_of(server.name, group, worst)
+        | {"causes": list(dict.fromkeys(cause.name for cause in causes))},
         server=server.name,
         hosts=(server.host,),
         origins=tuple(

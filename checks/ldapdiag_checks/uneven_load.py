@@ -83,7 +83,7 @@ def _not_comparable(group: ReplicaGroup, balance: Balance | None) -> str:
         return "the access logs contain fewer than 100 connections"
     if len(balance.working) < 3:
         return "fewer than three servers have load: a first one and its standby may be intended"
-    opened = sum(one.workload.segment.opened for one in group.fleet.replicas)
+    opened = sum(replica.workload.segment.opened for replica in group.fleet.replicas)
     if opened * balance.even < ENOUGH:
         return f"{counted(opened, 'connection')} to {counted(len(balance.working), 'server')}: shares may be chance"
     if sum(one.spread >= POOLED for one in balance.working) < 2:

@@ -91,7 +91,7 @@ def _of_volume(volume: Volume, problem: Problem | None, storage: ServerStorage, 
             missing=(DirectorySize.kind,),
             how=DirectorySize.how,
         )
-    most = max((one.names for one in volume.directories), default=0)
+    most = max((directory.names for directory in volume.directories), default=0)
     few = f" without dir_index, with at most {most:,} names in a directory: nothing to gain" if unindexed else ""
     return Clear(subject=subject, reason=f"{volume.name} is a local file system for disks{few}")
 

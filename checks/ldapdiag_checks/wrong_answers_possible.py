@@ -100,8 +100,8 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     When only a scan limit of the entry was changed, or the index was built in a way that the errors log does not show,
     as by a restored backup.
     """
-    doubtful = [one for one in builds.indexes if one.state in DOUBTFUL]
-    unknown = [one for one in builds.indexes if one.state is BuildState.UNKNOWN]
+    doubtful = [index for index in builds.indexes if index.state in DOUBTFUL]
+    unknown = [index for index in builds.indexes if index.state is BuildState.UNKNOWN]
     for one in doubtful:
         yield _finding(one, builds, indexing)
     if unknown:
@@ -114,7 +114,7 @@ def _why_clear(builds: BuildHistory) -> str:
     """Return why no index is doubtful, and which ones the next start of the server would make so."""
     if not builds.indexes:
         return "no index is configured"
-    unused = [one.definition.attribute for one in builds.indexes if one.state is BuildState.UNUSED]
+    unused = [index.definition.attribute for index in builds.indexes if index.state is BuildState.UNUSED]
     why = "built since they were last changed, as old as their database, or shown to answer right"
     waiting = f"; not built and not used yet, to be built before the next start: {', '.join(unused[:MOST_NAMED])}"
     return f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}{waiting if unused else ''}"

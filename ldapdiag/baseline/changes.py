@@ -81,6 +81,6 @@ class Changes:
     @property
     def counts(self) -> dict[FindingChange, int]:
         """Return how many findings have changed in each way, in the order of `FindingChange`."""
-        counts = Counter(one.change for one in self.findings.values())
+        counts = Counter(finding.change for finding in self.findings.values())
         counts[FindingChange.GONE], counts[FindingChange.NOT_SEEN] = len(self.gone), len(self.not_seen)
         return {change: counts[change] for change in FindingChange}

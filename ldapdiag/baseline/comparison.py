@@ -147,9 +147,9 @@ class _Outcomes:
     def __init__(self, before: Reported, hosts: HostNames) -> None:
         self._exact = {(one.check, hosts.of(one.subject)): one.outcome for one in before.verdicts if one.subject}
         self._of_check: dict[str, Counter[str]] = defaultdict(Counter)
-        for one in before.verdicts:
-            self._of_check[one.check][one.outcome] += 1
-        self._cut = {one.check for one in before.findings if one.is_remainder}
+        for verdict in before.verdicts:
+            self._of_check[verdict.check][verdict.outcome] += 1
+        self._cut = {finding.check for finding in before.findings if finding.is_remainder}
 
     def of(self, finding: ReportedFinding) -> str:
         """Return clear, not-judged or crashed; not-listed, if it may be among those not listed; else absent."""
@@ -218,11 +218,11 @@ class WhatBecame:
         """Look up in `now`, of which `new` are the findings that have no earlier one."""
         self._before, self._now, self._new = before, now, new
         self._verdicts: dict[str, list[ReportedVerdict]] = defaultdict(list)
-        for one in now.verdicts:
-            self._verdicts[one.check].append(one)
-        self._cut = {one.check for one in now.findings if one.is_remainder}
-        self._listed = Counter((one.check, one.server) for one in now.findings)
-        self._names = {one.name for one in now.hosts}
+        for verdict in now.verdicts:
+            self._verdicts[verdict.check].append(verdict)
+        self._cut = {finding.check for finding in now.findings if finding.is_remainder}
+        self._listed = Counter((finding.check, finding.server) for finding in now.findings)
+        self._names = {host.name for host in now.hosts}
         self._logs = {hosts.of(name): extent for name, extent in before.logs.items()}
         self._doubts = {hosts.of(name): why for name, why in hosts.doubts.items()}
 

@@ -103,7 +103,7 @@ def _only_pairs(
 
     What several hosts of one report have (a virtual address, a configuration that replicas share) identifies none.
     """
-    owners = [Counter(item for one in hosts.values() for item in shared(one)) for hosts in (old, new)]
+    owners = [Counter(item for host in hosts.values() for item in shared(host)) for hosts in (old, new)]
     own_old = {item: name for name, one in old.items() for item in shared(one) if owners[0][item] == 1}
     own_new = {item: name for name, one in new.items() for item in shared(one) if owners[1][item] == 1}
     pairs = {(own_old[item], own_new[item]) for item in own_old.keys() & own_new.keys()}

@@ -54,4 +54,4 @@ def _main_numbers() -> dict[str, MainNumber]:
     """Return the main number of each installed check that names one."""
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late: --help must be quick
 
-    return {one.id: one.number for one in installed_checks() if one.number is not None}
+    return {check.id: check.number for check in installed_checks() if check.number is not None}

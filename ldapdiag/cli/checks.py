@@ -73,7 +73,7 @@ def _in_force(
     from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415  import late
 
     site = found_site(config, (), Notices()).configuration
-    return checks_in_force(checks, site, named=tuple(one.id for one in checks)).checks, site
+    return checks_in_force(checks, site, named=tuple(check.id for check in checks)).checks, site
 
 
 def _explained(check: AnyCheck, config: Path | None, columns: int) -> str:

@@ -91,7 +91,7 @@ class CommandGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer hides click's classes
         """Parse the options before the command; `help COMMAND` is `COMMAND --help`."""
         if args[:1] == [HELP]:
-            args = [*[one for one in args if one != HELP][:1], "--help"]
+            args = [*[argument for argument in args if argument != HELP][:1], "--help"]
         with _nearest(self.params):
             return super().parse_args(ctx, args)
 
@@ -123,7 +123,7 @@ class SingleCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  as above
         """Return the parts of the usage; braces are for alternatives alone."""
-        return [one if "|" in one else one.strip("{}") for one in super().collect_usage_pieces(ctx)]
+        return [piece if "|" in piece else piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
         """Write what stands before the options."""
@@ -146,18 +146,18 @@ class SingleCommand(TyperCommand):
 def listed_options(command: Any, context: Any) -> list[ListedOption]:  # noqa: ANN401  as above
     """Return the arguments and options of a command in their order; choices and ranges are in words."""
     found = []
-    for one in command.get_params(context):
-        if (record := one.get_help_record(context)) is None:
+    for parameter in command.get_params(context):
+        if (record := parameter.get_help_record(context)) is None:
             continue
         names, (text, bracket, extra) = record[0], record[1].partition("  [")
-        if (choices := getattr(one.type, "choices", None)) and one.param_type_name == "option":
-            value = one.metavar or one.name.upper()
+        if (choices := getattr(parameter.type, "choices", None)) and parameter.param_type_name == "option":
+            value = parameter.metavar or parameter.name.upper()
             names = f"{re.sub(' <.*', '', names).removesuffix(f' {value}')} {value}"
             text = f"{text} {value}: {', '.join(map(str, choices))}."
         extra = in_words(extra)
-        if duration := getattr(getattr(one.type, "func", None), "forms", ""):
+        if duration := getattr(getattr(parameter.type, "func", None), "forms", ""):
             bracket, extra = "  [", f"{extra.removesuffix(']')}{'; ' if extra else ''}{duration}]"
-        panel = Panel.ARGUMENTS if one.param_type_name == "argument" else one.rich_help_panel or Panel.OTHER
+        panel = Panel.ARGUMENTS if parameter.param_type_name == "argument" else parameter.rich_help_panel or Panel.OTHER
         found.append(ListedOption(Panel(panel), names, f"{text}{bracket}{extra}"))
     return found
 
@@ -224,7 +224,7 @@ def _nearest(parameters: list[Any]) -> Iterator[None]:
         if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
             from ldapdiag.spelling import did_you_mean  # noqa: PLC0415  import late
 
-            names = [name for one in parameters for name in one.opts if name.startswith("--")]
+            names = [name for parameter in parameters for name in parameter.opts if name.startswith("--")]
             error.possibilities = []
             error.message = f"No such option: {unknown!r}.{did_you_mean(unknown, [*names, '--help'])}"  # type: ignore[attr-defined]
         raise

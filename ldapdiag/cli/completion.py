@@ -89,4 +89,4 @@ def check_ids(incomplete: str) -> list[str]:
     """Return the IDs of installed checks that begin so."""
     from ldapdiag.check_names import check_names  # noqa: PLC0415  import late
 
-    return [one for one in check_names() if one.startswith(incomplete)]
+    return [name for name in check_names() if name.startswith(incomplete)]

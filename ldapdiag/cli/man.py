@@ -102,8 +102,8 @@ def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's cla
 def _command(text: HelpText, options: Sequence[ListedOption], shared: Sequence[ListedOption]) -> Iterator[str]:
     """Yield what is a command's own, and the names of the options that it shares with others."""
     yield from _paragraphs(text.before)
-    yield from _options(one for one in options if one not in shared)
-    if common := [one.short for one in options if one in shared]:
+    yield from _options(option for option in options if option not in shared)
+    if common := [option.short for option in options if option in shared]:
         yield from (".PP", escaped(f"Shared options: {', '.join(common)}."))
     for section in text.sections:
         if section.title not in {EXAMPLES, EXIT_CODE}:

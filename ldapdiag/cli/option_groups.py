@@ -125,15 +125,17 @@ def _given(values: dict[str, Any]) -> Given:
 def _typed(context: typer.Context) -> str:
     """Return the evidence and the options that select or reach it, as words of a shell."""
     words = list[str]()
-    for one in context.command.params:
-        name = one.name or ""
+    for parameter in context.command.params:
+        name = parameter.name or ""
         value = context.params.get(name)
-        if not is_typed(context, name) or not (name in SELECTING or getattr(one, "rich_help_panel", None) in REACHING):
+        if not is_typed(context, name) or not (
+            name in SELECTING or getattr(parameter, "rich_help_panel", None) in REACHING
+        ):
             continue
-        if one.param_type_name == "argument":
+        if parameter.param_type_name == "argument":
             words += value or ()
-        elif isinstance(value, bool) or getattr(one, "count", False):
-            words += [one.opts[-1]] * int(value or 0)
+        elif isinstance(value, bool) or getattr(parameter, "count", False):
+            words += [parameter.opts[-1]] * int(value or 0)
         else:
-            words += [one.opts[-1], str(value)]
+            words += [parameter.opts[-1], str(value)]
     return shell_words(words)

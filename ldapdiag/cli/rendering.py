@@ -26,7 +26,7 @@ SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://
 def shell_words(arguments: Iterable[str]) -> str:
     """Return arguments as they can be pasted into a shell, without the secrets of addresses. No option takes any."""
     for pattern, shown in SECRETS:
-        arguments = [pattern.sub(shown, one) for one in arguments]
+        arguments = [pattern.sub(shown, argument) for argument in arguments]
     return " ".join(map(_word, arguments))
 
 

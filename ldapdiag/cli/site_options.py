@@ -82,10 +82,10 @@ def named_logs(files: list[str], config: Path | None, notices: Notices) -> tuple
 
     target = None
     named = files
-    if config is not None or any(one.startswith(SIGN) for one in files):
+    if config is not None or any(file.startswith(SIGN) for file in files):
         named, target = named_targets(files, found_site(config, files, notices), default=False)
     servers = [one for one in named if isinstance(parse_target(one), LdapTarget)]
-    if typed := [one for one in servers if one in files]:
+    if typed := [server for server in servers if server in files]:
         raise UsageError(f"{typed[0]}: a server shows no access log over LDAP; name its host, as in ssh://HOST")
     if len(servers) == len(named):
         raise UsageError(f"{' '.join(files)}: it has no files and no hosts, and a server shows no access log over LDAP")
@@ -141,4 +141,4 @@ def target_names(incomplete: str) -> list[str]:
 
     if not incomplete.startswith(SIGN):
         return []
-    return [f"{SIGN}{one}" for one in names() if f"{SIGN}{one}".startswith(incomplete)]
+    return [f"{SIGN}{name}" for name in names() if f"{SIGN}{name}".startswith(incomplete)]

@@ -72,12 +72,13 @@ class AccessLog:
         """Return the product, with its version where a header has it."""
         identities = (identify(version.decode(errors="replace")) for _, version in sorted(self.segment.instances))
         return next(
-            (one for one in identities if one and one.family is self.family), ServerIdentity(family=self.family)
+            (identity for identity in identities if identity and identity.family is self.family),
+            ServerIdentity(family=self.family),
         )
 
     @property
     def listeners(self) -> tuple[tuple[str, int], ...]:
         """Return local addresses and ports of the server, where records contain both (slapd, OpenDJ)."""
         endpoints = (ENDPOINT.fullmatch(server.decode(errors="replace")) for server in self.segment.servers)
-        found = {(normalise_address(one[1]), port_number(one[2])) for one in endpoints if one}
+        found = {(normalise_address(endpoint[1]), port_number(endpoint[2])) for endpoint in endpoints if endpoint}
         return tuple(sorted((address, port) for address, port in found if port > 0))

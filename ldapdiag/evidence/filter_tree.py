@@ -135,7 +135,7 @@ def parse_shape(text: str, lengths: str = "") -> Node | None:
     tree = _tree_of(text)
     if tree is None or not lengths:
         return tree
-    pieces = sum(len(one.pieces) for one in assertions(tree))
+    pieces = sum(len(assertion.pieces) for assertion in assertions(tree))
     digits = lengths if len(lengths) == pieces else min(lengths) * pieces
     return _with_lengths(tree, iter(map(int, digits)))
 

@@ -60,7 +60,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         },
         "cluster": cluster_as_data(diagnosis.bundle.cluster),
         "hosts": [_host(host, roles[host.host]) for host in diagnosis.hosts],
-        "servers": [_server(one, diagnosis) for one in diagnosis.facts.every(Instance)],
+        "servers": [_server(instance, diagnosis) for instance in diagnosis.facts.every(Instance)],
         "evidence": sorted(
             (_evidence(fact) for fact in diagnosis.bundle.inputs),
             key=lambda one: (one["origin"], one["host"] or "", one["fact"]),
@@ -115,13 +115,13 @@ def _config(diagnosis: Diagnosis) -> dict[str, Any] | None:
         "path": site.path,
         "sha256": site.sha256,
         "notes": list(diagnosis.notes),
-        "thresholds": {one.id: _thresholds(one) for one in in_force.checks if one.configuration},
+        "thresholds": {check.id: _thresholds(check) for check in in_force.checks if check.configuration},
     }
 
 
 def _thresholds(check: AnyCheck) -> dict[str, Any]:
     """Return the settings that a site has changed, by name."""
-    defaults = {one.name: one.default for one in check.settings}
+    defaults = {setting.name: setting.default for setting in check.settings}
     return {
         name: {"value": _plain(value), "default": _plain(defaults[name])} for name, value in check.configuration.items()
     }

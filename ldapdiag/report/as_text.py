@@ -89,8 +89,8 @@ class Screen(ReportScreen):
 
     def clear(self) -> None:
         """Print the clear subjects: in full for checks that also have findings, else the checks by name."""
-        found = {one["check"] for one in self.document["findings"]}
-        verdicts = Counter(one["check"] for one in self.document["verdicts"])
+        found = {finding["check"] for finding in self.document["findings"]}
+        verdicts = Counter(verdict["check"] for verdict in self.document["verdicts"])
         reasons: dict[str, list[str]] = defaultdict(list)
         for one in of_outcome(self.document, "clear"):
             reasons[one["check"]].append(f"{one['subject']}: {one['reason']}  ({one['check']})")

@@ -116,7 +116,7 @@ class ReportScreen:
 
     def hidden(self, at_least: Severity, *, but: Collection[str] = ()) -> None:
         """Print how many findings --severity hides, so that no report looks clear; not those of checks shown anyway."""
-        severities = ((one["check"], severity_of(one)) for one in self.document["findings"])
+        severities = ((finding["check"], severity_of(finding)) for finding in self.document["findings"])
         counts = Counter(severity for check, severity in severities if severity < at_least and check not in but)
         if counts:
             each = [f"{counts[severity]:,} {severity}" for severity in sorted(counts, reverse=True)]
@@ -171,11 +171,11 @@ class ReportScreen:
     @property
     def families(self) -> frozenset[Family]:
         """Return the products of the servers, as far as they are known."""
-        return frozenset(Family(one["family"]) for one in self.document["servers"] if one["family"])
+        return frozenset(Family(server["family"]) for server in self.document["servers"] if server["family"])
 
     def server_row(self, name: str) -> Mapping[str, Any] | None:
         """Return what the report says of a server itself; None: nothing."""
-        return next((one for one in self.document["servers"] if one["name"] == name), None)
+        return next((server for server in self.document["servers"] if server["name"] == name), None)
 
     def family_of(self, name: str) -> Family | None:
         """Return the product of a server, if it is known."""

@@ -152,7 +152,7 @@ def rows_of_step(page: Page, step: FirstStep) -> int:
 
 def labelled(remedies: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield remedies with the number of their step; an alternative has `or` instead."""
-    return zip(step_labels(one["alternative"] for one in remedies), remedies, strict=True)
+    return zip(step_labels(remedy["alternative"] for remedy in remedies), remedies, strict=True)
 
 
 def print_remedy(page: Page, label: str, remedy: Mapping[str, Any], *, verbose: bool, brief: bool = False) -> None:

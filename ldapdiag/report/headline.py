@@ -64,7 +64,7 @@ class FirstStep:
 
 def outcomes(document: Mapping[str, Any]) -> list[str]:
     """Return how many findings of each severity there are, and verdicts of the other outcomes."""
-    severities = Counter(severity_of(one) for one in document["findings"] if not is_accepted(one))
+    severities = Counter(severity_of(finding) for finding in document["findings"] if not is_accepted(finding))
     accepted = len(document["findings"]) - severities.total()
     counts = {str(severity): severities[severity] for severity in sorted(severities, reverse=True)}
     counts["accepted"] = accepted
@@ -97,7 +97,10 @@ def reservation(document: Mapping[str, Any]) -> str:
 
 def _worst(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the worst finding that counts: they stand in the order of their severity."""
-    return next((one for one in document["findings"] if one["severity"] != "info" and not is_accepted(one)), None)
+    return next(
+        (finding for finding in document["findings"] if finding["severity"] != "info" and not is_accepted(finding)),
+        None,
+    )
 
 
 def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline:
@@ -107,8 +110,8 @@ def _rest(document: Mapping[str, Any], nothing: str = NOTHING_WRONG) -> Headline
     storage the decisive ones have to judge every subject.
     """
     checks: dict[str, set[str]] = {}
-    for one in document["verdicts"]:
-        checks.setdefault(one["check"], set()).add(one["outcome"])
+    for verdict in document["verdicts"]:
+        checks.setdefault(verdict["check"], set()).add(verdict["outcome"])
     crashed = [name for name, outcomes in checks.items() if "crashed" in outcomes]
     unjudged = [name for name, outcomes in checks.items() if outcomes.isdisjoint({"clear", "finding"})]
     if accepted := sum(map(is_accepted, document["findings"])):
@@ -161,9 +164,11 @@ def first_step(document: Mapping[str, Any], first: Headline | None) -> FirstStep
 def _cures(document: Mapping[str, Any], worst: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the findings whose remedies help the worst one, which has none of its own."""
     cure, shape = CURED_BY.get(worst["check"]), worst["observed"].get("shape")
-    for one in document["findings"]:
-        if (one["check"], one["server"]) == (cure, worst["server"]) and shape in one["observed"].get("shapes", ()):
-            yield one
+    for finding in document["findings"]:
+        if (finding["check"], finding["server"]) == (cure, worst["server"]) and shape in finding["observed"].get(
+            "shapes", ()
+        ):
+            yield finding
 
 
 def _collect(document: Mapping[str, Any]) -> str:

@@ -75,21 +75,21 @@ def _paragraph(text: str, width: int) -> list[str]:
 
 def _settings(check: Check[...], width: int, origin: str) -> Iterator[str]:
     """Yield each setting with the value in force, where that is from, and what it means."""
-    for one in check.settings:
-        default = one.shown(one.default)
+    for setting in check.settings:
+        default = setting.shown(setting.default)
         value, source = default, "by default"
-        if one.name in check.configuration:
-            value = one.shown(check.configuration[one.name])
-            source = f"{origin}: [checks.{check.id}] {one.name}; by default {default}"
+        if setting.name in check.configuration:
+            value = setting.shown(check.configuration[setting.name])
+            source = f"{origin}: [checks.{check.id}] {setting.name}; by default {default}"
         yield from textwrap.wrap(
-            f"{one.name} = {value} ({source})",
+            f"{setting.name} = {value} ({source})",
             width,
             initial_indent=MARGIN,
             subsequent_indent=MARGIN * 3,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        yield from textwrap.wrap(one.meaning, width, initial_indent=MARGIN * 2, subsequent_indent=MARGIN * 2)
+        yield from textwrap.wrap(setting.meaning, width, initial_indent=MARGIN * 2, subsequent_indent=MARGIN * 2)
 
 
 def _evidence(needs: tuple[Need, ...], width: int) -> Iterator[str]:
@@ -141,19 +141,19 @@ def _plain(check: AnyCheck) -> ListedCheck:
         "title": check.title,
         "manual": inspect.cleandoc(check.manual),
         "main_number": check.number.key if check.number else None,
-        "evidence": [one.fact.__name__ for one in check.needs],
+        "evidence": [need.fact.__name__ for need in check.needs],
         "settings": list(_listed_settings(check)),
     }
 
 
 def _listed_settings(check: AnyCheck) -> Iterator[ListedSetting]:
-    for one in check.settings:
+    for setting in check.settings:
         yield {
-            "name": one.name,
-            "meaning": one.meaning,
-            "unit": one.unit,
-            "default": _plain_value(one.default),
-            "value": _plain_value(check.configuration.get(one.name, one.default)),
+            "name": setting.name,
+            "meaning": setting.meaning,
+            "unit": setting.unit,
+            "default": _plain_value(setting.default),
+            "value": _plain_value(check.configuration.get(setting.name, setting.default)),
         }
 
 

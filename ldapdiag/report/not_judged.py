@@ -65,10 +65,10 @@ def lacks_of(verdicts: Iterable[Verdict]) -> list[Lack]:
     Verdicts that name no kind go by how to collect it.
     """
     lacks: dict[object, list[Verdict]] = defaultdict(list)
-    for one in verdicts:
-        if one["outcome"] == "not-judged":
-            unnamed = _pattern(one["how"] or one["reason"], _names([one["subject"] or ""]))
-            lacks[tuple(one["missing"]) or unnamed].append(one)
+    for verdict in verdicts:
+        if verdict["outcome"] == "not-judged":
+            unnamed = _pattern(verdict["how"] or verdict["reason"], _names([verdict["subject"] or ""]))
+            lacks[tuple(verdict["missing"]) or unnamed].append(verdict)
     by_reason: dict[str, Lack] = {}
     for lack in sorted(map(_lack, lacks.values()), key=lambda lack: -len(lack.checks)):
         known = by_reason.get(lack.reason)
@@ -89,8 +89,8 @@ def _joined(first: Lack, other: Lack) -> Lack:
 
 def _lack(verdicts: list[Verdict]) -> Lack:
     reasons: dict[str, list[Verdict]] = defaultdict(list)
-    for one in verdicts:
-        reasons[one["reason"]].append(one)
+    for verdict in verdicts:
+        reasons[verdict["reason"]].append(verdict)
     patterns = {reason: _pattern(reason, _names(one["subject"] or "" for one in of)) for reason, of in reasons.items()}
     alike = Counter(patterns.values())
     by_pattern = Counter(patterns[one["reason"]] for one in verdicts)
@@ -118,13 +118,13 @@ def groups_of(verdicts: Iterable[Verdict], *, names: int = FEW) -> Iterator[Grou
 
 def _reasons(verdicts: Iterable[Verdict]) -> Iterable[Reason]:
     reasons: dict[tuple[str, str | None], Reason] = {}
-    for one in verdicts:
-        if one["outcome"] == "not-judged":
-            text, how = one["reason"], one["how"]
+    for verdict in verdicts:
+        if verdict["outcome"] == "not-judged":
+            text, how = verdict["reason"], verdict["how"]
             reason = reasons.setdefault((text, how), Reason(text, how, {}, {}))
-            reason.checks[one["check"]] = None
-            if one["subject"]:
-                reason.subjects[one["subject"]] = None
+            reason.checks[verdict["check"]] = None
+            if verdict["subject"]:
+                reason.subjects[verdict["subject"]] = None
     return reasons.values()
 
 

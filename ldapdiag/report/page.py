@@ -117,8 +117,8 @@ class Page:
         """
         lines = iter(self.numbered_lines(parts, style, digits=digits, most=most))
         self._print(Text(f"{number:>{digits}}".ljust(digits + 2), style=style).append_text(next(lines)), MARGIN)
-        for one in lines:
-            self._print(one, MARGIN + digits + 2)
+        for line in lines:
+            self._print(line, MARGIN + digits + 2)
 
     def numbered_lines(
         self, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None

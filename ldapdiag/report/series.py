@@ -41,14 +41,16 @@ def _of_server(server: str, traffic: Traffic | None, descriptors: Descriptors | 
         intervals = axis.intervals
         place = {"server": server, "source": LOG, "step_seconds": axis.step, "from": moment(axis.at(0), SECOND)}
         nothing = {"limit": None, "forecast": None}
-        yield place | nothing | _values("operations", "operations", [one.answered for one in intervals])
-        yield place | nothing | _values("search_seconds", "s", [seconds(one.search_etime) for one in intervals])
+        yield place | nothing | _values("operations", "operations", [interval.answered for interval in intervals])
+        yield (
+            place | nothing | _values("search_seconds", "s", [seconds(interval.search_etime) for interval in intervals])
+        )
         if not traffic.segment.lost:  # a log with lost lines may lack closes
             limits = _limits(descriptors, LOG)
             yield place | limits | _values("connections", "connections", list(axis.open))
     if descriptors is None:
         return
-    others = (one for one in sampled_connections(descriptors.readings) if one.source != LOG)
+    others = (connection for connection in sampled_connections(descriptors.readings) if connection.source != LOG)
     for one in islice(others, MOST_SOURCES):
         place = {"server": server, "source": one.source, "step_seconds": one.step}
         begin = {"from": moment(one.first * one.step * SECOND, SECOND)}

@@ -119,12 +119,12 @@ def as_json(values: Sequence[EffectiveValue], site: SiteConfiguration | None, lo
         "looked_for": [str(one) for one in looked],
         "values": [
             {
-                "section": one.section,
-                "key": one.key,
-                "value": one.value.isoformat() if isinstance(one.value, date) else one.value,
-                "origin": "file" if one.from_file else "default",
+                "section": value.section,
+                "key": value.key,
+                "value": value.value.isoformat() if isinstance(value.value, date) else value.value,
+                "origin": "file" if value.from_file else "default",
             }
-            for one in values
+            for value in values
         ],
     }
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

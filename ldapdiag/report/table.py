@@ -103,12 +103,12 @@ class Table(NamedTuple):
 
     def shown(self, medium: str) -> list[Column]:
         """Return the columns of a medium."""
-        return [one for one in self.columns if medium in one.on]
+        return [column for column in self.columns if medium in column.on]
 
     def cells(self, medium: str, document: Plain) -> tuple[list[Column], list[list[str]]]:
         """Return the columns of a page that a row fills, and the rows in words."""
         columns = self.shown(medium)
-        rows = [[one.words(row) for one in columns] for row in self.rows(document)]
+        rows = [[column.words(row) for column in columns] for row in self.rows(document)]
         filled = [place for place in range(len(columns)) if any(row[place] for row in rows)]
         return [columns[place] for place in filled], [[row[place] for place in filled] for row in rows]
 
@@ -142,8 +142,8 @@ def render(document: Plain, table: Table) -> str:
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     columns = table.shown(CSV)
-    writer.writerow([one.name for one in columns])
-    writer.writerows([_cell(value_at(row, one.path)) for one in columns] for row in table.every(document))
+    writer.writerow([column.name for column in columns])
+    writer.writerows([_cell(value_at(row, column.path)) for column in columns] for row in table.every(document))
     return stream.getvalue()
 
 

@@ -38,7 +38,7 @@ def severity_of(finding: Mapping[str, Any]) -> Severity:
 
 def of_outcome(document: Mapping[str, Any], outcome: str) -> Iterator[Mapping[str, Any]]:
     """Yield the verdicts of an outcome: `finding`, `clear`, `not-judged` or `crashed`."""
-    return (one for one in document["verdicts"] if one["outcome"] == outcome)
+    return (verdict for verdict in document["verdicts"] if verdict["outcome"] == outcome)
 
 
 def lines_not_understood(document: Mapping[str, Any]) -> dict[str, int]:

@@ -42,8 +42,10 @@ def checks_in_force(
     """
     if site is None:
         return ChecksInForce(checks=tuple(checks))
-    disabled = {one.id: site.disabled[one.id] for one in checks if one.id in site.disabled and one.id not in named}
-    enabled = tuple(one for one in (_configured(one, site) for one in checks) if one.id not in disabled)
+    disabled = {
+        check.id: site.disabled[check.id] for check in checks if check.id in site.disabled and check.id not in named
+    }
+    enabled = tuple(one for one in (_configured(check, site) for check in checks) if one.id not in disabled)
     if not enabled:
         raise UsageError(f"{site.path}: every check of this command is disabled; enable one, or use --config none")
     return ChecksInForce(checks=enabled, configuration=site, disabled=disabled, today=today)

@@ -50,7 +50,7 @@ class Key:
     def expected(self) -> str:
         """Return which values it takes."""
         if self.choices:
-            return " or ".join(f'"{one}"' for one in self.choices)
+            return " or ".join(f'"{choice}"' for choice in self.choices)
         if self.kind is ValueKind.SECONDS:
             return self.duration.forms
         return f"{self.kind} from {self.least} to {self.most}" if self.most else str(self.kind)

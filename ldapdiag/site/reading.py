@@ -149,7 +149,7 @@ class _Reading:
             self._fail(at, problem.removesuffix("."))
 
     def _accepted(self, entries: object) -> tuple[AcceptedFinding, ...]:
-        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
             self._fail("accepted", "entries are expected, each below a line [[accepted]]")
         return tuple(self._entry(entry, place) for place, entry in enumerate(entries, 1))
 

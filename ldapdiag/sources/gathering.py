@@ -237,11 +237,11 @@ def logs_of(
 def _take_answers(gathered: LiveEvidence, basket: Basket) -> None:
     basket.gaps.extend(gathered.gaps)
     answers = Named("")
-    for one in gathered.pieces:
+    for piece in gathered.pieces:
         try:
-            answer = one.with_status()
+            answer = piece.with_status()
         except OSError as error:
-            basket.gaps.append(unreadable(one.label, error))
+            basket.gaps.append(unreadable(piece.label, error))
             continue
         for found in within(answer):
             basket.take(found, answers, log_dialect(found) if isinstance(found, Input) else None)

@@ -207,7 +207,7 @@ def configuration_of(opened: OpenedFile, today: date) -> SiteConfiguration:
     except UsageError:  # perhaps a check of a package whose catalogue has another form
         from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
 
-        ids = [one.id for one in installed_checks()]
+        ids = [check.id for check in installed_checks()]
         found = read_configuration(parsed, path=shown, sha256=digest, today=today, checks=ids)
     return replace(found, targets={name: _resolved(one, Path(shown)) for name, one in found.targets.items()})
 

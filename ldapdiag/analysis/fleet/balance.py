@@ -56,7 +56,7 @@ class Balance:
     @property
     def working(self) -> tuple[LoadShare, ...]:
         """Return the servers with load."""
-        return tuple(one for one in self.shares if not one.is_idle)
+        return tuple(share for share in self.shares if not share.is_idle)
 
     @property
     def overloaded(self) -> tuple[LoadShare, ...]:
@@ -67,17 +67,22 @@ class Balance:
     @property
     def idle(self) -> tuple[LoadShare, ...]:
         """Return the servers without load."""
-        return tuple(one for one in self.shares if one.is_idle)
+        return tuple(share for share in self.shares if share.is_idle)
 
 
 def balance_of(fleet: Fleet) -> Balance | None:
     """Return the shares; None for fewer than two servers, too few connections, or logs of different times."""
     replicas = fleet.replicas
-    opened = sum(one.workload.segment.opened for one in replicas)
+    opened = sum(replica.workload.segment.opened for replica in replicas)
     if len(replicas) < 2 or fleet.common is None or opened < FEWEST:
         return None
-    totals = [sum(getattr(one, name) for one in replicas) or 1.0 for name in ("connections", "operations", "etime")]
-    parts = [(one.connections / totals[0], one.operations / totals[1], one.etime / totals[2]) for one in replicas]
+    totals = [
+        sum(getattr(replica, name) for replica in replicas) or 1.0 for name in ("connections", "operations", "etime")
+    ]
+    parts = [
+        (replica.connections / totals[0], replica.operations / totals[1], replica.etime / totals[2])
+        for replica in replicas
+    ]
     least = IDLE / len(replicas)
     idle = [max(connections, operations) < least for connections, operations, _ in parts]
     working = len(replicas) - sum(idle)
@@ -100,8 +105,10 @@ def _spread(fleet: Fleet) -> Mapping[str, float]:
     """Return, by server, the part of its connections that clients opened which use several servers."""
     totals, largest = Counter[str](), Counter[str]()
     opened = {
-        one.name: {client.address: client.opened for client in one.workload.clients if client.address != OTHER_NAME}
-        for one in fleet.replicas
+        replica.name: {
+            client.address: client.opened for client in replica.workload.clients if client.address != OTHER_NAME
+        }
+        for replica in fleet.replicas
     }
     for counts in opened.values():
         for client, count in counts.items():

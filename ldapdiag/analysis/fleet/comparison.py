@@ -58,9 +58,9 @@ class Comparison:
     @cached_property
     def versions(self) -> dict[str, tuple[str, ...]]:
         """Return the servers by version, the commonest first; empty where all that are known are equal."""
-        counts = Counter(version for one in self.replicas for version in one.workload.versions)
+        counts = Counter(version for replica in self.replicas for version in replica.workload.versions)
         of = {
-            version: tuple(one.name for one in self.replicas if version in one.workload.versions)
+            version: tuple(replica.name for replica in self.replicas if version in replica.workload.versions)
             for version, _ in counts.most_common()
         }
         return of if len(of) > 1 else {}
@@ -147,7 +147,7 @@ class MovedClients:
 
 def moved_clients(fleet: Fleet) -> tuple[MovedClients, ...] | None:
     """Return these clients by time; None: not judged, for too little common time or more clients than a log keeps."""
-    if fleet.common is None or any(LOSSY.intersection(one.workload.segment.caps_hit) for one in fleet.replicas):
+    if fleet.common is None or any(LOSSY.intersection(replica.workload.segment.caps_hit) for replica in fleet.replicas):
         return None
     uses = _uses(fleet.replicas)
     moves: dict[tuple[str, str], list[_Move]] = {}
@@ -207,5 +207,5 @@ def _certain(group: list[_Move], uses: Iterable[list[Use]]) -> Iterator[MovedCli
         target=group[0].after.replica.name,
         begin=begin,
         end=max(begin, end),
-        silent=any(begin - near <= one.begin <= end + near for one in source.silences),
+        silent=any(begin - near <= silence.begin <= end + near for silence in source.silences),
     )

@@ -160,7 +160,7 @@ def compared_settings(
 ) -> ComparedSettings:
     """Compare servers by their configurations; `versions` by server."""
     rows = [*_of_servers(servers), *_of_indexes(servers, indexes)]
-    known = [one for one in rows if len(one.values) > 1]
+    known = [row for row in rows if len(row.values) > 1]
     version = Difference(name="version", values=versions)
     return ComparedSettings(
         settings=tuple(one for one in known if one.servers),
@@ -171,7 +171,7 @@ def compared_settings(
 
 def _of_servers(servers: Sequence[Instance]) -> Iterator[Difference]:
     for name, words in OF_SERVER.items():
-        values = {one.name: _setting(one, name) for one in servers}
+        values = {server.name: _setting(server, name) for server in servers}
         yield Difference(
             name=words, values={server: str(value) for server, value in values.items() if value is not None}
         )
@@ -190,7 +190,7 @@ def _setting(server: Instance, name: str) -> int | None:
 
 def _of_indexes(servers: Sequence[Instance], indexes: Mapping[str, IndexConfiguration]) -> Iterator[Difference]:
     for name, words in OF_INDEXES.items():
-        values = {one.name: getattr(indexes[one.name], name) for one in servers if one.name in indexes}
+        values = {server.name: getattr(indexes[server.name], name) for server in servers if server.name in indexes}
         yield Difference(
             name=words, values={server: str(value) for server, value in values.items() if value is not None}
         )

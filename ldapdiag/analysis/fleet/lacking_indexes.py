@@ -56,7 +56,7 @@ class LackingIndex:
     @property
     def what(self) -> str:
         """Return the index in words: `mail eq`; empty: not known."""
-        return ", ".join(f"{one.attribute} {one.rule or one.type}" for one in self.changes)
+        return ", ".join(f"{change.attribute} {change.rule or change.type}" for change in self.changes)
 
 
 def lacking_indexes(
@@ -101,7 +101,7 @@ def _names(ordered: Iterable[LackingServer]) -> dict[str, None]:
 
 def _scan(search: DifferingSearch, coverage: IndexCoverage | None) -> SearchCoverage | None:
     """Return how the server finds the candidates of a search that it scans for; None if it does not."""
-    scans = [one for one in coverage.scans if _key(one) == search.key] if coverage else []
+    scans = [scan for scan in coverage.scans if _key(scan) == search.key] if coverage else []
     return max(scans, key=lambda one: one.etime, default=None)
 
 
@@ -127,4 +127,4 @@ def _chosen(scan: SearchCoverage | None, planned: frozenset[ProposedIndex]) -> f
 
 
 def _backend(scan: SearchCoverage | None, names: set[str]) -> Backend | None:
-    return next((one for one in scan.backends if names == {one.name}), None) if scan else None
+    return next((backend for backend in scan.backends if names == {backend.name}), None) if scan else None

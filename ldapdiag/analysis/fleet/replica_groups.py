@@ -53,7 +53,7 @@ class ReplicaGroup:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the servers."""
-        return tuple(one.name for one in self.servers)
+        return tuple(server.name for server in self.servers)
 
 
 @provides(ReplicaGroup)
@@ -86,7 +86,9 @@ def _data(server: Instance, traffic: Traffic | None, indexing: ServerIndexes | N
     family = server.family or (traffic.workload.family if traffic else None)
     if family is None:
         return
-    suffixes = [suffix for one in indexing.configuration.backends for suffix in one.suffixes] if indexing else []
+    suffixes = (
+        [suffix for backend in indexing.configuration.backends for suffix in backend.suffixes] if indexing else []
+    )
     if not suffixes and traffic is not None:
         suffixes = [
             group.base
@@ -113,7 +115,7 @@ def _joined(data: Mapping[str, Iterable[Data]]) -> Iterator[tuple[str, ...]]:
         return name
 
     for (family, base), names in owners.items():
-        above = next((owners[family, one] for one in _ancestors(base) if (family, one) in owners), ())
+        above = next((owners[family, ancestor] for ancestor in _ancestors(base) if (family, ancestor) in owners), ())
         for name in (*names[1:], *above[:1]):
             first[root(name)] = root(names[0])
     groups: defaultdict[str, list[str]] = defaultdict(list)

@@ -51,7 +51,7 @@ class Replica:
     @property
     def unindexed(self) -> float | None:
         """Return the share of its searches that were noted as unindexed; None without results of searches."""
-        answered = sum(one.answered for one in self.workload.searches)
+        answered = sum(search.answered for search in self.workload.searches)
         return self.workload.unindexed / answered if answered else None
 
     @property
@@ -92,8 +92,8 @@ def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
 def _common(spans: Sequence[TimeRange]) -> TimeRange | None:
     if not spans:
         return None
-    common = TimeRange(max(one.begin for one in spans), min(one.end for one in spans))
-    longest = max(one.length for one in spans)
+    common = TimeRange(max(span.begin for span in spans), min(span.end for span in spans))
+    longest = max(span.length for span in spans)
     return common if common.length >= SAME_TIME * longest > 0 else None
 
 
@@ -104,7 +104,10 @@ def _replica(name: str, workload: Workload, axis: TimeAxis, within: TimeRange, b
         if within.begin <= axis.at(place) + axis.step * SECOND // 2 <= within.end
     ] or [len(axis.intervals) // 2]
     silences = tuple(_silences(axis, busy))
-    silent = sum(one.length for one in silences if one.begin < within.end and one.end > within.begin) / SECOND
+    silent = (
+        sum(silence.length for silence in silences if silence.begin < within.end and silence.end > within.begin)
+        / SECOND
+    )
     seconds = len(places) * axis.step
     if silent < seconds / 2:  # a server that is mostly silent is without load rather than without log
         seconds -= round(silent)
@@ -113,9 +116,9 @@ def _replica(name: str, workload: Workload, axis: TimeAxis, within: TimeRange, b
         name=name,
         workload=workload,
         silences=silences,
-        connections=sum(one.opened for one in intervals) / max(1, seconds),
-        operations=sum(one.answered for one in intervals) / max(1, seconds),
-        etime=sum(one.etime for one in intervals) / max(1, seconds),
+        connections=sum(interval.opened for interval in intervals) / max(1, seconds),
+        operations=sum(interval.answered for interval in intervals) / max(1, seconds),
+        etime=sum(interval.etime for interval in intervals) / max(1, seconds),
     )
 
 

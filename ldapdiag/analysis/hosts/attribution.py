@@ -99,7 +99,7 @@ def _unknown_orders(hosts: Iterable[Host], groups: Iterable[HostGroup], layout: 
     """Yield a gap for each host whose snapshots lie in several folders, in an order that nothing shows."""
     folders = {group.name: {table.origin.folder for table in group.tables} for group in groups}
     for host in hosts:
-        unknown = [one for one in host.snapshots if one.taken is None]
+        unknown = [snapshot for snapshot in host.snapshots if snapshot.taken is None]
         of_host = folders.get(host.host, set())
         shown = len({one.number for one in unknown}) == len(unknown) and layout.unordered.isdisjoint(of_host)
         if len(of_host) > 1 and len(unknown) > 1 and not shown:
@@ -346,7 +346,7 @@ def other_folders(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: 
     found: dict[str, set[str]] = {}
     for folder in {fact.origin.folder for fact in facts} - by_folder.keys():
         place = layout.host(folder)
-        around = next((one for one in ancestors(place) if one in by_host), None)
+        around = next((ancestor for ancestor in ancestors(place) if ancestor in by_host), None)
         outside = around and any(not f"{other}/".startswith(f"{around}/") for other in by_host)
         hosts = by_host.get(place) or (by_host[around] if around and outside else set())
         if len(hosts) == 1:

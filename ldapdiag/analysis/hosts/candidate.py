@@ -72,7 +72,7 @@ class Candidate:
     @property
     def named(self) -> set[str]:
         """Return the named instances that it may be; a folder of another product may have such a name, too."""
-        return self.instances if all(traits_of(one).names_instances for one in self.families) else set()
+        return self.instances if all(traits_of(family).names_instances for family in self.families) else set()
 
     @property
     def known(self) -> int:
@@ -93,7 +93,7 @@ class Candidate:
             return True
         if not (self.pids.isdisjoint(other.pids) and self.named.isdisjoint(other.named)):
             return False
-        if any(overlap(one, two) for one in self.lives for two in other.lives):
+        if any(overlap(live, two) for live in self.lives for two in other.lives):
             return True
         if meet(self.endpoints, other.endpoints):
             return False

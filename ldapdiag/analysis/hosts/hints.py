@@ -103,8 +103,12 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
         endpoints=reported or frozenset(endpoint for _, endpoint in targets),
         exact=any(map(_lists_all, facts)),
         targets=frozenset(endpoint for secure, endpoint in targets if not secure),
-        lives=tuple((one.started_at, one.taken_at) for one in facts if isinstance(one, Monitor) and one.started_at),
-        instances=frozenset(INSTANCE.findall(named) if all(traits_of(one).names_instances for one in families) else ()),
+        lives=tuple(
+            (fact.started_at, fact.taken_at) for fact in facts if isinstance(fact, Monitor) and fact.started_at
+        ),
+        instances=frozenset(
+            INSTANCE.findall(named) if all(traits_of(family).names_instances for family in families) else ()
+        ),
         families=families,
         paths=frozenset(PATH.findall(asked)),
         process=_process_in_name(facts),

@@ -102,7 +102,9 @@ class Instance(ServerProcess):
         """Return its host without the sockets of another server on the same port."""
         if not self.shared_ports:
             return host
-        return replace(host, snapshots=tuple(replace(one, sockets=self._own(one.sockets)) for one in host.snapshots))
+        return replace(
+            host, snapshots=tuple(replace(snapshot, sockets=self._own(snapshot.sockets)) for snapshot in host.snapshots)
+        )
 
     def _own(self, table: SocketTable) -> SocketTable:
         ends = zip(table.local_address, table.local_port, strict=True)

@@ -99,18 +99,18 @@ def programs_at(port: int, table: SocketTable) -> set[str]:
 def _listed_at(port: int, processes: ProcessTable | None) -> set[str]:
     """Return the programs that listen on a port by the list of processes."""
     listeners = processes.listeners if processes else ()
-    found = (processes.process(one.pid) for one in listeners if one.port == port) if processes else ()
+    found = (processes.process(listener.pid) for listener in listeners if listener.port == port) if processes else ()
     return {process.program for process in found if process is not None}
 
 
 def proxied_ports(flows: Iterable[FlowTable], timeouts: Iterable[BoxTimeouts]) -> frozenset[int] | None:
     """Return the ports on which a host's proxy accepts connections; empty: unknown. None: no evidence of a proxy."""
     tables = [table for table in flows if table.relay is Relay.PROXY]
-    settings = [one for one in timeouts if one.relay is Relay.PROXY]
+    settings = [timeout for timeout in timeouts if timeout.relay is Relay.PROXY]
     if not (tables or settings):
         return None
     used = {client[3] for table in tables for client in table.client} - {UNKNOWN_PORT}
-    return frozenset(used).union(*(one.ports for one in settings))
+    return frozenset(used).union(*(setting.ports for setting in settings))
 
 
 def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def readings_of(server: Instance, threads: tuple[ProcessThreads, ...]) -> list[ProcessThreads]:
     """Return the readings of a server's process: of several by its sockets, the one that was read last."""
-    on_host = [one for one in threads if one.origin.host == server.host]
+    on_host = [thread for thread in threads if thread.origin.host == server.host]
     own = [one for one in on_host if one.pid in server.pids]
     if not own and not server.pids and server.is_only and len({one.pid for one in on_host}) == 1:
         own = on_host

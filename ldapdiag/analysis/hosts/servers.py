@@ -144,10 +144,10 @@ def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
 
 def _processes(host: Host, known: Collection[int], relays: Collection[int]) -> Iterator[Listening]:
     """Yield the listening processes of a host that are no relays."""
-    for one in listening_processes(host, known):
-        endpoints = frozenset(endpoint for endpoint in one.endpoints if endpoint[1] not in relays)
+    for process in listening_processes(host, known):
+        endpoints = frozenset(endpoint for endpoint in process.endpoints if endpoint[1] not in relays)
         if endpoints:
-            yield replace(one, endpoints=endpoints)
+            yield replace(process, endpoints=endpoints)
 
 
 def _attributed(facts: Iterable[Any], names: Mapping[str, Candidate], ambiguous: Iterable[Any]) -> Iterator[Any]:
@@ -214,7 +214,9 @@ def _local_socket(facts: Collection[Any]) -> str | None:
     """Return the URL of the socket at which the evidence was read, else of the one that the server lists."""
     asked = {url for fact in facts for url in LOCAL_SOCKET.findall(fact.origin.asked)}
     lists = [
-        one.local_sockets for one in facts if isinstance(one, Configuration | Monitor) and one.local_sockets is not None
+        fact.local_sockets
+        for fact in facts
+        if isinstance(fact, Configuration | Monitor) and fact.local_sockets is not None
     ]
     listed = {f"ldapi://{quote(path, safe='')}" for paths in lists for path in paths}
     if not asked and not listed and (lists or any(WITHOUT_SOCKET in fact.origin.asked for fact in facts)):
@@ -239,9 +241,9 @@ def _names(host: str, servers: Sequence[Candidate]) -> dict[str, Candidate]:
     if len(servers) == 1:
         return {host: servers[0]}
     names: dict[str, Candidate] = {}
-    for one in servers:
-        name = next(name for name in _possible_names(host, one, servers) if name not in names)
-        names[name] = one
+    for server in servers:
+        name = next(name for name in _possible_names(host, server, servers) if name not in names)
+        names[name] = server
     return dict(sorted(names.items()))
 
 
@@ -295,12 +297,12 @@ def separate(processes: Iterable[Listening], facts: Iterable[Any], shared_folder
     for fact in facts:
         files[fact.origin.path, fact.origin.asked].append(fact)
     reports = [of_file(key, own) for key, own in sorted(files.items())]
-    candidates = [*(part for one in processes for part in _by_address(of_process(one), reports)), *reports]
+    candidates = [*(part for process in processes for part in _by_address(of_process(process), reports)), *reports]
     _read_words(candidates)
     for shared in (_identity, _number, lambda one: _folder(one, shared_folders)):
         candidates = _united(candidates, shared)
-    servers = _with_unowned([one for one in candidates if one.is_process])
-    return _placed(servers, [one for one in candidates if not one.is_process])
+    servers = _with_unowned([candidate for candidate in candidates if candidate.is_process])
+    return _placed(servers, [candidate for candidate in candidates if not candidate.is_process])
 
 
 def _by_address(process: Candidate, files: Iterable[Candidate]) -> list[Candidate]:
@@ -317,17 +319,17 @@ def _read_words(candidates: Sequence[Candidate]) -> None:
     pids = {pid for one in candidates for pid in one.pids}
     served = {endpoint for one in candidates for endpoint in one.served}
     instances = {name.lower(): name for one in candidates for name in one.named}
-    for one in candidates:
-        for word in one.words:
+    for candidate in candidates:
+        for word in candidate.words:
             number = int(word) if word.isdigit() else -1
-            if number in pids and not one.pids:
-                one.pids.add(number)
-            elif not one.endpoints and (named := {endpoint for endpoint in served if endpoint[1] == number}):
-                one.endpoints |= named
-            elif word in instances and not one.instances and not one.is_process:
-                one.instances.add(instances[word])
-        if one.process is not None and not one.pids and not one.endpoints:
-            one.pids.add(one.process)
+            if number in pids and not candidate.pids:
+                candidate.pids.add(number)
+            elif not candidate.endpoints and (named := {endpoint for endpoint in served if endpoint[1] == number}):
+                candidate.endpoints |= named
+            elif word in instances and not candidate.instances and not candidate.is_process:
+                candidate.instances.add(instances[word])
+        if candidate.process is not None and not candidate.pids and not candidate.endpoints:
+            candidate.pids.add(candidate.process)
 
 
 def _identity(one: Candidate) -> list[object]:
@@ -364,18 +366,18 @@ def _united(candidates: Sequence[Candidate], shared: Callable[[Candidate], Colle
     held = Counter(what for one in candidates if one.is_process for what in set(shared(one)))
     united: dict[int, Candidate] = {}
     having: dict[object, dict[int, Candidate]] = defaultdict(dict)
-    for one in candidates:
-        own = {what for what in shared(one) if held[what] < 2}
+    for candidate in candidates:
+        own = {what for what in shared(candidate) if held[what] < 2}
         near = {number: other for what in own for number, other in having[what].items() if number in united}
-        partners = [other for other in near.values() if not other.contradicts(one)]
+        partners = [other for other in near.values() if not other.contradicts(candidate)]
         if _contradict(partners):
             partners = []
         for other in partners[1:]:
             partners[0].add(other)
             del united[id(other)]
-        target = partners[0] if partners else one
+        target = partners[0] if partners else candidate
         if partners:
-            target.add(one)
+            target.add(candidate)
         united[id(target)] = target
         for what in shared(target):
             having[what][id(target)] = target
@@ -387,8 +389,8 @@ def _with_unowned(servers: list[Candidate]) -> list[Candidate]:
 
     Of those that it does not place, the owner is another, unknown server.
     """
-    unowned = [one for one in servers if not one.pids]
-    owned = [one for one in servers if one.pids]
+    unowned = [server for server in servers if not server.pids]
+    owned = [server for server in servers if server.pids]
     unknown = [one for one in unowned if not one.files]
     reported = [one for one in unowned if one.files]
     complete = {port for one in reported if one.exact for port in ports_of(one.endpoints)}
@@ -411,9 +413,10 @@ def _placed(servers: list[Candidate], files: list[Candidate]) -> Separation:
     if len(servers) == 1 and not _contradict([one for one in (*servers, *files) if one.reports]):
         servers[0].families.clear()  # a program may have another name; the only server is not in doubt
     open_to = [
-        one
-        for one in servers
-        if one.known or not _contradict([file for file in files if file.reports and _fits_only(file, one, servers)])
+        server
+        for server in servers
+        if server.known
+        or not _contradict([file for file in files if file.reports and _fits_only(file, server, servers)])
     ]
     unknown = {id(file) for one in open_to if not one.pids for file in _of_several_processes(one, files, open_to)}
     ambiguous: list[Any] = []
@@ -439,7 +442,7 @@ def _of_several_processes(
 
 def _contradict(candidates: Iterable[Candidate]) -> bool:
     """Return whether any two contradict each other."""
-    different = {one.signature: one for one in candidates}
+    different = {candidate.signature: candidate for candidate in candidates}
     return any(one.contradicts(other) for one, other in combinations(different.values(), 2))
 
 

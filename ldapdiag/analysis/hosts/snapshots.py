@@ -188,7 +188,9 @@ def merge_listings(listings: Sequence[SocketTable]) -> SocketTable:
         ports_truncated=any(table.ports_truncated for table in listings),
         families=frozenset[int]().union(*(table.families for table in listings)),
         has_header=any(table.has_header for table in listings),
-        is_cut=(any if all(len(table.families) == 1 for table in listings) else all)(one.is_cut for one in listings),
+        is_cut=(any if all(len(table.families) == 1 for table in listings) else all)(
+            listing.is_cut for listing in listings
+        ),
         **columns,
     )
 

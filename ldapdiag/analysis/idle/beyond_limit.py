@@ -101,7 +101,7 @@ def open_beyond(server: Instance, host: Host, limit: IdleLimit) -> OpenBeyond | 
     monitor = server.monitor
     if monitor is None or monitor.connections is None:
         return None
-    if any(one.active for one in monitor.connections) and monitor.taken_at is not None:
+    if any(connection.active for connection in monitor.connections) and monitor.taken_at is not None:
         return _by_activity(monitor, limit)
     return _by_ages(server, host, monitor.connections, limit)
 
@@ -110,17 +110,17 @@ def _by_activity(monitor: Monitor, limit: IdleLimit) -> OpenBeyond:
     """Judge by the activity times of cn=monitor; a connection without a client is the server's own (syncrepl)."""
     clients = Counter[str]()
     longest, judged, exempt = 0.0, 0, 0
-    for one in monitor.connections or ():
-        if one.active is None or monitor.taken_at is None or not one.client:
+    for connection in monitor.connections or ():
+        if connection.active is None or monitor.taken_at is None or not connection.client:
             continue
         judged += 1
-        idle = (monitor.taken_at - one.active).total_seconds() - WHOLE_SECONDS
+        idle = (monitor.taken_at - connection.active).total_seconds() - WHOLE_SECONDS
         if idle <= limit.closes_by:
             continue
-        if is_in_use(one) or not limit.applies_to(one.account):
+        if is_in_use(connection) or not limit.applies_to(connection.account):
             exempt += 1
             continue
-        clients[one.client] += 1
+        clients[connection.client] += 1
         longest = max(longest, idle)
     return OpenBeyond(
         source="cn=monitor", clients=clients, longest=longest, exempt=exempt, judged=judged, by_activity=True
@@ -187,7 +187,7 @@ def logged_beyond(traffic: Traffic, limit: IdleLimit) -> LoggedBeyond | None:
         return None
     beyond = ceil(limit.closes_by + (1 if traffic.segment.resolution >= SECOND else 0))
     clients = traffic.workload.clients
-    shortest = min((seconds for one in clients for seconds in _idle_closes(traffic, one)), default=None)
+    shortest = min((seconds for client in clients for seconds in _idle_closes(traffic, client)), default=None)
     if shortest is None or not limit.seconds - WHOLE_SECONDS <= shortest <= beyond:
         return None
     used, late, longest = dict[str, int](), dict[str, int](), 0.0
@@ -217,7 +217,7 @@ def _idle_closes(traffic: Traffic, client: ClientActivity) -> Iterable[int]:
 def _clients_of_exempt_accounts(traffic: Traffic, limit: IdleLimit) -> frozenset[str]:
     """Return the clients that bound as an account without this limit, or as one that the log does not show."""
     if traffic.segment.attribution.full:
-        return frozenset(one.address for one in traffic.workload.clients)
+        return frozenset(client.address for client in traffic.workload.clients)
     unknown = {OTHER_NAME, UNKNOWN_NAME}
     accounts = {(display_name(client), account) for _, _, client, account, _ in traffic.segment.attribution}
     return frozenset(unknown) | {

@@ -58,7 +58,7 @@ def _of_kernel(kernel: KernelSettings, pairing: Pairing, ends: Collection[str]) 
     """
     middlebox, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
     forwards = kernel.number(IP_FORWARD) != 0
-    carried = [one for one in pairing.directions if _carries(one.path, middlebox, forwards=forwards)]
+    carried = [direction for direction in pairing.directions if _carries(direction.path, middlebox, forwards=forwards)]
     if seconds is not None and (carried or (forwards and middlebox not in ends)):
         yield MiddleboxTimeout(
             middlebox=middlebox,

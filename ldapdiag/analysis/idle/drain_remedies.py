@@ -70,7 +70,7 @@ def drain_remedies(
     An `exhausted` server accepts no command until connections are closed. `exempt`: so many of the ghosts belong to
     accounts that no idle timeout applies to.
     """
-    all_exempt = 0 < sum(one.ghosts.count for one in directions) <= exempt
+    all_exempt = 0 < sum(direction.ghosts.count for direction in directions) <= exempt
     setting = None if all_exempt else _setting(server, lifetime, advice)
     drains = reaches_open(server) and not all_exempt
     if not drains or exhausted:
@@ -91,7 +91,7 @@ def exempt_ghosts(server: Instance, directions: Sequence[Direction], accounts: A
     own = server.configuration.idle_exemptions if server.configuration else ()
     never = {*server.idle_enforcement.exempt, *(dn for dn, seconds in own if seconds <= 0)}
     exempt = {folded_dn(dn.encode()) for dn in never}
-    owners = [accounts.of_ghost_connections(one) or {} for one in directions if one.ghosts.count]
+    owners = [accounts.of_ghost_connections(direction) or {} for direction in directions if direction.ghosts.count]
     return sum(count for of in owners for dn, count in of.items() if folded_dn(dn.encode()) in exempt)
 
 
@@ -111,12 +111,12 @@ def close_now(
     drain_remedies.
     """
     host = next((one for one in hosts if one.host == server.host), None)
-    found = [one for one in directions if one.ghosts.count or one.ghosts.possible_ports]
+    found = [direction for direction in directions if direction.ghosts.count or direction.ghosts.possible_ports]
     if not found:
         return
     frees = [_free(one, server, host) for one in sorted(found, key=lambda one: -one.ghosts.count)]
-    yield from (one for one in frees if one is not None)
-    are_closed = all(one is not None and one.where is Where.SERVER for one in frees)
+    yield from (free for free in frees if free is not None)
+    are_closed = all(free is not None and free.where is Where.SERVER for free in frees)
     waits = _wait_for_close(server, lifetime, advice, found, exempt) if may_wait and not are_closed else None
     if waits is not None:
         yield alternative(waits) if any(frees) else waits

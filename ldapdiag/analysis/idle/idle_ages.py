@@ -61,8 +61,8 @@ class IdleAges:
 def idle_ages(directions: Iterable[Direction], bounds: PathBounds | None) -> IdleAges | None:
     """Count the ages of all live connections and ghosts of these directions; None where no table shows an age."""
     times = [direction.idle_times for direction in directions]
-    live = [max(0.0, age) for one in times for age in one.live]
-    ghosts = [max(0.0, age) for one in times for age in one.ghosts]
+    live = [max(0.0, age) for time in times for age in time.live]
+    ghosts = [max(0.0, age) for time in times for age in time.ghosts]
     if not live and not ghosts:
         return None
     oldest = max(max(live, default=0.0), max(ghosts, default=0.0))

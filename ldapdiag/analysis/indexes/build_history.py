@@ -95,7 +95,7 @@ class BuildHistory:
 
     def of(self, backend: Backend, attribute: str) -> IndexHistory | None:
         """Return the history of the index of an attribute, as the configuration spells it."""
-        own = (one for one in self.indexes if one.backend.name == backend.name)
+        own = (index for index in self.indexes if index.backend.name == backend.name)
         return next((one for one in own if one.definition.attribute.lower() == attribute.lower()), None)
 
 
@@ -112,9 +112,9 @@ def trace_builds(
     logs, starts = errors_logs(server), starts_of(server, facts_of(processes, server.host))
     probes = facts_of(answers, server.name)
     probed = {
-        (one.backend.lower(), one.attribute.lower()): (one, probe.origin.taken)
+        (index.backend.lower(), index.attribute.lower()): (index, probe.origin.taken)
         for probe in sorted(probes, key=lambda probe: probe.origin.order)
-        for one in probe.indexes
+        for index in probe.indexes
     }
     family = indexes.configuration.identity.family
     own_tasks = facts_of(tasks, server.name)
@@ -128,7 +128,7 @@ def trace_builds(
     return BuildHistory(
         server=server.name,
         host=server.host,
-        indexes=tuple(_in_order(_with_task(one, own_tasks), indexes, traffic) for one in histories),
+        indexes=tuple(_in_order(_with_task(history, own_tasks), indexes, traffic) for history in histories),
         origins=tuple(sorted({*indexes.origins, *server.origins_of(*server.logs, *probes)})),
     )
 
@@ -178,10 +178,10 @@ def _absent(indexes: ServerIndexes) -> Iterator[IndexHistory]:
     why = "it is in cn=default indexes and has no entry of its own, so each start of the server adds it again"
     state = BuildState.UNUSED if configuration.origin.asked.startswith(BY_LDAP) else BuildState.ABSENT
     for backend in configuration.backends:
-        for one in configuration.templates:
-            known = backend.definition(indexes.schema.names(one.attribute)) is not None
-            if backend.definitions and one.types and not one.system and not known:
-                index = replace(one, created=None, modified=None)
+        for template in configuration.templates:
+            known = backend.definition(indexes.schema.names(template.attribute)) is not None
+            if backend.definitions and template.types and not template.system and not known:
+                index = replace(template, created=None, modified=None)
                 yield IndexHistory(backend=backend, definition=index, state=state, why=why, logged=False)
 
 
@@ -250,5 +250,5 @@ def count_ranges(backend: Backend, definition: IndexDefinition, indexes: ServerI
 def _is_range(group: SearchGroup, names: frozenset[str]) -> bool:
     """Return whether a filter consists of ranges of one attribute, and perhaps of object classes."""
     tree = parse_shape(group.shape)
-    parts = [one for one in assertions(tree) if one.attribute.lower() != OBJECT_CLASS] if tree else []
-    return bool(parts) and all(one.kind in RANGES and one.attribute.lower() in names for one in parts)
+    parts = [assertion for assertion in assertions(tree) if assertion.attribute.lower() != OBJECT_CLASS] if tree else []
+    return bool(parts) and all(part.kind in RANGES and part.attribute.lower() in names for part in parts)

@@ -138,7 +138,7 @@ def _added(backend: Backend) -> datetime | None:
 
     An index without a time may be older than the others.
     """
-    times = [one.created for one in backend.definitions]
+    times = [definition.created for definition in backend.definitions]
     return backend.created or (None if None in times else min(filter(None, times), default=None))
 
 
@@ -163,7 +163,7 @@ class Starts:
 
     def since(self, at: datetime) -> str:
         """Return a clause about the first start after a time; empty: none is known."""
-        if found := next((one for one in self.times if one > at), None):
+        if found := next((time for time in self.times if time > at), None):
             return f"the server has started since ({shown(found)})"
         later = self.restarts_from is not None and self.restarts_from >= at
         return "the server has started since (its access log contains a restart)" if later else ""
@@ -205,7 +205,7 @@ def errors_logs(server: Instance) -> ErrorsLogs:
 
 def starts_of(server: Instance, processes: Iterable[ProcessTable]) -> Starts:
     """Return when a server started, by its errors logs, its monitor, its process, and restarts in its access logs."""
-    logged = {one for log in server.logs for one in log.start_times}
+    logged = {time for log in server.logs for time in log.start_times}
     present = {server.monitor.started_at} if server.monitor is not None and server.monitor.started_at else set()
     for table in processes:
         known = (table.process(pid) for pid in server.pids)

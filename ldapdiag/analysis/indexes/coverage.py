@@ -263,7 +263,7 @@ def _scanned(
     tree = search.filter
     if tree is None or notes_unindexed(family) or len(databases) == 1:
         return databases
-    found = [(one.forecast(tree, search.group.base, search.group.scope), one) for one in databases]
+    found = [(database.forecast(tree, search.group.base, search.group.scope), database) for database in databases]
     return [one for forecast, one in found if forecast.index_use is IndexUse.UNINDEXED] or databases
 
 

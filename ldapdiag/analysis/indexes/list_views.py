@@ -228,7 +228,9 @@ def _constant_filter(group: SearchGroup) -> str:
     logged = group.slowest.subject if group.slowest is not None else ""
     if tree is None or logged.lower() != group.shape.lower() or "=?" in group.base:
         return ""
-    constant = (one.kind is AssertionKind.PRESENCE or one.value is not None for one in assertions(tree))
+    constant = (
+        assertion.kind is AssertionKind.PRESENCE or assertion.value is not None for assertion in assertions(tree)
+    )
     return logged if all(constant) else ""
 
 
@@ -266,6 +268,6 @@ def find_refused_views(group: SearchGroup, indexes: ServerIndexes | None) -> Ite
     backends = indexes.backends(group.base, below=False) if indexes is not None and failed else ()
     for backend in backends:
         for search in backend.vlv_searches:
-            in_use = any(one.enabled is not False for one in search.indexes)
+            in_use = any(index.enabled is not False for index in search.indexes)
             if in_use and group.slowest is not None and search.answers(group.base, group.scope, group.slowest.subject):
                 yield RefusedView(group=group, backend=backend, search=search, count=failed)

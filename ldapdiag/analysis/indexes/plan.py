@@ -256,7 +256,7 @@ def set_with(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> t
     backend, indexes = row.backend, coverage.indexes
     if backend is None or indexes is None:
         return ()
-    beside = [one for one in plan.indexes if one.backend is not None and one.backend.name == backend.name]
+    beside = [index for index in plan.indexes if index.backend is not None and index.backend.name == backend.name]
     changes = [change for one in beside for change in one.changes]
     written = indexes_set(backend, changes, indexes.configuration, indexes.schema)
     names = indexes.schema.names(row.attribute)

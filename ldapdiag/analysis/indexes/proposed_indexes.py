@@ -140,7 +140,7 @@ def _is_indexed_since(trial: IndexTrial) -> bool:
     listed = [leaf for leaf in forecast.leaves if leaf.cause in {Cause.NONE, Cause.LIMIT_PERHAPS}]
     definitions = [database.database.definition(leaf.assertion.attribute) for leaf in listed]
     times = [time for each in definitions if each is not None and (time := changed(each)) is not None]
-    since = [one for one in times if one >= database.log_began and not is_as_old_as(database.database.backend, one)]
+    since = [time for time in times if time >= database.log_began and not is_as_old_as(database.database.backend, time)]
     return forecast.index_use is not IndexUse.UNINDEXED and bool(since)
 
 

@@ -110,10 +110,10 @@ class SearchCosts:
 
 def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
     """Measure the costs in the searches of a log."""
-    samples = [one for one in searches if _is_plain(one.search)]
-    indexed = [one.search for one in samples if one.search.index_use is IndexUse.INDEXED]
+    samples = [search for search in searches if _is_plain(search.search)]
+    indexed = [sample.search for sample in samples if sample.search.index_use is IndexUse.INDEXED]
     fixed = float(min((one.own_time for one in indexed if one.returned <= FEW), default=0))
-    scans = [one for one in samples if one.search.is_scan and one.total]
+    scans = [sample for sample in samples if sample.search.is_scan and sample.total]
     examined = _median(
         [
             max(0.0, scan.own_time - fixed) / total

@@ -87,7 +87,7 @@ class UnhelpedScans:
         failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
         took = f"{in_seconds(self.seconds)} in total ({percent(self.share)} of the search time)"
         cost = f"{counted(self.count, 'search', 'searches')}, {took}."
-        when = "".join(f"\n{one}" for one in trend_sentences(self.searches[0].group.trend))
+        when = "".join(f"\n{sentence}" for sentence in trend_sentences(self.searches[0].group.trend))
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}"
 
     @property

@@ -56,10 +56,10 @@ class SlowRanges:
     def sentences(self) -> list[str]:
         """Return what each kind of search takes."""
         return [
-            f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): "
-            f"{counted(one.count, 'time')} {rounded(one.mean / SECOND)} s; without the index a scan of about "
-            f"{rounded(_scan_time(one) / SECOND)} s."
-            for one in self.searches[:MOST]
+            f"{search.group.shape} below {search.group.base or 'the root'} ({search.group.scope}): "
+            f"{counted(search.count, 'time')} {rounded(search.mean / SECOND)} s; without the index a scan of about "
+            f"{rounded(_scan_time(search) / SECOND)} s."
+            for search in self.searches[:MOST]
         ]
 
 

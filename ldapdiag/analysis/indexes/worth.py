@@ -65,7 +65,7 @@ def unlisted_searches(traffic: Traffic, judged: Iterable[SearchGroup]) -> str:
     without a row in a full table.
     """
     searches, shapes = traffic.workload.searches, traffic.segment.shapes
-    parts = [without_result(one for one in searches if not one.answered)]
+    parts = [without_result(search for search in searches if not search.answered)]
     if not any(one.answered for one in judged):
         parts.insert(0, _why_none(searches))
     if shapes.full and shapes.omitted >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
@@ -76,7 +76,7 @@ def unlisted_searches(traffic: Traffic, judged: Iterable[SearchGroup]) -> str:
 
 def _why_none(searches: Iterable[SearchGroup]) -> str:
     """Return why a log has no search that could be judged."""
-    answered = [one for one in searches if one.answered and one.scope != "base"]
+    answered = [search for search in searches if search.answered and search.scope != "base"]
     if not answered:
         return NO_SEARCHES
     count = counted(sum(one.answered for one in answered), "search")
@@ -133,7 +133,11 @@ PART = 10
 
 def without_result(searches: Iterable[SearchGroup]) -> str:
     """Return how many searches lack a result where that is a tenth of their kind or more; empty: none."""
-    lacking = [one for one in searches if one.scope != "base" and one.no_result >= max(SEVERAL, one.count / PART)]
+    lacking = [
+        search
+        for search in searches
+        if search.scope != "base" and search.no_result >= max(SEVERAL, search.count / PART)
+    ]
     if not lacking:
         return ""
     most = max(lacking, key=lambda one: (one.no_result, one.shape))

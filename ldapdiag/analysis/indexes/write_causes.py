@@ -72,7 +72,7 @@ def _of_configuration(traffic: Traffic, indexing: ServerIndexes) -> Iterator[Slo
     for one in lacking[:NAMED]:
         what = f"{' and '.join(one.by)}: searches for {one.attribute} in {one.backend.name} without an index"
         yield SlowCause(name="internal-searches", sentence=f"{what}, each of which reads all of it.")
-    by = dict.fromkeys(one.by for one in indexing.configuration.internal_searches if one.frequent)
+    by = dict.fromkeys(search.by for search in indexing.configuration.internal_searches if search.frequent)
     if by:
         names = ", ".join(list(by)[:NAMED])
         yield SlowCause(name="plug-ins", sentence=f"Enabled, and at work with each change they concern: {names}.")

@@ -184,7 +184,7 @@ def _misfit(server: Instance, host: Host) -> str:
     if server.descriptors is None or server.pids or server.established is None:
         return ""
     own = server.own_sockets(host)
-    fewest = min((len(one.sockets.established_at(server.ports)) for one in own.snapshots), default=0)
+    fewest = min((len(snapshot.sockets.established_at(server.ports)) for snapshot in own.snapshots), default=0)
     accepted = fewest - not_accepted(own, server.ports)
     if server.descriptors.open >= accepted:
         return ""
@@ -244,7 +244,7 @@ def _served_by_program(server: Instance, host: Host, limit: int | None) -> int |
     """Return the same for the product that the name of its program stands for, where no evidence names the product."""
     if server.product is not None or limit is None:
         return None
-    tables = [one.sockets for one in server.own_sockets(host).snapshots]
+    tables = [snapshot.sockets for snapshot in server.own_sockets(host).snapshots]
     programs = set[str]().union(*(programs_at(port, table) for port in server.ports for table in tables))
     known = families_of_programs()
     families = {known[program] for program in programs if program in known}

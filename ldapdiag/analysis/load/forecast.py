@@ -138,7 +138,7 @@ def forecast(readings: Sequence[Reading], limit: int | None, used: InUse | None 
         return DescriptorForecast(not_because="no evidence shows its connections at two times")
     series.sort(key=lambda one: (bool(one.forecast.not_because), -one.forecast.hours))
     chosen, *others = series
-    sooner = [one for one in others if _is_later(one, chosen) and _is_sooner(one.forecast, chosen.forecast)]
+    sooner = [other for other in others if _is_later(other, chosen) and _is_sooner(other.forecast, chosen.forecast)]
     chosen = sooner[0] if sooner else chosen
     unused = [one.forecast for one in series if one is not chosen]
     return replace(chosen.forecast, remarks=(*chosen.forecast.remarks, *(_unused(one, chosen) for one in unused)))
@@ -182,7 +182,7 @@ def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used
         why = f"the growth in {source} slows down, as when pools refill after a restart"
         return replace(known, not_because=why, problem=Problem.FILLING)
     draws = draw_growth(trend.points)
-    rates = _quantiles(sorted(_rate(one, trend.hours) for one in draws), RATES_WITHIN)
+    rates = _quantiles(sorted(_rate(draw, trend.hours) for draw in draws), RATES_WITHIN)
     known = replace(known, rates=rates)
     if rates[0] <= 0:
         between = f"{rounded(rates[0])} to {rounded(rates[2])} an hour"
@@ -224,7 +224,7 @@ def _others(readings: Sequence[Reading], trend: GrowthSeries, used: InUse) -> in
     """
     if used.at is None or used.at >= trend.end:
         return used.count - trend.last
-    earlier = [one for one in readings if one.time <= used.at]
+    earlier = [reading for reading in readings if reading.time <= used.at]
     nearest = max(earlier, key=lambda one: one.time) if earlier else min(readings, key=lambda one: one.time)
     return max(0, used.count - nearest.open)
 
@@ -263,7 +263,7 @@ def _rhythm(draws: Sequence[GrowthDraw], trend: GrowthSeries) -> tuple[str, ...]
     """Return what is known of a daily rhythm."""
     if trend.hours < KNOWN_DAYS * DAY_HOURS:
         return (f"{in_words(trend.hours)} do not show a daily rhythm: the interval allows for a usual one",)
-    heights = sorted(math.hypot(*one.waves[:2]) for one in draws)
+    heights = sorted(math.hypot(*draw.waves[:2]) for draw in draws)
     low, median, _ = _quantiles(heights, RATES_WITHIN)
     if low < RHYTHM * trend.last:
         return ()

@@ -221,9 +221,9 @@ def recorded_readings(history: History, server: str, now: Reading | None) -> Ite
         return
     way = max(ways, key=lambda one: (ways[one], one))
     source = f"the runs recorded in {history.origin.path}"
-    for one in runs:
-        if one.connections_source == way:
-            yield Reading(one.taken, one.connections or 0, source)
+    for run in runs:
+        if run.connections_source == way:
+            yield Reading(run.taken, run.connections or 0, source)
     if now is not None and way == SOCKET_TABLE:
         yield Reading(now.time, now.open, source)
 

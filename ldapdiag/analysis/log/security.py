@@ -91,6 +91,6 @@ def _by_client(counts: Iterable[tuple[str, str, int]]) -> tuple[CountOfClient, .
 def by_client(counts: Iterable[CountOfClient]) -> dict[str, int]:
     """Return the counts of each client, the most frequent first."""
     totals: dict[str, int] = {}
-    for one in counts:
-        totals[one.client] = totals.get(one.client, 0) + one.count
+    for count in counts:
+        totals[count.client] = totals.get(count.client, 0) + count.count
     return ranked(totals)

@@ -59,9 +59,10 @@ def sentences(group: OperationGroup, worst: SlowestOperation) -> Iterator[str]:
         f"the worst {seconds(worst.etime / SECOND)}, at {moment(worst.time, MILLISECOND)}{where}: "
         f"{worst.subject or 'no DN'}."
     )
-    for one in group.requesters[:3]:
-        mean = one.etime / one.count / SECOND if one.count else 0
-        yield f"{one.account} from {one.client}: {counted(one.count, 'time')}, {seconds(mean)} on average."
+    for requester in group.requesters[:3]:
+        mean = requester.etime / requester.count / SECOND if requester.count else 0
+        times = f"{counted(requester.count, 'time')}, {seconds(mean)} on average"
+        yield f"{requester.account} from {requester.client}: {times}."
     if missing := group.unanswered + group.abandoned:
         yield f"{missing:,} more have no result: their clients gave up, or the log ended."
     yield from trend_sentences(group.trend, "These operations", "the time of all operations but searches")
@@ -86,16 +87,16 @@ def observed_of(server: str, group: OperationGroup, worst: SlowestOperation) -> 
         "worst_dn": worst.subject,
         "errors": {str(err): count for err, count in group.errors.items()},
         "no_result": group.unanswered + group.abandoned,
-        "clients": list(dict.fromkeys(one.client for one in group.requesters))[:MOST],
-        "accounts": list(dict.fromkeys(one.account for one in group.requesters))[:MOST],
+        "clients": list(dict.fromkeys(requester.client for requester in group.requesters))[:MOST],
+        "accounts": list(dict.fromkeys(requester.account for requester in group.requesters))[:MOST],
         **observed_trend(group.trend),
     }
 
 
 def time_of(groups: Sequence[OperationGroup], what: str) -> str:
     """Return how long operations took in total, and the slowest of them."""
-    count, etime = sum(one.answered for one in groups), sum(one.etime for one in groups)
-    worst = max((one.slowest.etime for one in groups if one.slowest), default=0)
+    count, etime = sum(group.answered for group in groups), sum(group.etime for group in groups)
+    worst = max((group.slowest.etime for group in groups if group.slowest), default=0)
     most = f", the slowest {seconds(worst / SECOND)}" if count else ""
     return f"{counted(count, what)} took {seconds(etime / SECOND)} in total{most}"
 
@@ -110,7 +111,7 @@ def unlisted_time(nameless: Sequence[OperationGroup], omitted: int, negligible: 
 
 def scattered_time(groups: Sequence[OperationGroup], what: str) -> str:
     """Return what slow operations of many kinds took together, each kind too little for a finding; empty: little."""
-    slow = [one for one in groups if one.answered and one.mean >= LONG]
+    slow = [group for group in groups if group.answered and group.mean >= LONG]
     if sum(one.answered for one in slow) < SEVERAL or sum(one.etime for one in slow) < TOGETHER:
         return ""
     most = max(slow, key=lambda one: (one.etime, one.described))
@@ -166,10 +167,10 @@ def bind_causes(group: OperationGroup, traffic: Traffic) -> Iterator[SlowCause]:
 def _of_some_accounts(group: OperationGroup) -> Iterator[SlowCause]:
     """Yield whether a few accounts are much slower than all others: then what they have in common is the cause."""
     times: dict[str, list[int]] = {}
-    for one in group.requesters:
-        cell = times.setdefault(one.account, [0, 0])
-        cell[0] += one.count
-        cell[1] += one.etime
+    for requester in group.requesters:
+        cell = times.setdefault(requester.account, [0, 0])
+        cell[0] += requester.count
+        cell[1] += requester.etime
     slow = {account: cell for account, cell in times.items() if cell[1] >= cell[0] * group.mean}
     others = [cell for account, cell in times.items() if account not in slow]
     count, etime = sum(cell[0] for cell in others), sum(cell[1] for cell in others)

@@ -80,7 +80,9 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
     old = [row for row in states.absent if row not in young]
     virtual = match_virtual_endpoints(unjoined, old, near, has_live=bool(live))
     matched = (*live, *virtual.pairs)
-    on_path = tuple(one for one in context.middleboxes if _is_on_path(one, context, has_live=bool(matched)))
+    on_path = tuple(
+        middlebox for middlebox in context.middleboxes if _is_on_path(middlebox, context, has_live=bool(matched))
+    )
     gone = [*virtual.absent, *states.present_earlier, *(row for row, _ in states.retransmitting)]
     missing = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
     unanswered = (row for row in gone if probes_unanswered(unjoined.table, row))

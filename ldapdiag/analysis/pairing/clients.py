@@ -276,7 +276,7 @@ def _carried_by(unjoined: UnjoinedDirection, middleboxes: tuple[Middlebox, ...])
         for middlebox in middleboxes
         if (count := sum(map(middlebox.carries, unjoined.keys())))
     ]
-    proxies = (one for one in middleboxes if one.relay is Relay.PROXY and one.unjoined)
+    proxies = (middlebox for middlebox in middleboxes if middlebox.relay is Relay.PROXY and middlebox.unjoined)
     carried += [f"{middlebox.host} {_sessions(middlebox)}" for middlebox in proxies]
     return f" ({'; '.join(carried)})" if carried else ""
 

@@ -207,12 +207,12 @@ def rows_without_flow_beyond(
     """
     keys = {row: unjoined.key_of(row) for row in unjoined.rows}
     between = [
-        one
-        for one in others
-        if one.relay is Relay.NAT
-        and one.whole
-        and one.host not in {translator.host, unjoined.table.origin.host}
-        and any(map(one.carries, keys.values()))
+        other
+        for other in others
+        if other.relay is Relay.NAT
+        and other.whole
+        and other.host not in {translator.host, unjoined.table.origin.host}
+        and any(map(other.carries, keys.values()))
     ]
     lacking = [
         row for row in rows if translator.carries(keys[row]) and any(keys[row] not in one.flows for one in between)

@@ -132,7 +132,9 @@ def _context(
     history: ClientHistory,
 ) -> AbsenceContext:
     """Return the context of absences; connection tracking of the client's own host proves nothing of its sockets."""
-    outside = tuple(one for one in middleboxes if one.relay is Relay.PROXY or one.host != client.host.host)
+    outside = tuple(
+        middlebox for middlebox in middleboxes if middlebox.relay is Relay.PROXY or middlebox.host != client.host.host
+    )
     return AbsenceContext(
         unjoined=unjoined,
         client=client.host,
@@ -140,7 +142,11 @@ def _context(
         indexes=client.indexes,
         middleboxes=outside,
         foreign_ports=frozenset(foreign_ports),
-        tracked=any(one.whole and one.host == client.host.host for one in middleboxes if one.relay is Relay.NAT),
+        tracked=any(
+            middlebox.whole and middlebox.host == client.host.host
+            for middlebox in middleboxes
+            if middlebox.relay is Relay.NAT
+        ),
         predating=rows_before(unjoined.snapshot, unjoined.rows, history.made),
     )
 
@@ -219,7 +225,7 @@ def ghost_evidence(
 def _dropped_since(context: AbsenceContext, ghosts: Sequence[int]) -> int:
     """Return how many ghosts the client still had when its counters were first read."""
     first = context.client.first_counters.origin.taken if context.client.first_counters else None
-    then = next((one for one in context.indexes if first and _is_beside(one.snapshot, first)), None)
+    then = next((index for index in context.indexes if first and _is_beside(index.snapshot, first)), None)
     if then is None:
         return 0
     return sum(then.has_connection(context.unjoined.key_of(row)) for row in ghosts)

@@ -73,11 +73,11 @@ def passes_without_entry(
     packet = Packet(source=client, source_port=None, destination=address, destination_port=port, state=state)
     chains = [chain for ruleset in rulesets for chain in ruleset.chains if chain.family in {"inet", packet.version}]
     ends = (packet, packet.reversed)
-    exempt = [_untracked(chains, one) for one in ends]
+    exempt = [_untracked(chains, end) for end in ends]
     tracked = (state,) if state else (NEW, INVALID)
     if exempt[0] is not exempt[1]:
         return _passes_half_tracked(rulesets, chains, dict(zip(ends, exempt, strict=True)), tracked)
-    if not exempt[0] and False in [_passes(chains, replace(one, state=ESTABLISHED)) for one in ends]:
+    if not exempt[0] and False in [_passes(chains, replace(end, state=ESTABLISHED)) for end in ends]:
         return None
     states = {UNTRACKED: exempt[0]} | dict.fromkeys(tracked, _not(exempt[0]))
     answers = {_goes_on(chains, packet, one) for one, may_be in states.items() if may_be is not False}
@@ -135,7 +135,7 @@ def _passes(chains: Sequence[Chain], packet: Packet) -> bool | None:
     ]
     if {Verdict.DROP} in verdicts:
         return False
-    return None if any(Verdict.DROP in one for one in verdicts) else True
+    return None if any(Verdict.DROP in verdict for verdict in verdicts) else True
 
 
 class _Walk:

@@ -73,8 +73,8 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
     clients = Clients(hosts, server, middleboxes)
     on_path = _PathFinder(host, {one.host: one for one in hosts}, clients, middleboxes, clients.hops)
     directions = [
-        on_path.complete(_join_direction(one, host, clients, middleboxes), one)
-        for one in _find_directions(server, host, host.latest, clients)
+        on_path.complete(_join_direction(direction, host, clients, middleboxes), direction)
+        for direction in _find_directions(server, host, host.latest, clients)
     ]
     return Pairing(server=server.name, host=server.host, directions=tuple(directions))
 
@@ -138,7 +138,7 @@ class _PathFinder:
         if not (severed.middlebox or severed.unanswered_ports):
             return direction
         possible = tuple(port for port in direction.ghosts.possible_ports if port not in set(severed.ports))
-        origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
+        origins = {path for box in boxes if box.box.host == severed.middlebox for path in box.box.origins}
         return replace(
             direction,
             severed=severed,
@@ -207,7 +207,7 @@ def _join_direction(
     """Join one direction: via the middlebox that translates its address, or with the host that owns it."""
     if not unjoined.rows and (missing := not_joined.why_unseen(unjoined, server, clients, middleboxes)):
         return Joined(_not_judged(unjoined, missing))
-    translator = next((one for one in middleboxes if unjoined.client in one.translated), None)
+    translator = next((middlebox for middlebox in middleboxes if unjoined.client in middlebox.translated), None)
     client = clients.owner(unjoined.client, server)
     proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
     if translator and client and is_container_host(unjoined, translator, client):
@@ -220,11 +220,13 @@ def _join_direction(
         foreign, shared = clients.foreign_ports(unjoined, client), clients.shared_ports(unjoined, server)
         inner = clients.inner_ports(unjoined, client)
         between = on_both_routes(unjoined.direction, server, client.host, clients.hops)
-        placed = [replace(one, on_route=True) if one.host in between else one for one in middleboxes]
+        placed = [
+            replace(middlebox, on_route=True) if middlebox.host in between else middlebox for middlebox in middleboxes
+        ]
         joined = join(unjoined, server, client, placed, foreign, shared, inner)
         legs_of = client
     else:
-        carrying = tuple(one.host for one in middleboxes if any(map(one.carries, unjoined.keys())))
+        carrying = tuple(middlebox.host for middlebox in middleboxes if any(map(middlebox.carries, unjoined.keys())))
         missing = not_joined.why_unread(unjoined, client, clients, middleboxes)
         return Joined(_not_judged(unjoined, missing, Path(middleboxes=carrying)))
     if proxy is None and legs_of is not None:
@@ -333,9 +335,9 @@ def add_translated(own: Direction, inner: TracedRows, middlebox: Middlebox) -> D
 def with_unread_namespaces(hosts: tuple[Host, ...]) -> tuple[Host, ...]:
     """Return the hosts; a namespace has the number of unread ones of its machine, where that was read as well."""
     of_machine = {
-        one.description.machine: one.description.namespaces_unread
-        for one in hosts
-        if one.description and one.description.machine and one.description.namespaces_unread is not None
+        host.description.machine: host.description.namespaces_unread
+        for host in hosts
+        if host.description and host.description.machine and host.description.namespaces_unread is not None
     }
     return tuple(_with_unread(host, of_machine) for host in hosts)
 

@@ -90,8 +90,8 @@ def match_legs(
         for name, table in tables.items()
     }
     unclosed = tuple(_unclosed(unjoined, sessions))
-    holders = [one for one in clients if one.host.host in {each.host for each in unclosed}]
-    nearest = [table.snapshots[0] for table in tables.values()] + [one.latest.snapshot for one in holders]
+    holders = [client for client in clients if client.host.host in {each.host for each in unclosed}]
+    nearest = [table.snapshots[0] for table in tables.values()] + [holder.latest.snapshot for holder in holders]
     orphaned, rows = _orphaned(unjoined, sessions, tables, absent)
     origins = {path for snapshot in nearest for path in snapshot.origins}
     return ProxyLegs(
@@ -130,7 +130,7 @@ def _leg_tables(
 ) -> dict[str, LegTable]:
     """Return the tables in which client-side legs are absent, by client's host, in order of names."""
     names = {name for name, one in sessions.by_client.items() if one.absent}
-    tables = {one.host.host: LegTable.of_client(one, unjoined) for one in clients if one.host.host in names}
+    tables = {client.host.host: LegTable.of_client(client, unjoined) for client in clients if client.host.host in names}
     if proxy is not None and UNREAD in names:
         tables[UNREAD] = LegTable.of_proxy(proxy)
     return dict(sorted(tables.items()))

@@ -152,7 +152,7 @@ def with_severed(
     idle_times = replace(direction.idle_times, matched=_ages(matched, held))
     if severed.expired_seconds is None:
         idle_times = replace(idle_times, before_loss=(), ghosts_of_running_clients=())
-    origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
+    origins = {path for box in boxes if box.box.host == severed.middlebox for path in box.box.origins}
     return replace(direction, idle_times=idle_times, origins=tuple(sorted(origins.union(direction.origins))))
 
 
@@ -160,13 +160,15 @@ def _ages(matched: MatchedEnds, pairs: Sequence[Pair]) -> tuple[float, ...]:
     """Return the idle times of connections at the server or, if that shows none, at the client."""
     at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in pairs if pair.row is not None))
     near = matched.near and matched.near.table
-    at_client = near and seconds_since_received(near, (one.client_row for one in pairs if one.client_row is not None))
+    at_client = near and seconds_since_received(
+        near, (pair.client_row for pair in pairs if pair.client_row is not None)
+    )
     return tuple(at_server or at_client or ())
 
 
 def _listing(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> list[TrackingBox]:
     """Return the middleboxes whose tables list what passes."""
-    return [one for one in boxes if one.is_readable and one.is_in_use(matched)]
+    return [box for box in boxes if box.is_readable and box.is_in_use(matched)]
 
 
 def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Severed) -> int:
@@ -174,8 +176,8 @@ def _count_live(matched: MatchedEnds, boxes: Sequence[TrackingBox], severed: Sev
 
     In time is within the shortest timeout of the middleboxes; where none is known, since the client's first snapshot.
     """
-    listing = _listing(matched, boxes) + [one for one in boxes if one.box.flows and not one.is_readable]
-    settings = [one.timeout_seconds for one in boxes]
+    listing = _listing(matched, boxes) + [box for box in boxes if box.box.flows and not box.is_readable]
+    settings = [box.timeout_seconds for box in boxes]
     if severed.none_works:
         return 0
     limit = min((seconds for seconds in settings if seconds is not None), default=matched.seconds_between_snapshots)
@@ -216,9 +218,9 @@ def _not_listed(matched: MatchedEnds, beside: Sequence[TrackingBox]) -> dict[str
 def _expired_since(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> dict[str, int]:
     """Return the connections whose entries ran out after the flow table was taken, and before both ends' tables."""
     expired = {
-        EXPIRED.format(one.box.host): sum(one.has_expired(matched, pair) for pair in matched.pairs)
-        for one in boxes
-        if not one.passes(matched)
+        EXPIRED.format(box.box.host): sum(box.has_expired(matched, pair) for pair in matched.pairs)
+        for box in boxes
+        if not box.passes(matched)
     }
     return dict(+Counter(expired))
 
@@ -232,7 +234,7 @@ def _find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed
     passed = max(found, key=lambda one: one.passed, default=Severed())
     if passed.passed and not unanswered:
         return passed
-    reason = WITH_ENTRY.format(" and ".join(one.box.host for one in boxes)) if boxes else NO_TABLE
+    reason = WITH_ENTRY.format(" and ".join(box.box.host for box in boxes)) if boxes else NO_TABLE
     return Severed(unproven={reason: unanswered} if unanswered >= SEVERAL else {})
 
 

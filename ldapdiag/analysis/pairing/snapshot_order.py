@@ -59,7 +59,9 @@ def stays(
     earlier row of the same socket shows the same.
     """
     latest, table = snapshots[-1], snapshots[-1].sockets
-    earlier = [(one, apart) for one in snapshots[:-1] if (apart := seconds_before(one, latest)) is not None]
+    earlier = [
+        (snapshot, apart) for snapshot in snapshots[:-1] if (apart := seconds_before(snapshot, latest)) is not None
+    ]
     earlier = [(one, apart) for one, apart in earlier if apart >= STANDS_SECONDS]
     rows_of = [{key: row for row, key in enumerate(one.sockets.keys())} for one, _ in earlier]
     recent = any(apart <= LONGEST_BRACKET_SECONDS for _, apart in earlier)
@@ -113,7 +115,9 @@ def surrounding(snapshots: Sequence[Snapshot], other: Snapshot) -> list[Snapshot
     timed = [(snapshot, snapshot.taken) for snapshot in snapshots if snapshot.taken is not None]
     if taken is None or len(timed) < len(snapshots):
         same = [snapshot for snapshot in snapshots if other.number and snapshot.number == other.number]
-        numbered = list(snapshots[-1:]) if other.number and all(one.number for one in snapshots) else list(snapshots)
+        numbered = (
+            list(snapshots[-1:]) if other.number and all(snapshot.number for snapshot in snapshots) else list(snapshots)
+        )
         return same or numbered
     before = [snapshot for snapshot, span in timed if span.start <= taken.start]
     after = [snapshot for snapshot, span in timed if span.start > taken.start]

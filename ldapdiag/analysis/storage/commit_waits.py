@@ -138,7 +138,7 @@ def commit_waits(
     samples = sync_samples(readings_of(server, threads))
     probe = _probe_of(probes, storage)
     flushes = _flushes(storage)
-    searches = next((one.etimes for one in kind_times(traffic.segment) if one.kind == NAMES[SEARCH]), None)
+    searches = next((time.etimes for time in kind_times(traffic.segment) if time.kind == NAMES[SEARCH]), None)
     cause, why = conclusion(service, flushes, _overwrite(probe), samples)
     if cause is WaitCause.LIKE_DISK and (reason := _like_others(traffic, service, searches)):
         cause, why = WaitCause.UNKNOWN, reason
@@ -263,7 +263,9 @@ class SyncSamples:
 
 def sync_samples(readings: Sequence[ProcessThreads]) -> SyncSamples | None:
     """Return the looks of all readings of a process; None where there are none."""
-    sampled = [(one, one.samples) for one in readings if one.samples is not None and one.samples.looks]
+    sampled = [
+        (reading, reading.samples) for reading in readings if reading.samples is not None and reading.samples.looks
+    ]
     if not sampled:
         return None
     seen = [dict(samples.seen) for _, samples in sampled]
@@ -284,7 +286,7 @@ UNNUMBERED = frozenset({"btrfs"})
 
 def probe_of(volume: Volume, probes: Iterable[StorageProbe]) -> StorageProbe | None:
     """Return the latest probe of a volume; None if there is none of its host, device and mount point."""
-    own = [one for one in probes if one.origin.host == volume.host and _is_probed(volume, one)]
+    own = [probe for probe in probes if probe.origin.host == volume.host and _is_probed(volume, probe)]
     return max(own, key=lambda one: one.origin.order, default=None)
 
 

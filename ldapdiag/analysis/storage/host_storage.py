@@ -54,7 +54,7 @@ class HostStorage:
     @property
     def table(self) -> MountTable | None:
         """Return the host's own mount table; without one in the evidence, that of a server."""
-        return best_table(one for one in self.tables if not one.origin.server) or best_table(self.tables)
+        return best_table(table for table in self.tables if not table.origin.server) or best_table(self.tables)
 
     def effective_of(self, mount: Mount, device: BlockDevice | None) -> EffectiveOptions | None:
         """Return the options in force of a mount's file system."""
@@ -135,7 +135,7 @@ class DeviceStack:
     @property
     def bottom(self) -> tuple[BlockDevice, ...]:
         """Return the devices that lie on no other: disks, and what is not on a disk."""
-        return tuple(one for one in self.devices if not one.parents)
+        return tuple(device for device in self.devices if not device.parents)
 
 
 class HostDevices:

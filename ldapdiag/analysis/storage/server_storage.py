@@ -76,7 +76,7 @@ class ServerStorage:
 
     def volume_of(self, role: Role) -> Volume | None:
         """Return the first volume with a role."""
-        return next((one for one in self.volumes if role in one.roles), None)
+        return next((volume for volume in self.volumes if role in volume.roles), None)
 
 
 @provides(ServerStorage)
@@ -153,7 +153,7 @@ def _joined(server: Instance, settings: StorageSettings | None, host: HostStorag
         other_errors=tuple(error for error in kernel.errors if id(error) not in own) if kernel else (),
         kernel_messages=kernel,
         missing=tuple(dict.fromkeys(missing)),
-        origins=tuple(sorted({*server.origins_of(*sources), *(path for one in volumes for path in one.origins)})),
+        origins=tuple(sorted({*server.origins_of(*sources), *(path for volume in volumes for path in volume.origins)})),
     )
 
 
@@ -203,12 +203,12 @@ def placed(
     root = mount_of("/", mounts)
     in_container = root is not None and root.fs_type == "overlay"
     volumes = (_volume(mount, own, host, shows_atime=shows_atime) for mount, own in on.items())
-    return tuple(replace(one, in_container=in_container) for one in volumes), tuple(unplaced)
+    return tuple(replace(volume, in_container=in_container) for volume in volumes), tuple(unplaced)
 
 
 def real_path(path: str, host: HostStorage) -> str:
     """Return a path without `..` and double slashes, and without symbolic links where the evidence shows them."""
-    known = [one for one in host.directories if one.real_path and is_below(path, one.path)]
+    known = [directory for directory in host.directories if directory.real_path and is_below(path, directory.path)]
     if known:
         nearest = max(known, key=lambda one: len(one.path))
         path = nearest.real_path.rstrip("/") + path[len(nearest.path.rstrip("/")) :]
@@ -227,14 +227,18 @@ def _volume(mount: Mount, paths: Sequence[tuple[Role, str]], host: HostStorage, 
     """Return the volume of a mount with the server's files and folders on it."""
     volume = volume_of(mount, host, shows_atime=shows_atime)
     folders = [path for _, path in paths]
-    extents = [one for one in host.extents if _is_in(one.path, folders)]
-    directories = [one for one in host.directories if _is_in(one.real_path or one.path, folders)]
-    read = {*(one.origin.path for one in extents), *(one.origin.path for one in directories)}
+    extents = [extent for extent in host.extents if _is_in(extent.path, folders)]
+    directories = [
+        directory for directory in host.directories if _is_in(directory.real_path or directory.path, folders)
+    ]
+    read = {*(extent.origin.path for extent in extents), *(directory.origin.path for directory in directories)}
     return replace(
         volume,
         paths=tuple(paths),
-        extents=tuple(sorted({one.path: one for one in extents}.values(), key=lambda one: one.path)),
-        directories=tuple(sorted({one.path: one for one in directories}.values(), key=lambda one: one.path)),
+        extents=tuple(sorted({extent.path: extent for extent in extents}.values(), key=lambda one: one.path)),
+        directories=tuple(
+            sorted({directory.path: directory for directory in directories}.values(), key=lambda one: one.path)
+        ),
         origins=tuple(sorted({*volume.origins, *read})),
     )
 

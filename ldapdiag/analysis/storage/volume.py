@@ -96,7 +96,7 @@ class Volume:
     @property
     def write_cache(self) -> str | None:
         """Return `volatile assumed` if the kernel flushes the cache of a disk, `none` if of none; None: unknown."""
-        caches = {one.write_cache for one in self.devices}
+        caches = {device.write_cache for device in self.devices}
         if WRITE_BACK in caches:
             return "volatile assumed"
         return "none" if caches == {WRITE_THROUGH} and self.disk_known else None

@@ -132,15 +132,15 @@ def _elapsed(text: str) -> float | None:
 
 def _aged(processes: list[Process]) -> tuple[Process, ...]:
     """Return the processes with their ages, where the list contains the ps that printed it."""
-    times = [one.started for one in processes if one.program == LISTER and one.started]
+    times = [process.started for process in processes if process.program == LISTER and process.started]
     if not times:
         return tuple(processes)
     listed = max(times)
     return tuple(
-        replace(one, age_seconds=(listed - one.started).total_seconds())
-        if one.started and one.started <= listed and one.age_seconds is None
-        else one
-        for one in processes
+        replace(process, age_seconds=(listed - process.started).total_seconds())
+        if process.started and process.started <= listed and process.age_seconds is None
+        else process
+        for process in processes
     )
 
 

@@ -89,7 +89,7 @@ class Backend:
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""
-        return next((one for one in self.definitions if one.attribute.lower() in names), None)
+        return next((definition for definition in self.definitions if definition.attribute.lower() in names), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

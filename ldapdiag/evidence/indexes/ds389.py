@@ -98,7 +98,7 @@ class _Backend:
 
     @property
     def whole(self) -> bool:
-        users = any(not one.system for one in self.definitions.values())
+        users = any(not definition.system for definition in self.definitions.values())
         return self.listed or (users and self.definitions.keys() >= IN_EVERY_LIST)
 
     def finished(self, kind: str) -> Backend:
@@ -156,8 +156,8 @@ class Ds389Indexes:
         yield IndexConfiguration(
             origin=self.document.origin(),
             identity=ServerIdentity(family=Family.DSEE if self.of_dsee else Family.DS389, version=self.version),
-            backends=tuple(one.finished(kind) for one in self.backends.values()),
-            whole=self.closed and bool(self.backends) and all(one.whole for one in self.backends.values()),
+            backends=tuple(backend.finished(kind) for backend in self.backends.values()),
+            whole=self.closed and bool(self.backends) and all(backend.whole for backend in self.backends.values()),
             scan_limit=rounded(self._limit(ALL_IDS)) if own is None else own,
             paged_scan_limit=self._limit("nsslapd-pagedidlistscanlimit"),
             lookthrough_limit=self._limit("nsslapd-lookthroughlimit"),

@@ -64,7 +64,9 @@ def read(document: Document) -> Iterator[IndexConfiguration]:
             row[column] = f"{row.get(column, '')} {cell}".strip()[:LONGEST_CELL]
     backends = tuple(_backend(kind, rows) for kind, rows in tables if rows)
     if backends:
-        of_ping = any(one.attribute.lower() in OF_PING for backend in backends for one in backend.definitions)
+        of_ping = any(
+            definition.attribute.lower() in OF_PING for backend in backends for definition in backend.definitions
+        )
         identity = ServerIdentity(family=Family.PING if of_ping else Family.OPENDJ)
         yield IndexConfiguration(origin=document.origin(), identity=identity, backends=backends)
     else:

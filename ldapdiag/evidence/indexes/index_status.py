@@ -83,12 +83,12 @@ class IndexStatus:
     def state(self, attribute: str, type_: str) -> IndexState | None:
         """Return the state of the index of this type of an attribute; None: unknown."""
         wanted = (attribute.lower(), type_)
-        return next((one for one in self.states if (one.attribute.lower(), one.type) == wanted), None)
+        return next((state for state in self.states if (state.attribute.lower(), state.type) == wanted), None)
 
     @property
     def over_limit(self) -> Mapping[str, tuple[str, ...]]:
         """Return, by attribute, the values whose keys in the equality index are over the entry limit."""
-        return {one.attribute: one.over for one in self.states if one.type == "equality" and one.over}
+        return {state.attribute: state.over for state in self.states if state.type == "equality" and state.over}
 
 
 def recognises(head: Head) -> bool:

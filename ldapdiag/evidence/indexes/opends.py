@@ -120,9 +120,9 @@ class OpendsIndexes:
         if not self.count:
             return
         kept = [
-            one
-            for one in self.backends.values()
-            if one.definitions and not (one.entry and one.entry.first("ds-cfg-enabled").lower() == "false")
+            backend
+            for backend in self.backends.values()
+            if backend.definitions and not (backend.entry and backend.entry.first("ds-cfg-enabled").lower() == "false")
         ]
         yield IndexConfiguration(
             origin=self.document.origin(),

@@ -176,7 +176,7 @@ class SlapdInternalSearches:
         """Read `uid=([^,]*),cn=gssapi,cn=auth ldap:///dc=x??sub?(uid=$1)`."""
         for url in URL.finditer(value):
             if tree := parse(url["filter"] or ""):
-                self._add("authz-regexp", (one.name for one in assertions(tree)), url["base"])
+                self._add("authz-regexp", (assertion.name for assertion in assertions(tree)), url["base"])
 
     def access_log_purge(self, value: str) -> None:
         """Read the purge setting of the access log, which needs an index in the log's own database."""

@@ -73,7 +73,7 @@ class VlvSearch:
 
     def ordered(self, keys: str) -> VlvIndex | None:
         """Return its index in an order, with all keys and directions of a search; None if it has none."""
-        return next((one for one in self.indexes if one.sort.lower().split() == keys.lower().split()), None)
+        return next((index for index in self.indexes if index.sort.lower().split() == keys.lower().split()), None)
 
 
 def vlv_search(entry: Entry, indexes: tuple[VlvIndex, ...]) -> VlvSearch:

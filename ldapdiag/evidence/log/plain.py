@@ -196,7 +196,7 @@ def _connection(rows: _Rows, *fields: Any) -> Connection:  # noqa: ANN401  plain
             OperationResult(*request, *durations, *rest)._replace(sorting=_sorting(sorting))
             for request, durations, rest, sorting in unmatched
         ]
-        connection.uncertain_idle_times = [IdleTime(*one) for one in idle_times]
+        connection.uncertain_idle_times = [IdleTime(*time) for time in idle_times]
         connection.uncertain_pages = set(uncertain)
     return connection
 

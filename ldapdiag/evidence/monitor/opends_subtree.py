@@ -165,7 +165,7 @@ class _Snapshot:
             threads=self.numbers.get("threads"),
             busy_threads=self.numbers.get("busy"),
             queued_operations=self.numbers.get("queued"),
-            listeners=tuple(one for one in self.listeners if one[1] not in self.administration),
+            listeners=tuple(listener for listener in self.listeners if listener[1] not in self.administration),
         )
 
     def _identify(self, entry: Entry) -> None:

@@ -63,18 +63,18 @@ def without_own_connection(
     ours = None if connections is None else _ours(connections, own)
     if connections is not None and ours is None:
         return connections, current
-    others = None if connections is None else tuple(one for one in connections if one is not ours)
+    others = None if connections is None else tuple(connection for connection in connections if connection is not ours)
     return others, current - 1 if current else current
 
 
 def _ours(connections: Iterable[MonitoredConnection], own: OwnConnection) -> MonitoredConnection | None:
     exact, similar = [], []
-    for one in connections:
-        if one.client_port is not None:
-            if (one.client, one.client_port) == (own.client, own.port):
-                exact.append(one)
-        elif one.client in {own.client, ""} and _is_waiting(one):
-            similar.append(one)
+    for connection in connections:
+        if connection.client_port is not None:
+            if (connection.client, connection.client_port) == (own.client, own.port):
+                exact.append(connection)
+        elif connection.client in {own.client, ""} and _is_waiting(connection):
+            similar.append(connection)
     account = comparable(own.account)
     ours = exact or [one for one in similar if comparable(one.account) == account]
     return max(ours, key=lambda one: one.opened or EARLIEST, default=None)

@@ -93,5 +93,7 @@ def of_tables(document: Document, tables: Sequence[Mapping[str, str]]) -> Iterat
             if properties.get(name):
                 reader.keep_setting(name, properties[name], backend)
         complete &= bool(properties.get(NO_SYNC) or properties.get(DURABILITY))
-    of_ping = any(one.name == JAVA_CLASS and one.value.startswith("com.unboundid") for one in reader.settings)
+    of_ping = any(
+        setting.name == JAVA_CLASS and setting.value.startswith("com.unboundid") for setting in reader.settings
+    )
     yield from reader.found(Family.PING if of_ping else Family.OPENDJ, complete=complete)

@@ -141,11 +141,11 @@ class StorageProbe:
     def latency(self, write: WriteKind, call: SyncCall, block_bytes: int = 4096) -> SyncLatency | None:
         """Return one measurement; None if it was not made."""
         wanted = (write, call, block_bytes)
-        return next((one for one in self.syncs if (one.write, one.call, one.block_bytes) == wanted), None)
+        return next((sync for sync in self.syncs if (sync.write, sync.call, sync.block_bytes) == wanted), None)
 
 
 def latency_of(seconds: Sequence[float]) -> Latency:
     """Return the percentiles of at least one duration, in whole nanoseconds."""
-    ordered = sorted(round(one, 9) for one in seconds)
+    ordered = sorted(round(second, 9) for second in seconds)
     p10, p50, p90, p99 = (ordered[ceil(share * len(ordered) / 100) - 1] for share in (10, 50, 90, 99))
     return Latency(p10_seconds=p10, p50_seconds=p50, p90_seconds=p90, p99_seconds=p99, worst_seconds=ordered[-1])

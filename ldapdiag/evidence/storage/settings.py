@@ -80,7 +80,7 @@ class StorageSettings:
 
     def value(self, name: str, backend: str = "") -> str:
         """Return a setting of a backend, else that of all; empty if it is not in the text. Names without case."""
-        of = {one.backend: one.value for one in self.settings if one.name.lower() == name.lower()}
+        of = {setting.backend: setting.value for setting in self.settings if setting.name.lower() == name.lower()}
         return of.get(backend, of.get("", ""))
 
 
@@ -147,18 +147,18 @@ def merged_settings(found: Iterable[StorageSettings]) -> StorageSettings | None:
     best = ordered[0]
     for other in ordered[1:]:
         new = frozenset(other.backends) - frozenset(best.backends)
-        placed = {(one.role, one.backend) for one in best.places}
-        named = {(one.name, one.entry) for one in best.settings if not one.backend}
+        placed = {(place.role, place.backend) for place in best.places}
+        named = {(setting.name, setting.entry) for setting in best.settings if not setting.backend}
         best = replace(
             best,
-            places=best.places + tuple(one for one in other.places if (one.role, one.backend) not in placed),
+            places=best.places + tuple(place for place in other.places if (place.role, place.backend) not in placed),
             settings=best.settings
             + tuple(
-                one
-                for one in other.settings
-                if (one.backend in new if one.backend else (one.name, one.entry) not in named)
+                setting
+                for setting in other.settings
+                if (setting.backend in new if setting.backend else (setting.name, setting.entry) not in named)
             ),
-            backends=best.backends + tuple(one for one in other.backends if one in new),
+            backends=best.backends + tuple(backend for backend in other.backends if backend in new),
             complete=best.complete and (other.complete or not new),
             root=best.root or other.root,
         )

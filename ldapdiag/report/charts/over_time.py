@@ -48,7 +48,7 @@ def of_timeline(timeline: Mapping[str, Any] | None) -> tuple[TimeChart, ...]:
 def forecast_chart(server: str | None, series: Sequence[Mapping[str, Any]]) -> TimeChart | None:
     """Return the chart of the connections of a server from which its descriptors are forecast."""
     rows = (one for one in series if one["server"] == server and one["name"] == "connections")
-    charts = [chart_of(one) for one in rows if one["limit"] is not None or one["forecast"] is not None]
+    charts = [chart_of(row) for row in rows if row["limit"] is not None or row["forecast"] is not None]
     return next((chart for chart in charts if chart is not None), None)
 
 

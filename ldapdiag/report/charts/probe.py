@@ -27,7 +27,9 @@ def probe_charts(probe: Mapping[str, Any]) -> Iterator[BarChart]:
 def _syncs(probe: Mapping[str, Any]) -> BarChart:
     medians = [(_name(row), _milliseconds(row["sync"]["p50_seconds"])) for row in probe["syncs"]]
     worst = max(probe["syncs"], key=lambda row: row["sync"]["worst_seconds"])
-    rows = ([_milliseconds(row["sync"][f"{one}_seconds"]) for one in PERCENTILES] for row in probe["syncs"])
+    rows = (
+        [_milliseconds(row["sync"][f"{percentile}_seconds"]) for percentile in PERCENTILES] for row in probe["syncs"]
+    )
     return BarChart(
         title=f"Time of a sync on {_volume(probe)}, median",
         unit="ms",

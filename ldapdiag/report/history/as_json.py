@@ -68,7 +68,7 @@ def _run(run: RecordedRun, server: str | None) -> Run:
         "crashed": run.crashed,
         "counts": dict(run.counts),
         "servers": [_summary(one) for one in run.servers if server in {None, one.name}],
-        "findings": [_finding(one) for one in run.findings],
+        "findings": [_finding(finding) for finding in run.findings],
     }
 
 

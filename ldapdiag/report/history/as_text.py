@@ -55,10 +55,10 @@ class _Part:
         self.page = page
         self.name = name
         self.since = list(_since(document, name))
-        of_server = ((run, one) for run in document["runs"] for one in run["servers"] if one["name"] == name)
+        of_server = ((run, server) for run in document["runs"] for server in run["servers"] if server["name"] == name)
         self.readings = sorted(of_server, key=lambda pair: datetime.fromisoformat(pair[1]["taken_at"]))
         self.summaries = [summary for _, summary in self.readings]
-        self.times = [datetime.fromisoformat(one["taken_at"]) for one in self.summaries]
+        self.times = [datetime.fromisoformat(summary["taken_at"]) for summary in self.summaries]
         self.last = self.summaries[-1]
 
     def show(self) -> None:
@@ -71,7 +71,7 @@ class _Part:
         self._exhaustion()
         self._rates()
         self._course("ghosts", "ghosts", self._joined())
-        self._numbers("findings", [_serious(one["findings"]) for one in self.summaries], FINDINGS)
+        self._numbers("findings", [_serious(summary["findings"]) for summary in self.summaries], FINDINGS)
         self.page.listed("since", self.since or ["no finding in the last run"], "bold")
         self._table()
 
@@ -82,7 +82,7 @@ class _Part:
 
     def _last_with(self, key: str, *, zero: bool = True) -> Plain | None:
         """Return the last run that has a number, or, without `zero`, one that is not 0."""
-        known = (one for one in reversed(self.summaries) if one[key] is not None and (zero or one[key]))
+        known = (summary for summary in reversed(self.summaries) if summary[key] is not None and (zero or summary[key]))
         return next(known, None)
 
     def _source(self, key: str, source: str) -> str:
@@ -91,7 +91,7 @@ class _Part:
         return str(summary[source]) if summary else ""
 
     def _course(self, label: str, key: str, about: str, top: int = 0) -> None:
-        self._numbers(label, [one[key] for one in self.summaries], about, top)
+        self._numbers(label, [summary[key] for summary in self.summaries], about, top)
 
     def _numbers(self, label: str, values: Sequence[int | None], about: str, top: int = 0) -> None:
         """Print the last value and the highest one, and a plot from zero."""
@@ -117,7 +117,7 @@ class _Part:
 
     def _of_limit(self) -> str:
         """Return the limit of the last run that has one, and where the numbers are from."""
-        limits = [one for one in self.summaries if one["descriptor_limit"]]
+        limits = [summary for summary in self.summaries if summary["descriptor_limit"]]
         last = limits[-1]["descriptor_limit"] if limits else 0
         before = [one for one in limits if one["descriptor_limit"] != last]
         limit = f"limit {number(last)}: {limits[-1]['limit_source']}" if limits else "limit unknown"
@@ -128,7 +128,7 @@ class _Part:
 
     def _exhaustion(self) -> None:
         """Print in which runs the server had run out of descriptors, as its logs report."""
-        times = [one["taken_at"] for one in self.summaries if one["exhausted"]]
+        times = [summary["taken_at"] for summary in self.summaries if summary["exhausted"]]
         if times:
             runs = "in the run of" if len(times) == 1 else f"in {number(len(times))} runs, last of"
             self.page.labelled("", f"its evidence shows that they ran out: {runs} {minute(times[-1])}", "bold")
@@ -193,12 +193,12 @@ def _cell(value: int | None) -> str:
 
 
 def _serious(findings: Sequence[Plain]) -> int:
-    return sum(one["severity"] != SEVERITIES[0] for one in findings)
+    return sum(finding["severity"] != SEVERITIES[0] for finding in findings)
 
 
 def _by_severity(findings: Sequence[Plain]) -> str:
     """Return the numbers of findings by the initials of their severities, as in `1c 2h`; info is left out."""
-    counts = Counter(one["severity"] for one in findings)
+    counts = Counter(finding["severity"] for finding in findings)
     return " ".join(_initials(counts))
 
 

@@ -58,9 +58,9 @@ def remarks(document: Mapping[str, Any]) -> list[str]:
 
 def run_rows(document: Mapping[str, Any], server: str) -> Iterator[list[str]]:
     """Yield the runs of a server, the latest first."""
-    for one in reversed(list(_summaries(document, server))):
-        counts = [f"{found} {name}" for name in reversed(SEVERITIES) if (found := _count(one, name))]
-        yield [minute(one["taken_at"]), *(_cell(one[key]) for key in NUMBERS), ", ".join(counts)]
+    for summary in reversed(list(_summaries(document, server))):
+        counts = [f"{found} {name}" for name in reversed(SEVERITIES) if (found := _count(summary, name))]
+        yield [minute(summary["taken_at"]), *(_cell(summary[key]) for key in NUMBERS), ", ".join(counts)]
 
 
 def lasting_rows(document: Mapping[str, Any], server: str | None) -> Iterator[list[str]]:
@@ -74,19 +74,19 @@ def lasting_rows(document: Mapping[str, Any], server: str | None) -> Iterator[li
 def series(document: Mapping[str, Any], server: str) -> Iterator[dict[str, Any]]:
     """Yield the numbers of a server in equal intervals, as charts over time take them."""
     summaries = sorted(_summaries(document, server), key=lambda one: str(one["taken_at"]))
-    times = [datetime.fromisoformat(one["taken_at"]) for one in summaries]
+    times = [datetime.fromisoformat(summary["taken_at"]) for summary in summaries]
     laid_out = course(times, MOST_POINTS)
     length = (times[-1] - times[0]).total_seconds()
     step = max(1, round(length / max(1, laid_out.columns - 1)))
     for key, source in COURSES.items():
-        limits = [one["descriptor_limit"] for one in summaries if one["descriptor_limit"]]
+        limits = [summary["descriptor_limit"] for summary in summaries if summary["descriptor_limit"]]
         yield {
             "name": key,
             "server": server,
-            "source": next((one[source] for one in reversed(summaries) if source and one[source]), ""),
+            "source": next((summary[source] for summary in reversed(summaries) if source and summary[source]), ""),
             "from": summaries[0]["taken_at"],
             "step_seconds": step,
-            "values": laid_out.highest([one[key] for one in summaries]),
+            "values": laid_out.highest([summary[key] for summary in summaries]),
             "limit": limits[-1] if limits and key == "descriptors_used" else None,
             "forecast": None,
         }
@@ -102,7 +102,7 @@ def _summaries(document: Mapping[str, Any], server: str) -> Iterator[Mapping[str
 
 
 def _count(summary: Mapping[str, Any], severity: str) -> int:
-    return sum(one["severity"] == severity for one in summary["findings"])
+    return sum(finding["severity"] == severity for finding in summary["findings"])
 
 
 def _cell(value: int | None) -> str:

@@ -42,7 +42,7 @@ def summarise(diagnosis: Diagnosis, recorded: datetime, exit_code: int) -> Recor
         return None
     counts = Counter(str(finding.severity) for finding in diagnosis.findings)
     return RecordedRun(
-        taken=max(one.taken for one in summaries),
+        taken=max(summary.taken for summary in summaries),
         recorded=recorded,
         version=__version__,
         exit_code=exit_code,
@@ -60,7 +60,7 @@ def digest_of(finding_id: str) -> str:
 
 def _recorded(check: str, finding: Finding) -> RecordedFinding:
     digest = digest_of(f"{check}|{finding.key or finding.subject}")
-    name = next(one for one in SEVERITIES if one == str(Severity(finding.severity)))
+    name = next(severity for severity in SEVERITIES if severity == str(Severity(finding.severity)))
     return RecordedFinding(check=check, digest=digest, severity=name)
 
 
@@ -72,7 +72,7 @@ def _of_server(diagnosis: Diagnosis, server: Instance, findings: Sequence[Record
         return None
     descriptors, pairing = facts.of(Descriptors, server.name), facts.of(Pairing, server.name)
     directions = pairing.directions if pairing else ()
-    judged = [one for one in directions if one.missing is None]
+    judged = [direction for direction in directions if direction.missing is None]
     is_joined = pairing is not None and (bool(judged) or not directions)
     work = traffic.workload if traffic and traffic.seconds else None
     connections, source = _connections(server, traffic)
@@ -123,7 +123,7 @@ def _growth(descriptors: Descriptors | None) -> tuple[float | None, str]:
 
 def _severed(directions: Iterable[Direction]) -> int | None:
     """Return how many connections are severed; None where no table of a middlebox was read."""
-    tracked = [one for one in directions if one.severed.count or one.path.middleboxes]
+    tracked = [direction for direction in directions if direction.severed.count or direction.path.middleboxes]
     return sum(one.severed.count for one in tracked) if tracked else None
 
 

@@ -59,14 +59,14 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "storage_tables": storage_tables(document),
         "collect": [] if actions else lacks_of(verdicts)[:COLLECT],
         "sheets": sheets(findings),
-        "box_actions": [one for each in shown.full for one in each.remedies if one.remedy["where"] == "box"],
+        "box_actions": [remedy for each in shown.full for remedy in each.remedies if remedy.remedy["where"] == "box"],
         "since": " · ".join(count_parts(document["baseline"])) if document["baseline"] else "",
         "changed": [change_word(one.finding) for one in shown.full],
         "former_tables": list(_former_tables(document["baseline"])),
         "baseline_notes": (document["baseline"] or {}).get("notes", ()),
         "clear": clear_checks(verdicts),
         "missing": _missing(verdicts),
-        "crashed": [one for one in verdicts if one["outcome"] == "crashed"][:CRASHED],
+        "crashed": [verdict for verdict in verdicts if verdict["outcome"] == "crashed"][:CRASHED],
         "disabled": document["disabled"],
         "notes": (document["tool"]["config"] or {}).get("notes", ()),
         "acceptance_of": acceptance_of,
@@ -78,7 +78,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
 def _names(document: Mapping[str, Any]) -> str:
     """Return the servers that findings and evidence name."""
     named = (one["server"] for key in ("findings", "evidence") for one in document[key])
-    hosts = (one["name"] for one in document["hosts"] if "server" in one["roles"])
+    hosts = (host["name"] for host in document["hosts"] if "server" in host["roles"])
     names = list(dict.fromkeys(name for name in (*hosts, *named) if name))
     return listed(names, NAMES)
 

@@ -97,7 +97,11 @@ class Sheet:
 
 def sheets(findings: Iterable[Mapping[str, Any]]) -> Sequence[Sheet]:
     """Return a sheet per direction with sampled ghosts, the most severe first."""
-    found = (one for one in findings if one["check"] == "ghost-connections" and one["observed"].get("ghost_samples"))
+    found = (
+        finding
+        for finding in findings
+        if finding["check"] == "ghost-connections" and finding["observed"].get("ghost_samples")
+    )
     return [_sheet(one) for one, _ in zip(found, range(SHEETS), strict=False)]
 
 
@@ -116,7 +120,7 @@ def _sheet(finding: Mapping[str, Any]) -> Sheet:
     return Sheet(
         title=finding["title"],
         sentences=finding["detail"].split("\n"),
-        samples=table(caption, columns, (_sample_row(observed, one) for one in samples)),
+        samples=table(caption, columns, (_sample_row(observed, sample) for sample in samples)),
         ports=observed["ghost_client_ports"] or (),
     )
 

@@ -76,7 +76,7 @@ def of_sections(document: Mapping[str, Any]) -> list[Figure]:
     """Return the charts that belong to no finding: probes, further index plans, and numbers over time."""
     plans = (before_after(one) for one in (document.get("indexes") or ())[1:])
     probes: Iterator[Chart] = chain.from_iterable(probe_charts(one) for one in document.get("probes") or ())
-    charts: Iterator[Chart] = chain(probes, (one for one in plans if one is not None), over_time(document["series"]))
+    charts: Iterator[Chart] = chain(probes, (plan for plan in plans if plan is not None), over_time(document["series"]))
     return [figure(chart) for chart, _ in zip(charts, range(_most(document)), strict=False)]
 
 

@@ -69,7 +69,7 @@ def lead(document: Mapping[str, Any]) -> Lead:
         )
     if first.label != CLEAR:
         return _lead(first.label.lower(), first.text, *([first.detail] if first.detail else []))
-    outcomes = Counter(one["outcome"] for one in document["verdicts"])
+    outcomes = Counter(verdict["outcome"] for verdict in document["verdicts"])
     clear, open_ = counted(outcomes["clear"], "subject"), counted(outcomes["not-judged"], "subject")
     rest = f"; {open_} {are(outcomes['not-judged'])} not judged, for lack of evidence" if outcomes["not-judged"] else ""
     return _lead(first.label, first.text, f"{clear} {are(outcomes['clear'])} clear{rest}.")
@@ -82,7 +82,7 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
 def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
     """Return the steps to do, in the order of the findings, each once, and with its alternatives behind it."""
     found: dict[tuple[str, str], Action] = {}
-    for one in (one for each in shown.full if not is_accepted(each.finding) for one in each.remedies):
+    for one in (remedy for each in shown.full if not is_accepted(each.finding) for remedy in each.remedies):
         title, target, is_alternative = one.remedy["title"], one.remedy["target"], one.label == "or"
         action = Action(title=title, target=target, needs=one.needs, anchor=one.anchor, is_alternative=is_alternative)
         found.setdefault((title, target), action)
@@ -97,7 +97,7 @@ def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
 
 def counts(document: Mapping[str, Any]) -> Iterator[Count]:
     """Yield the number of findings by severity, and of the other verdicts."""
-    severities = ["accepted" if is_accepted(one) else one["severity"] for one in document["findings"]]
+    severities = ["accepted" if is_accepted(finding) else finding["severity"] for finding in document["findings"]]
     for severity in (*SEVERITIES, "accepted"):
         if many := severities.count(severity):
             first = severities.index(severity)
@@ -105,7 +105,7 @@ def counts(document: Mapping[str, Any]) -> Iterator[Count]:
             yield Count(text=f"{number(many)} {severity}", anchor=anchor)
     if not severities:
         yield Count(text="0 findings", anchor="findings")
-    outcomes = Counter(one["outcome"] for one in document["verdicts"])
+    outcomes = Counter(verdict["outcome"] for verdict in document["verdicts"])
     for outcome, name in (("clear", "clear"), ("not-judged", "not judged"), ("crashed", "crashed")):
         if outcomes[outcome] or outcome != "crashed":
             yield Count(text=f"{number(outcomes[outcome])} {name}", anchor=outcome)
@@ -123,7 +123,9 @@ def key_numbers(document: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    observed: Mapping[str, Any] = next((one["observed"] for one in findings if one["check"] == "idle-timeout"), {})
+    observed: Mapping[str, Any] = next(
+        (finding["observed"] for finding in findings if finding["check"] == "idle-timeout"), {}
+    )
     if (upper := observed.get("box_upper_seconds")) is not None:
         yield f"a middlebox {observed['box_action']}", between(observed["box_lower_seconds"], upper)
     for key, name in (
@@ -136,19 +138,19 @@ def _idle_numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    for one in servers:
-        yield f"of access log, {one['server']}", duration(one["log_seconds"])
-        yield f"searches, {one['server']}", number(one["searches"])
-        yield f"of search time, {one['server']}", duration(one["etime_seconds"])
-        yield f"of it unindexed, {one['server']}", duration(one["unindexed_etime_seconds"])
+    for server in servers:
+        yield f"of access log, {server['server']}", duration(server["log_seconds"])
+        yield f"searches, {server['server']}", number(server["searches"])
+        yield f"of search time, {server['server']}", duration(server["etime_seconds"])
+        yield f"of it unindexed, {server['server']}", duration(server["unindexed_etime_seconds"])
 
 
 def _probe_numbers(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the medians that a server is compared with."""
-    for one in probes:
-        place = one["mount_point"] or one["directory"]
+    for probe in probes:
+        place = probe["mount_point"] or probe["directory"]
         for write, call in (("overwrite", "fdatasync"), ("append", "fsync")):
-            for row in (row for row in one["syncs"] if (row["write"], row["call"]) == (write, call)):
+            for row in (row for row in probe["syncs"] if (row["write"], row["call"]) == (write, call)):
                 yield (
                     f"sync of an {write} of {size(row['block_bytes'])}, {place}",
                     duration(row["sync"]["p50_seconds"]),

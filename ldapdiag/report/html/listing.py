@@ -127,11 +127,11 @@ class ClearCheck:
 def clear_checks(verdicts: Iterable[Mapping[str, Any]]) -> Sequence[ClearCheck]:
     """Return the checks with subjects that are clear."""
     found: dict[str, ClearCheck] = {}
-    for one in verdicts:
-        if one["outcome"] != "clear":
+    for verdict in verdicts:
+        if verdict["outcome"] != "clear":
             continue
-        if known := found.get(one["check"]):
+        if known := found.get(verdict["check"]):
             known.subjects += 1
         else:
-            found[one["check"]] = ClearCheck(one["check"], one["subject"] or "", one["reason"] or "")
+            found[verdict["check"]] = ClearCheck(verdict["check"], verdict["subject"] or "", verdict["reason"] or "")
     return list(found.values())

@@ -23,7 +23,7 @@ def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "kind": "access log",
         "version": __version__,
         "scanner": document["scanner"],
-        "names": ", ".join(one["name"] for one in document["streams"][:4]),
+        "names": ", ".join(stream["name"] for stream in document["streams"][:4]),
         "period": _period(document),
         "title": _title(document),
         "sentences": list(_sentences(document)),
@@ -67,9 +67,11 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "operations", number(sum(document["operations"].values()))
     yield "connections opened", number(connections["opened"])
     yield "connections at once, at most", number(connections["peak"])
-    yield "failed BINDs", number(sum(one["count"] for one in document["failed_binds"]))
+    yield "failed BINDs", number(sum(bind["count"] for bind in document["failed_binds"]))
     yield "time in the longest search", duration(_longest(document))
 
 
 def _longest(document: Mapping[str, Any]) -> float:
-    return max((one["worst"]["etime_seconds"] for one in document["searches"]["shapes"] if one["worst"]), default=0.0)
+    return max(
+        (shape["worst"]["etime_seconds"] for shape in document["searches"]["shapes"] if shape["worst"]), default=0.0
+    )

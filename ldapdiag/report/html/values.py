@@ -69,5 +69,5 @@ def page_tables(document: Mapping[str, Any], tables: Iterable[Table]) -> list[Pa
 
 def _page_table(document: Mapping[str, Any], of: Table) -> PageTable:
     columns, rows = of.cells(HTML, document)
-    headings = [(one.label, one.unit.is_number) for one in columns]
+    headings = [(column.label, column.unit.is_number) for column in columns]
     return table(of.title.format_map(document), headings, rows, most=of.most, what=of.what)

@@ -40,7 +40,7 @@ def blocks(diagnosis: Diagnosis) -> Iterator[dict[str, Any]]:
     for plan in diagnosis.facts.every(IndexPlan):
         coverage = diagnosis.facts.of(IndexCoverage, plan.server)
         if plan.indexes and coverage is not None and coverage.indexes is not None:
-            brief = next((one for one in remedies if one.target == plan.server and one.brief), None)
+            brief = next((remedy for remedy in remedies if remedy.target == plan.server and remedy.brief), None)
             yield {
                 "server": plan.server,
                 "summary": _summary(plan, coverage),
@@ -87,12 +87,12 @@ def _how_good(plan: IndexPlan) -> str:
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return the index plan of each server, and the searches it removes, keeps or ignores."""
-    coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
+    coverages = {coverage.server: coverage for coverage in diagnosis.facts.every(IndexCoverage)}
     remedies = list(of_plans(diagnosis))
     return [
-        _plan(one, coverages[one.server], diagnosis.facts.of(UnusedIndexes, one.server))
-        | {"remedies": [remedy_as_data(remedy) for remedy in remedies if remedy.target == one.server]}
-        for one in diagnosis.facts.every(IndexPlan)
+        _plan(plan, coverages[plan.server], diagnosis.facts.of(UnusedIndexes, plan.server))
+        | {"remedies": [remedy_as_data(remedy) for remedy in remedies if remedy.target == plan.server]}
+        for plan in diagnosis.facts.every(IndexPlan)
     ]
 
 
@@ -197,7 +197,7 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
         "then_each": time_with(row.mean_after, row.mean_before, coverage.fastest),
-        "requesters": [{"client": one.client, "account": one.account} for one in row.requesters],
+        "requesters": [{"client": requester.client, "account": requester.account} for requester in row.requesters],
         **_senders(row.requesters),
     }
 
@@ -220,7 +220,7 @@ def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
             "etime_seconds": seconds(row.etime),
             "noted": row.noted,
             **_senders(row.group.requesters),
-            "backends": [one.name for one in row.backends],
+            "backends": [backend.name for backend in row.backends],
             **_obstacle(row),
             "wants": [_wanted(some) for some in row.sufficient_sets],
         }

@@ -92,7 +92,7 @@ class IndexScreen(ReportScreen):
         first, plans = ReportScreen.first(self), self.plans()
         if not plans or not plans[0]["plan"]:
             return first
-        in_plan = [severity_of(one) for one in self.document["findings"] if one["check"] in IN_THE_PLAN]
+        in_plan = [severity_of(finding) for finding in self.document["findings"] if finding["check"] in IN_THE_PLAN]
         worst = first.finding if first is not None else None
         outside = worst is not None and worst["check"] not in IN_THE_PLAN
         if worst is not None and outside and severity_of(worst) > max(in_plan, default=Severity.INFO):
@@ -165,7 +165,7 @@ class IndexScreen(ReportScreen):
         if remedy["verify"]:
             self.page.indented("show the new setting, and the progress of the build:")
             print_commands(self.page, remedy["verify"])
-        found = (one for one in self.missing_indexes(server) if one["remedies"])
+        found = (index for index in self.missing_indexes(server) if index["remedies"])
         verify = next((remedy["verify"] for one in found for remedy in one["remedies"]), "")
         if verify:
             self.page.indented(f"verify: {expected_in_log(self.family_of(server))}")
@@ -173,26 +173,30 @@ class IndexScreen(ReportScreen):
 
     def missing_indexes(self, server: str) -> list[Row]:
         """Return the findings on missing indexes of a server."""
-        return [one for one in self.document["findings"] if (one["check"], one["server"]) == ("missing-index", server)]
+        return [
+            finding
+            for finding in self.document["findings"]
+            if (finding["check"], finding["server"]) == ("missing-index", server)
+        ]
 
     def judged(self, server: str, row: Row) -> list[str]:
         """Return severity and confidence of the finding on a row."""
         found = (
-            one
-            for one in self.missing_indexes(server)
-            if (one["observed"]["backend"], one["observed"]["attribute"]) == (row["backend"], row["attribute"])
+            index
+            for index in self.missing_indexes(server)
+            if (index["observed"]["backend"], index["observed"]["attribute"]) == (row["backend"], row["attribute"])
         )
         return [f"{one['severity']}, {one['confidence']}" for one in found][:1]
 
     def table(self, plan: Row) -> None:
         """Print the indexes to add, with their filters, accounts and clients."""
         rows = plan["plan"]
-        names = AccountNames({one["account"] for row in rows for one in row["requesters"]})
+        names = AccountNames({requester["account"] for row in rows for requester in row["requesters"]})
         table = NumberTable(self.page, ADD, rows, bar_of="saves_seconds")
         table.header("attribute")
         for place, row in enumerate(rows):
             table.row(place, f"{row['attribute']}{_place(row, plan)}")
-            who = [f"{names(one['account'])} ({one['client']})" for one in row["requesters"]]
+            who = [f"{names(requester['account'])} ({requester['client']})" for requester in row["requesters"]]
             parts = [
                 *_some(row["shapes"], 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
@@ -241,10 +245,10 @@ class IndexScreen(ReportScreen):
 
     def findings(self, first: Headline | None, step: FirstStep | None) -> None:
         """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
-        for one in self.others(first):
-            shown = one["acceptance"] or (self.verbose and severity_of(one) > Severity.INFO)
-            if one["check"] not in IN_THE_PLAN or shown:
-                self.finding(one, step)
+        for finding in self.others(first):
+            shown = finding["acceptance"] or (self.verbose and severity_of(finding) > Severity.INFO)
+            if finding["check"] not in IN_THE_PLAN or shown:
+                self.finding(finding, step)
 
 
 def _etime(rows: Sequence[Row]) -> float:

@@ -68,7 +68,7 @@ esac
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies of every plan: all its indexes of one database at once."""
-    coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
+    coverages = {coverage.server: coverage for coverage in diagnosis.facts.every(IndexCoverage)}
     for plan in diagnosis.facts.every(IndexPlan):
         indexing = coverages[plan.server].indexes
         if indexing is None:
@@ -89,7 +89,7 @@ def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies that build the indexes which may lack entries, not those that only prove it."""
     for check, finding in diagnosis.found:
         if check == WRONG_ANSWERS:
-            yield from (one for one in finding.remedies if one.needs is Needs.REINDEX)
+            yield from (remedy for remedy in finding.remedies if remedy.needs is Needs.REINDEX)
 
 
 def of_list_views(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -107,9 +107,11 @@ def as_script(diagnosis: Diagnosis) -> str:
     remedies = [*of_wrong_answers(diagnosis), *of_plans(diagnosis), *of_list_views(diagnosis)]
     advice = [*_not_planned(diagnosis)]
     advice += [
-        f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
+        f"# Not done by this: {neutral(remedy.text, longest=2000)}\n"
+        for remedy in remedies
+        if remedy.kind is RemedyKind.ADVICE
     ]
-    shell = [one for one in remedies if one.kind is RemedyKind.SHELL]
+    shell = [remedy for remedy in remedies if remedy.kind is RemedyKind.SHELL]
     if not shell:
         return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
     blocks = [remedy for remedy in shell if is_block(remedy.text)]
@@ -144,34 +146,40 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment. Raises LdapdiagError if no server can have a plan."""
     unplanned = _not_planned(diagnosis)
-    others = [one for one in of_wrong_answers(diagnosis) if one.kind is RemedyKind.SHELL]
+    others = [answer for answer in of_wrong_answers(diagnosis) if answer.kind is RemedyKind.SHELL]
     others += of_list_views(diagnosis)
-    unplanned += [f"# Not in this LDIF, but in --script: {neutral(one.title)}\n" for one in others]
-    changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
+    unplanned += [f"# Not in this LDIF, but in --script: {neutral(other.title)}\n" for other in others]
+    changes = [plan for plan in of_plans(diagnosis) if plan.kind is RemedyKind.LDIF]
     if changes:
         return "\n".join([UNWATCHED, *unplanned, *_ldif_parts(changes)])
-    advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
+    advice = [
+        f"# {neutral(plan.text, longest=2000)}\n" for plan in of_plans(diagnosis) if plan.kind is RemedyKind.ADVICE
+    ]
     planned = {plan.server for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
-    indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.server in planned]
-    why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
+    indexings = [
+        coverage.indexes
+        for coverage in diagnosis.facts.every(IndexCoverage)
+        if coverage.indexes and coverage.server in planned
+    ]
+    why = {f"# {without_ldif(indexing.configuration)}\n": None for indexing in indexings}
     return "".join([*unplanned, *(advice or why or [f"# {NOTHING}\n"])])
 
 
 def _ldif_parts(changes: Iterable[Remedy]) -> Iterator[str]:
     """Yield the LDIF of each database; as comments where the index of another one must be built before."""
     begun = set[str]()
-    for one in changes:
-        lines = one.text.rstrip().splitlines()
-        if one.target in begun and (between := between_ldif(one.family)):
+    for change in changes:
+        lines = change.text.rstrip().splitlines()
+        if change.target in begun and (between := between_ldif(change.family)):
             lines = [f"# {line}" for line in (between, *lines)]
-        begun.add(one.target)
-        yield "\n".join([_comments(one), *lines, ""])
+        begun.add(change.target)
+        yield "\n".join([_comments(change), *lines, ""])
 
 
 def _not_planned(diagnosis: Diagnosis) -> list[str]:
     """Return a comment for each server without index configuration. Raises LdapdiagError if there is no other."""
     coverages = list(diagnosis.facts.every(IndexCoverage))
-    lacking = [one.server for one in coverages if one.indexes is None]
+    lacking = [coverage.server for coverage in coverages if coverage.indexes is None]
     if len(lacking) == len(coverages):
         raise LdapdiagError(f"{NO_CONFIGURATION if lacking or not _is_configured(diagnosis) else NO_LOG}; {ADD}")
     return [f"# {neutral(server)}: {NO_CONFIGURATION}\n" for server in lacking]

@@ -90,9 +90,9 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
         "schema": SCHEMA,
         "scanner": read.scanner,
         "cluster": cluster_as_data(read.cluster),
-        "streams": [_stream(one) for one in read.streams],
+        "streams": [_stream(stream) for stream in read.streams],
         "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.passed_over],
-        "gaps": [{"target": one.target, "reason": one.reason, "how": one.how} for one in read.gaps],
+        "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in read.gaps],
         "remarks": [note for stream in read.streams for note in stream.notes],
         "stopped": read.stopped,
         "since": _moment(read.since, 1),
@@ -102,7 +102,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
         "slowest_lines": lines_as_data(read.shown, segment.resolution),
         "lines": segment.lines,
         "lines_not_understood": segment.misread,
-        "lines_not_understood_samples": [one.decode("utf-8", "backslashreplace") for one in segment.samples],
+        "lines_not_understood_samples": [sample.decode("utf-8", "backslashreplace") for sample in segment.samples],
         "lost_lines": segment.lost,
         "first_time": _moment(work.period and work.period[0], segment.resolution),
         "last_time": _moment(work.period and work.period[1], segment.resolution),
@@ -115,29 +115,31 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
         "holes": segment.holes,
         "connections": _connections(work),
         "failed_binds": [
-            {"dn": one.dn, "client": one.client, "err": one.err, "count": one.count} for one in work.failed_binds
+            {"dn": bind.dn, "client": bind.client, "err": bind.err, "count": bind.count} for bind in work.failed_binds
         ],
-        "failed_bind_groups": [_failures_of(one) for one in grouped_failures(work.failed_binds, work.accepted_binds)],
+        "failed_bind_groups": [
+            _failures_of(failure) for failure in grouped_failures(work.failed_binds, work.accepted_binds)
+        ],
         "waits": _waits(work),
         "timeline": timeline(work.time_axis),
         "operation_times": {one.kind: kind(one) for one in work.kinds},
         "searches": _searches(work, sort),
         "noticed": [
             {
-                "shape": one.shape,
-                "base": one.base,
-                "scope": one.scope,
-                "internal": one.internal,
-                "count": one.count,
+                "shape": notice.shape,
+                "base": notice.base,
+                "scope": notice.scope,
+                "internal": notice.internal,
+                "count": notice.count,
             }
-            for one in work.unindexed_notices
+            for notice in work.unindexed_notices
         ],
         "not_indexed": [
             {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
         ],
         "caps_hit": segment.caps_hit,
         "fleet": fleet_as_data(read.fleet),
-        "targets": [_target(one, segment.resolution) for one in work.targets],
+        "targets": [_target(target, segment.resolution) for target in work.targets],
         "failures": _failures(work),
         "tls": _tls(work.security),
         "refused": [{"client": one.client, "reason": one.what, "count": one.count} for one in work.security.refused],
@@ -159,7 +161,7 @@ def _stream(stream: LogStream) -> Stream:
         "server_processes": stream.server_processes,
         "peak": stream.peak,
         "scanner": stream.scanner,
-        "copies_left_out": [{"target": one.target, "reason": one.reason} for one in stream.copies],
+        "copies_left_out": [{"target": copy.target, "reason": copy.reason} for copy in stream.copies],
     }
 
 
@@ -167,24 +169,24 @@ def _connections(work: Workload) -> Connections:
     segment = work.segment
     return {
         "opened": segment.opened,
-        "closed": sum(one.count for one in work.closes),
+        "closed": sum(close.count for close in work.closes),
         "open_before": segment.open_before,
         "open_at_end": segment.open_at_end,
         "peak": segment.peak,
-        "by_client": {one.address: one.opened for one in work.clients if one.opened},
+        "by_client": {client.address: client.opened for client in work.clients if client.opened},
         "by_account": work.by_account,
-        "closed_by_code": {one.code: one.count for one in work.closes},
+        "closed_by_code": {close.code: close.count for close in work.closes},
         "closes": [
             {
-                "code": one.code,
-                "meaning": one.meaning.text,
-                "kind": one.meaning.kind,
-                "count": one.count,
-                "by_client": dict(one.clients),
+                "code": close.code,
+                "meaning": close.meaning.text,
+                "kind": close.meaning.kind,
+                "count": close.count,
+                "by_client": dict(close.clients),
             }
-            for one in work.closes
+            for close in work.closes
         ],
-        "clients": [_client(one, segment.resolution) for one in work.clients],
+        "clients": [_client(client, segment.resolution) for client in work.clients],
         "idle_times": [_idle_group(*of, row) for of, row in work.idle_rows.items()],
     }
 
@@ -323,9 +325,9 @@ def _filter_shape(search: SearchGroup, resolution: int) -> FilterShape:
         "notes": dict(search.notes),
         "unindexed": search.unindexed,
         "errors": _errors(search.errors),
-        "clients": _costliest((one.client, one.etime) for one in search.requesters),
-        "accounts": _costliest((one.account, one.etime) for one in search.requesters),
-        "requesters": [_requester(one) for one in search.requesters],
+        "clients": _costliest((requester.client, requester.etime) for requester in search.requesters),
+        "accounts": _costliest((requester.account, requester.etime) for requester in search.requesters),
+        "requesters": [_requester(requester) for requester in search.requesters],
         "worst": None
         if search.slowest is None
         else {**_slowest(search.slowest, resolution), "filter": search.slowest.subject},
@@ -365,15 +367,15 @@ def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
 def _failures(work: Workload) -> list[Failure]:
     return [
         {
-            "operation": one.operation,
-            "target": one.target,
-            "client": one.client,
-            "account": one.account,
-            "err": one.err,
-            "count": one.count,
-            "etime_seconds": seconds(one.etime),
+            "operation": failure.operation,
+            "target": failure.target,
+            "client": failure.client,
+            "account": failure.account,
+            "err": failure.err,
+            "count": failure.count,
+            "etime_seconds": seconds(failure.etime),
         }
-        for one in work.failures
+        for failure in work.failures
     ]
 
 
@@ -384,7 +386,9 @@ def _tls(security: Security) -> Tls:
             for (version, cipher), count in security.secured.items()
         ],
         "starttls": security.start_tls,
-        "binds_in_clear": [{"client": one.client, "dn": one.what, "count": one.count} for one in security.clear_binds],
+        "binds_in_clear": [
+            {"client": bind.client, "dn": bind.what, "count": bind.count} for bind in security.clear_binds
+        ],
         "binds_within_host": security.local_binds,
         "connections_not_judged": security.maybe_clear,
     }
@@ -393,11 +397,11 @@ def _tls(security: Security) -> Tls:
 def _unlisted(segment: Segment) -> list[Unlisted]:
     return [
         {
-            "table": one.table,
-            "most_seconds": None if one.unit else seconds(one.most),
-            "most": one.most if one.unit else None,
+            "table": omission.table,
+            "most_seconds": None if omission.unit else seconds(omission.most),
+            "most": omission.most if omission.unit else None,
         }
-        for one in omissions(segment)
+        for omission in omissions(segment)
     ]
 
 
@@ -434,7 +438,7 @@ def _target(group: OperationGroup, resolution: int) -> Target:
         "p99_seconds": seconds(group.p99),
         "entries": group.entries,
         "errors": _errors(group.errors),
-        "requesters": [_requester(one) for one in group.requesters],
+        "requesters": [_requester(requester) for requester in group.requesters],
         "worst": None
         if group.slowest is None
         else {**_slowest(group.slowest, resolution), "dn": group.slowest.subject},

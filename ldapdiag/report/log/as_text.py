@@ -118,7 +118,7 @@ class LogScreen:
     def heading(self) -> None:
         """Print the product, the files, the number of lines and the time range."""
         streams = self.document["streams"]
-        files = sum(len(one["files"]) for one in streams)
+        files = sum(len(stream["files"]) for stream in streams)
         self.page.line(
             [
                 " and ".join(self.products()),
@@ -136,7 +136,7 @@ class LogScreen:
 
     def products(self) -> list[str]:
         """Return the products, with the version where all logs have the same."""
-        families = sorted({Family(one["family"]) for one in self.document["streams"]})
+        families = sorted({Family(stream["family"]) for stream in self.document["streams"]})
         if len(families) > 1 or len(self.document["versions"]) != 1:
             return [family.product for family in families]
         (version,) = self.document["versions"]
@@ -145,7 +145,7 @@ class LogScreen:
 
     def restarts(self) -> list[str]:
         """Return the number of restarts, if there were any."""
-        restarts = sum(max(0, one["server_processes"] - 1) for one in self.document["streams"])
+        restarts = sum(max(0, stream["server_processes"] - 1) for stream in self.document["streams"])
         return [counted(restarts, "restart")] if restarts else []
 
     def span(self) -> str:
@@ -179,11 +179,13 @@ class LogScreen:
         yield f"{number(total)} in {duration(searches['etime_seconds'])}" if total else "none"
         legend = list[str]()
         if unindexed:
-            letters = {letter for one in searches["shapes"] for notes in one["notes"] for letter in notes.split(",")}
+            letters = {
+                letter for shape in searches["shapes"] for notes in shape["notes"] for letter in notes.split(",")
+            }
             shown = [f"{letter} = {words} (notes={letter})" for letter, words in NOTES.items() if letter in letters]
             yield f"{number(unindexed)} unindexed{'' if shown else ', fully or partially'}"
             legend = [*shown, "bars: search time"] if shown and self.sort is Sort.TIME else shown
-        if missing := sum(one["unanswered"] + one["abandoned"] for one in searches["shapes"]):
+        if missing := sum(shape["unanswered"] + shape["abandoned"] for shape in searches["shapes"]):
             yield f"{number(missing)} without result"
         if searches["logical"] < total:
             yield f"{number(total - searches['logical'])} later pages of paged searches"
@@ -229,9 +231,9 @@ class LogScreen:
             rows = searches[f"by_{kind}"]
             if kind != self.by and rows:
                 items = [
-                    f"{self.names(one['name'])} {_what(one, searches['etime_seconds'])}"
-                    for one in rows
-                    if one["count"] or not self.is_selection
+                    f"{self.names(row['name'])} {_what(row, searches['etime_seconds'])}"
+                    for row in rows
+                    if row["count"] or not self.is_selection
                 ]
                 self.page.packed(f"{kind}s", _first(items, FEW), "bold")
 
@@ -245,8 +247,8 @@ class LogScreen:
         groups, clear = self.document["failed_bind_groups"], in_the_clear(self.document)
         items: list[str] = []
         if groups:
-            count = sum(one["count"] for one in groups)
-            first, *others = _first([self.failures(one) for one in groups], 1)
+            count = sum(group["count"] for group in groups)
+            first, *others = _first([self.failures(group) for group in groups], 1)
             items = [f"{number(count)} failed: {first}", *others]
         if items or clear:
             self.page.packed("binds", [*items, *clear], "bold")
@@ -276,9 +278,9 @@ class LogScreen:
         """Print unindexed searches from the errors log, counted separately from those of the access log."""
         notices = self.document["noticed"]
         if notices:
-            count = sum(one["count"] for one in notices)
+            count = sum(notice["count"] for notice in notices)
             few = 1 if sum(self.document["operations"].values()) else self.top
-            first, *others = _first([f"{number(one['count'])} {one['shape']}" for one in notices], few)
+            first, *others = _first([f"{number(notice['count'])} {notice['shape']}" for notice in notices], few)
             searches = f"{number(count)} unindexed search{'es' * (count != 1)}"
             self.page.packed("errors log", [f"{searches}: {first}", *others], "bold")
 

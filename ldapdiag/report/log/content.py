@@ -55,7 +55,7 @@ class LogContent:
     @property
     def scanner(self) -> Scanner:
         """Return the scanner of the whole: the native one, if it read any stream."""
-        return Scanner.of(one.scanner for one in self.streams)
+        return Scanner.of(stream.scanner for stream in self.streams)
 
 
 def combined(logs: Sequence[CountedLog]) -> Workload:

@@ -23,11 +23,11 @@ def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
         return None
     common = fleet.fleet.common
     return {
-        "servers": [_server(fleet, one) for one in fleet.replicas],
+        "servers": [_server(fleet, replica) for replica in fleet.replicas],
         "compared_from": moment(common.begin, MILLISECOND) if common else None,
         "compared_to": moment(common.end, MILLISECOND) if common else None,
         "even_share": round(fleet.balance.even, 6) if fleet.balance else None,
-        "differing_searches": [_search(one) for one in fleet.searches],
+        "differing_searches": [_search(search) for search in fleet.searches],
         "clients_of_one_server": [
             {"client": one.client, "server": one.server, "connections": one.connections, "share": round(one.share, 6)}
             for one in fleet.with_affinity

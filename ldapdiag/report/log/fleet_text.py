@@ -140,7 +140,7 @@ def balance_sentences(servers: Sequence[Plain], fleet: Plain) -> Iterator[str]:
     even = percent(fleet["even_share"])
     uneven = [server for server in servers if "uneven" in server["differs"]]
     for server in sorted(uneven, key=lambda one: -max(one["connection_share"], one["operation_share"])):
-        clients = ", ".join(f"{one['client']} ({number(one['opened'])})" for one in server["clients"])
+        clients = ", ".join(f"{client['client']} ({number(client['opened'])})" for client in server["clients"])
         yield (
             f"{server['name']} has {percent(server['connection_share'])} of the connections and "
             f"{percent(server['operation_share'])} of the operations (even: {even}); most are of {clients}"

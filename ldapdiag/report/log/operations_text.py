@@ -30,7 +30,7 @@ MOST_FAILED = 0.5
 
 def print_operations(page: Page, document: Plain, names: AccountNames) -> None:
     """Print the operations that take time or fail, and how connections were secured or refused."""
-    shown = [one for one in document["targets"] if matters(one)]
+    shown = [target for target in document["targets"] if matters(target)]
     for place, one in enumerate(shown[:FEW]):
         who = _who(one, names, too_many="attribution" in document["caps_hit"])
         page.packed("" if place else "other time", [_line(one), *who], "bold")
@@ -75,7 +75,7 @@ def _line(target: Plain) -> str:
 
 def _who(target: Plain, names: AccountNames, *, too_many: bool) -> list[str]:
     """Return the account and client with the most time, and the number of others; `too_many`: not all are listed."""
-    unlisted = too_many and sum(one["count"] for one in target["requesters"]) < target["answered"]
+    unlisted = too_many and sum(requester["count"] for requester in target["requesters"]) < target["answered"]
     if not target["requesters"]:
         return ["too many clients and accounts to list"] if unlisted else []
     first, *others = target["requesters"]
@@ -102,8 +102,8 @@ def in_the_clear(document: Plain) -> list[str]:
 def by_client(rows: Iterable[Plain]) -> dict[str, int]:
     """Return the counts of each client."""
     totals: dict[str, int] = {}
-    for one in rows:
-        totals[one["client"]] = totals.get(one["client"], 0) + one["count"]
+    for row in rows:
+        totals[row["client"]] = totals.get(row["client"], 0) + row["count"]
     return totals
 
 

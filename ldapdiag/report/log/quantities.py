@@ -80,7 +80,9 @@ SENDERS = 3
 
 def senders(requesters: Sequence[Mapping[str, Any]]) -> str:
     """Return who sent operations (`requesters` of the report), as in `uid=app,dc=example (192.0.2.7) and 2 more`."""
-    names = (f"{one['account'] or 'anonymous'} ({one['client'] or 'unknown client'})" for one in requesters)
+    names = (
+        f"{requester['account'] or 'anonymous'} ({requester['client'] or 'unknown client'})" for requester in requesters
+    )
     return listed(names, SENDERS, "; ")
 
 

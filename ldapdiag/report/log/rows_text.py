@@ -46,8 +46,8 @@ class SearchRows:
         """Not all clients and accounts are listed."""
         self.often = Counter(one["shape"] for one in self.shapes)
         self.times: dict[str, float] = {}
-        for one in self.shapes:
-            self.times[one["shape"]] = self.times.get(one["shape"], 0.0) + one["etime_seconds"]
+        for shape in self.shapes:
+            self.times[shape["shape"]] = self.times.get(shape["shape"], 0.0) + shape["etime_seconds"]
 
     def show(self, top: int, columns: Sequence[Column]) -> None:
         """Print the first rows, the filters with many bases, and the number of the others."""
@@ -70,7 +70,7 @@ class SearchRows:
         if not search["answered"] and not search["requesters"]:
             who = "without result: client and account are not counted"
         else:
-            listed = sum(one["etime_seconds"] for one in search["requesters"])
+            listed = sum(requester["etime_seconds"] for requester in search["requesters"])
             missing = max(self.times[search["shape"]] - listed, 0.0) if self.too_many else None
             who = _main_requester(search["requesters"], self.names, missing)
         return [_where(search), f"all bases: {who}" if self.often[search["shape"]] > 1 else who]
@@ -91,12 +91,14 @@ class SearchRows:
 
 def print_requesters(page: Page, kind: str, requesters: Sequence[Plain], top: int, total: float) -> None:
     """Print clients or accounts as ordered; connections that are not listed by name are in those of the rest."""
-    shown = [{"share": one["etime_seconds"] / total if total else 0, **one} for one in requesters[:top]]
+    shown = [
+        {"share": requester["etime_seconds"] / total if total else 0, **requester} for requester in requesters[:top]
+    ]
     if not shown:
         return
     table = NumberTable(page, OF_REQUESTERS, shown)
     table.header(kind)
-    unlisted = any(one["connections"] is None for one in requesters)
+    unlisted = any(requester["connections"] is None for requester in requesters)
     for place, one in enumerate(shown):
         rest = f", with the connections of each {kind} that has no number here"
         table.row(place, f"{one['name']}{rest if unlisted and one['name'] == OTHER_NAME else ''}")
@@ -144,7 +146,7 @@ def _main_requester(requesters: Sequence[Plain], names: AccountNames, missing: f
     if not requesters:
         return "client and account unknown" if missing is None else "too many clients and accounts to list"
     first, *others = requesters
-    total = sum(one["etime_seconds"] for one in requesters) + (missing or 0)
+    total = sum(requester["etime_seconds"] for requester in requesters) + (missing or 0)
     share = f" {percent(first['etime_seconds'] / total)}" if (others or missing) and total else ""
     more = f", {number(len(others))} more" if others else ""
     unlisted = ", others not listed" if missing else ""
@@ -216,7 +218,7 @@ class NumberTable:
         """Return the first picture that fits into the row of a name; empty: none does."""
         width = cell_len(neutral(name))
         left = self._free - len(GAP) - (width if width <= self._room else 0)
-        return next((one for one in pictures if cell_len(one) <= left), "")
+        return next((picture for picture in pictures if cell_len(picture) <= left), "")
 
     def _row(self, cells: Sequence[str], length: str, name: str) -> str:
         first, *others = cells

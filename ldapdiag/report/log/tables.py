@@ -74,9 +74,9 @@ def _servers(document: Plain) -> Iterator[Plain]:
 
 def servers_with_marks(fleet: Plain) -> list[Plain]:
     """Return the servers, each with `differs`: in a few words why it is notable."""
-    lacking = {one["server"] for one in fleet["differing_searches"] if one["lacks_index"]}
-    slower = {one["server"] for one in fleet["differing_searches"]} - lacking
-    return [one | {"differs": _marks(one, fleet["even_share"], lacking, slower)} for one in fleet["servers"]]
+    lacking = {search["server"] for search in fleet["differing_searches"] if search["lacks_index"]}
+    slower = {search["server"] for search in fleet["differing_searches"]} - lacking
+    return [server | {"differs": _marks(server, fleet["even_share"], lacking, slower)} for server in fleet["servers"]]
 
 
 def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Iterable[str]) -> list[str]:
@@ -315,7 +315,7 @@ READ = (
     ),
     Table(
         (Column("line", "Line"),),
-        lambda document: [{"line": one} for one in document["lines_not_understood_samples"]],
+        lambda document: [{"line": sample} for sample in document["lines_not_understood_samples"]],
         title="Lines that were not understood, samples",
     ),
 )

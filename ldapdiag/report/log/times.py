@@ -48,8 +48,8 @@ def _step(axis: Mapping[str, Any], most: int) -> int:
     """Return the smallest step of a coarser axis that has no more intervals."""
     count, own = len(axis["searches"]), axis["step_seconds"]
     begin = instant(axis["from"]) // SECOND
-    steps = (one for one in STEPS if one % own == 0)
-    return next(one for one in steps if (begin + (count - 1) * own) // one - begin // one < most)
+    steps = (step for step in STEPS if step % own == 0)
+    return next(step for step in steps if (begin + (count - 1) * own) // step - begin // step < most)
 
 
 def _joined(axis: Mapping[str, Any], key: str, step: int, join: Callable[[list[float]], float]) -> list[int]:
@@ -92,7 +92,7 @@ def trend_of(row: Mapping[str, Any], parts: Parts) -> Trend | None:
         first=instant(row["first_seen"]),
         last=instant(row["last_seen"]),
         counts=tuple(values["answered"]),
-        etimes=tuple(round(one * SECOND) for one in values["etime_seconds"]),
+        etimes=tuple(round(second * SECOND) for second in values["etime_seconds"]),
         since=times["since"],
         until=times["until"],
         growth=Growth(first=_share(grown["first"]), last=_share(grown["last"])) if grown and grown["growing"] else None,
@@ -118,4 +118,4 @@ def course(trend: Trend | None, shown: str) -> list[str]:
     if trend is None:
         return []
     begins = [] if trend.since is None else [period(trend)]
-    return [*(one for one in begins if one not in shown), *growth(trend)]
+    return [*(begin for begin in begins if begin not in shown), *growth(trend)]

@@ -29,14 +29,14 @@ def timeline(axis: TimeAxis | None) -> Timeline | None:
         "step_seconds": axis.step,
         "from": moment(axis.at(0), SECOND),
         "to": moment(axis.at(len(intervals)), SECOND),
-        "operations": [one.answered for one in intervals],
-        "operation_seconds": [seconds(one.etime) for one in intervals],
-        "searches": [one.searches for one in intervals],
-        "search_seconds": [seconds(one.search_etime) for one in intervals],
-        "slow": [one.slow for one in intervals],
-        "failed_binds": [one.failed_binds for one in intervals],
-        "opened": [one.opened for one in intervals],
-        "closed": [one.closed for one in intervals],
+        "operations": [interval.answered for interval in intervals],
+        "operation_seconds": [seconds(interval.etime) for interval in intervals],
+        "searches": [interval.searches for interval in intervals],
+        "search_seconds": [seconds(interval.search_etime) for interval in intervals],
+        "slow": [interval.slow for interval in intervals],
+        "failed_binds": [interval.failed_binds for interval in intervals],
+        "opened": [interval.opened for interval in intervals],
+        "closed": [interval.closed for interval in intervals],
         "open": list(axis.open),
         "results": {str(code): list(counts) for code, counts in result_counts(axis).items()},
         "worst": {
@@ -49,10 +49,10 @@ def timeline(axis: TimeAxis | None) -> Timeline | None:
             for far in axis.left_out
         ],
     }
-    if threads := max(one.most_busy[1] for one in intervals):
-        document["busy_workers"] = [one.most_busy[0] for one in intervals]
+    if threads := max(interval.most_busy[1] for interval in intervals):
+        document["busy_workers"] = [interval.most_busy[0] for interval in intervals]
         document["workers"] = threads
-        document["queued"] = [one.longest_queue for one in intervals]
+        document["queued"] = [interval.longest_queue for interval in intervals]
     return document
 
 

@@ -38,7 +38,7 @@ LANGUAGES = {"shell": "sh", "ldif": "ldif"}
 
 def page(document: Plain) -> str:
     """Return a report object as Markdown."""
-    entries = [PageEntry(full="\n\n".join(_finding(one)), short=_line(one)) for one in document["findings"]]
+    entries = [PageEntry(full="\n\n".join(_finding(finding)), short=_line(finding)) for finding in document["findings"]]
     return fitted(list(_head(document)), entries, list(_tail(document)))
 
 
@@ -57,8 +57,8 @@ def _head(document: Plain) -> Iterator[str]:
         yield f"**Changes:** {prose(', '.join(count_parts(baseline)))}"
     if numbers := _numbers(document):
         yield table(list(numbers), [list(numbers.values())])
-    outcomes = Counter(one["outcome"] for one in document["verdicts"])
-    hosts = ", ".join(one["name"] for one in document["hosts"])
+    outcomes = Counter(verdict["outcome"] for verdict in document["verdicts"])
+    hosts = ", ".join(host["name"] for host in document["hosts"])
     inputs = lines_not_understood(document)
     crashed = f", {outcomes['crashed']:,} crashed" if outcomes["crashed"] else ""
     disabled = f", {len(document['disabled']):,} disabled" if document["disabled"] else ""
@@ -79,8 +79,8 @@ def _head(document: Plain) -> Iterator[str]:
 def _numbers(document: Plain) -> dict[str, str]:
     """Return the main numbers of connections, those that the evidence has."""
     observed: dict[str, Plain] = {}
-    for one in document["findings"]:
-        observed.setdefault(one["check"], one["observed"])
+    for finding in document["findings"]:
+        observed.setdefault(finding["check"], finding["observed"])
     idle, load = observed.get("idle-timeout", {}), observed.get("descriptor-headroom", {})
     numbers = {
         f"a middlebox {idle.get('box_action')}": between(idle["box_lower_seconds"], idle["box_upper_seconds"])
@@ -187,7 +187,7 @@ def _tail(document: Plain) -> Iterator[str]:
         "Not judged": _not_judged(verdicts),
         "Site configuration": (document["tool"]["config"] or {}).get("notes", []),
         "Disabled": [f"{one['check']}: {one['reason']}" for one in document["disabled"]],
-        "Not read": [f"{one['target']}: {one['reason']}; {one['how'] or ''}".rstrip("; ") for one in document["gaps"]],
+        "Not read": [f"{gap['target']}: {gap['reason']}; {gap['how'] or ''}".rstrip("; ") for gap in document["gaps"]],
         "Clear": _subjects(verdicts, "clear"),
     }
     for title, rows in parts.items():
@@ -197,16 +197,18 @@ def _tail(document: Plain) -> Iterator[str]:
 
 def _subjects(verdicts: list[Plain], outcome: str) -> list[str]:
     return [
-        f"{one['check']}, {one['subject']}: {one['reason']}" if one["subject"] else f"{one['check']}: {one['reason']}"
-        for one in verdicts
-        if one["outcome"] == outcome
+        f"{verdict['check']}, {verdict['subject']}: {verdict['reason']}"
+        if verdict["subject"]
+        else f"{verdict['check']}: {verdict['reason']}"
+        for verdict in verdicts
+        if verdict["outcome"] == outcome
     ]
 
 
 def _not_judged(verdicts: list[Plain]) -> list[str]:
     """Return each reason once, with its checks, and how to close it."""
     checks: dict[tuple[str, str], dict[str, None]] = {}
-    for one in verdicts:
-        if one["outcome"] == "not-judged":
-            checks.setdefault((one["reason"], one["how"] or ""), {})[one["check"]] = None
+    for verdict in verdicts:
+        if verdict["outcome"] == "not-judged":
+            checks.setdefault((verdict["reason"], verdict["how"] or ""), {})[verdict["check"]] = None
     return [f"{', '.join(names)}: {reason}; {how}".rstrip("; ") for (reason, how), names in checks.items()]

@@ -26,7 +26,7 @@ def page(document: Plain) -> str:
 
 
 def _head(document: Plain) -> Iterator[str]:
-    servers = ", ".join(one["name"] for one in document["streams"])
+    servers = ", ".join(stream["name"] for stream in document["streams"])
     yield f"### Access log of {prose(servers)}"
     if stated := " ".join(limits(document)):
         yield f"**{prose(stated, SENTENCES)}**"

@@ -70,7 +70,7 @@ def parts(document: Mapping[str, Any], tables: Iterable[Table], room: int = ROOM
     """Yield tables of a document that have rows, each with its heading."""
     for of in tables:
         columns, rows = of.cells(MARKDOWN, document)
-        yield from part(of.title.format_map(document), [one.label for one in columns], rows, room)
+        yield from part(of.title.format_map(document), [column.label for column in columns], rows, room)
 
 
 def _row(cells: Sequence[object], *, prose_too: bool = True) -> str:

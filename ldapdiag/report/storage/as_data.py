@@ -36,7 +36,7 @@ def storage(diagnosis: Diagnosis) -> dict[str, Any]:
     probes = diagnosis.facts.every(StorageProbe)
     return {
         "storage": [_server(one, probes) for one in diagnosis.facts.every(ServerStorage)],
-        "probes": [probe_values(one) for one in probes],
+        "probes": [probe_values(probe) for probe in probes],
     }
 
 
@@ -76,7 +76,7 @@ def _volume(volume: Volume, probe: StorageProbe | None) -> dict[str, Any]:
         "total_bytes": space.total_bytes if space else None,
         "used_bytes": space.used_bytes if space else None,
         "free_bytes": space.free_bytes if space else None,
-        "files": [_extents(one) for one in files[:MOST_FILES]],
+        "files": [_extents(file) for file in files[:MOST_FILES]],
         "files_read": len(files),
         "probe": probe.origin.path if probe else None,
     }

@@ -115,7 +115,7 @@ class StorageScreen(ReportScreen):
         server = self.server_row(storage["server"])
         description = server["description"] if server else "directory server"
         self.page.packed(storage["server"], [description], "bold", "bold")
-        probes = {one["origin"]: one for one in self.document["probes"]}
+        probes = {probe["origin"]: probe for probe in self.document["probes"]}
         for volume in storage["volumes"]:
             for label, parts in volume_rows(volume, probes.get(volume["probe"]), verbose=self.verbose):
                 self.page.packed(label, parts, "bold" if label == "volume" else "")
@@ -127,7 +127,7 @@ class StorageScreen(ReportScreen):
         """Print what each setting means for acknowledged changes."""
         settings = storage["settings"]
         shown = settings if self.verbose else settings[:SETTINGS]
-        several = len({one["backend"] for one in settings}) > 1
+        several = len({setting["backend"] for setting in settings}) > 1
         lost_by = storage["flush_lost_by"]
         self.page.listed("settings", (_setting(one, lost_by, several=several) for one in shown), "")
         if len(settings) > len(shown):
@@ -202,7 +202,7 @@ DONE = {FileOperation.CREATE: "created", FileOperation.READ: "read", FileOperati
 def file_words(probe: Plain) -> Iterator[str]:
     """Yield a line about the files, and one about their access times, where they were measured."""
     if probe["files"]:
-        rates = (f"{_rate(one['count'], one['seconds'])} {DONE[one['operation']]}" for one in probe["files"])
+        rates = (f"{_rate(file['count'], file['seconds'])} {DONE[file['operation']]}" for file in probe["files"])
         yield f"Small files per second, without sync: {', '.join(rates)}"
     if probe["access_times"]:
         yield f"Access times: {_access_words(probe['access_times'])}"
@@ -244,7 +244,7 @@ WRITE_CACHES = {
 def volume_rows(volume: Plain, probe: Plain | None, *, verbose: bool) -> Iterator[Row]:
     """Yield the rows about a volume; of one with access logs alone only the first, without -v."""
     yield "volume", [volume["mount_point"], f"{volume['fs_type']} on {volume['source']}", ", ".join(volume["roles"])]
-    if not verbose and all(one["role"] == Role.ACCESS_LOG for one in volume["paths"]):
+    if not verbose and all(path["role"] == Role.ACCESS_LOG for path in volume["paths"]):
         return
     if words := _options(volume):
         yield "options", words
@@ -290,9 +290,9 @@ def _space(volume: Plain) -> str:
 def _extents(volume: Plain, *, verbose: bool) -> list[str]:
     """Return the files in the most pieces, and how many others there are; of none that is known, why."""
     files = volume["files"]
-    known = [one for one in files if one["extents"] is not None]
+    known = [file for file in files if file["extents"] is not None]
     if not known:
-        reason = next((one["reason"] for one in files if one["reason"]), "")
+        reason = next((file["reason"] for file in files if file["reason"]), "")
         return [f"unknown{f': {reason}' if reason else ''}"]
     shown = known if verbose else known[:FEW]
     parts = [f"{one['path'].rpartition('/')[2]} {_pieces(one)}" for one in shown]
@@ -313,7 +313,9 @@ def sync_parts(probe: Plain, *, verbose: bool) -> Iterator[str]:
         if sync := syncs.get((write, call, BLOCK)):
             most = f" (99 % within {duration(sync['p99_seconds'])})" if verbose else ""
             yield f"{write} {duration(sync['p50_seconds'])}{most}"
-    rates = ((one["commits"] / one["seconds"] if one["seconds"] else 0.0, one) for one in probe["commits"])
+    rates = (
+        (commit["commits"] / commit["seconds"] if commit["seconds"] else 0.0, commit) for commit in probe["commits"]
+    )
     if best := max(rates, key=lambda pair: pair[0], default=None):
         rate, one = best
         least = "at least " if rate > MOST_MEASURED else ""

@@ -79,6 +79,6 @@ def setting_words(one: Mapping[str, Any], flush_lost_by: str | None) -> str:
 
 def flush_lost_by(storage: ServerStorage) -> str:
     """Return the options because of which a flush of the database does not reach the disk; empty: it does."""
-    volumes = (one for one in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*one.roles})
+    volumes = (volume for volume in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*volume.roles})
     found = (weakness for volume in volumes for weakness in weaknesses(volume))
     return " and ".join(dict.fromkeys(one.words for one in found if one.loss in {Loss.EVERYTHING, Loss.UNFLUSHED}))

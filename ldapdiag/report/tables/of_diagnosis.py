@@ -21,9 +21,9 @@ PORTS = {
 
 def _findings(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the findings, with what the site has decided: accepted, exceeded or over."""
-    for one in document["findings"]:
-        decision = one["acceptance"] or {}
-        yield one | {
+    for finding in document["findings"]:
+        decision = finding["acceptance"] or {}
+        yield finding | {
             "acceptance": decision.get("standing"),
             "until": decision.get("until"),
             "reason": decision.get("reason"),

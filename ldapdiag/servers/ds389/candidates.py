@@ -79,14 +79,14 @@ def forecast_with(rules: EvaluationRules, filter_: Node, base: str, scope: str, 
     part = as_written(filter_)
     ids = evaluation.find(rearranged(part) if rules.rearranges else part, reached=True, in_and=scope == "one")
     results = set(_results(ids, evaluation.noted, _Scope(base, scope, database, rules.limits)))
-    possible = frozenset(one.index_use for one in results)
-    reasons = {one.why for one in results}
+    possible = frozenset(result.index_use for result in results)
+    reasons = {result.why for result in results}
     return Forecast(
         index_use=next(iter(possible)) if len(possible) == 1 else IndexUse.DEPENDS,
         leaves=evaluation.in_filter_order,
         why=reasons.pop() if len(reasons) == 1 else "",
         possible=possible,
-        notes=frozenset(one.note for one in results),
+        notes=frozenset(result.note for result in results),
     )
 
 

@@ -143,7 +143,7 @@ def add_indexes_ldif(
     if not chosen.changes or not backend_name(backend):
         return None
     doubtful = chosen.perhaps_numbers
-    chosen = replace(chosen, changes=tuple(one for one in chosen.changes if one not in doubtful))
+    chosen = replace(chosen, changes=tuple(change for change in chosen.changes if change not in doubtful))
     comments = [f"# Not in this LDIF: {one.attribute}. {NUMBER_OR_NOT}" for one in doubtful]
     entries = [*definitions(backend, chosen), task_entry(backend, chosen.attributes)]
     return "\n".join([*comments, *joined(entries if chosen.changes else ())]) + "\n"
@@ -157,8 +157,8 @@ def build_indexes(
     schema: Schema,
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
-    wanted = [one for one in attributes if is_attribute_type(one)]
-    every = [one.attribute for one in backend.definitions if not one.system]
+    wanted = [attribute for attribute in attributes if is_attribute_type(attribute)]
+    every = [definition.attribute for definition in backend.definitions if not definition.system]
     chosen = _as_configured(to_build(wanted or every, backend, schema), backend, schema)
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(chosen.attributes)}" if wanted else "Build every index",
@@ -186,7 +186,7 @@ def drop_indexes(
 ) -> Remedy:
     """Remove indexes."""
     chosen = to_drop(changes, backend, configuration, schema)
-    types = [one for one in chosen.changes if not removes_all(one)]
+    types = [change for change in chosen.changes if not removes_all(change)]
     remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.changes else "Drop no index",
         target=server.name,
@@ -222,19 +222,19 @@ def _risk_of_building(backend: Backend, configuration: IndexConfiguration) -> st
 
 def _as_configured(names: Iterable[str], backend: Backend, schema: Schema) -> EntryChanges:
     """Return changes that add nothing: the indexes of these attributes are to be built as they are configured."""
-    found = ((one, backend.definition(schema.names(one))) for one in names)
+    found = ((name, backend.definition(schema.names(name))) for name in names)
     return EntryChanges(tuple(EntryChange(one, (), known=known) for one, known in found if known is not None))
 
 
 def _offline_sentence(chosen: EntryChanges) -> str:
     """Return a sentence on the existing indexes of the attributes."""
-    named = ", ".join(one.attribute for one in chosen.changes if one.known is not None and one.known.types)
+    named = ", ".join(change.attribute for change in chosen.changes if change.known is not None and change.known.types)
     return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
 
 
 def _kept_sentence(chosen: EntryChanges) -> str:
     """Return a sentence on the dropped default indexes."""
-    kept = ", ".join(one.attribute for one in chosen.changes if removes_all(one) and one.is_default)
+    kept = ", ".join(change.attribute for change in chosen.changes if removes_all(change) and change.is_default)
     if not kept:
         return ""
     return (
@@ -276,8 +276,8 @@ def adding(server: ServerAddress, backend: Backend, verb: str, chosen: EntryChan
         backend_name(backend),
         chosen.attributes,
         joined(definitions(backend, chosen)),
-        [line for one in chosen.changes for line in _checks(backend, one)],
-        *(f"no_unordered_number {one.attribute}" for one in chosen.perhaps_numbers),
+        [line for change in chosen.changes for line in _checks(backend, change)],
+        *(f"no_unordered_number {number.attribute}" for number in chosen.perhaps_numbers),
     )
 
 
@@ -289,7 +289,7 @@ def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """
     if not chosen.changes or chosen.perhaps_numbers:
         return ""
-    added = [[inert(line) for line in one] for one in definitions(backend, chosen)]
+    added = [[inert(line) for line in definition] for definition in definitions(backend, chosen)]
     ldif = joined([*added, _task("$task", backend, chosen.attributes)])
     search = as_manager("ldapsearch", server)
     adds = "add and " if chosen.new or chosen.extended else ""
@@ -329,14 +329,14 @@ def undoing_add(server: ServerAddress, backend: Backend, chosen: EntryChanges) -
 def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """Return the block that removes indexes, and checks that searches by their attributes still find entries."""
     named = f"{', '.join(chosen.attributes)} in {backend_name(backend)}"
-    changes = joined(ldif_drop(one, backend, whole=removes_all(one)) for one in chosen.changes)
+    changes = joined(ldif_drop(change, backend, whole=removes_all(change)) for change in chosen.changes)
     lines = [
         f"step='Drop the index of {named}'",
         REACHED,
         f"state='the index of {named} may be removed, in part or all'",
         here_document("change", *changes),
         f"state='the index of {named} is removed; the check of the answers has not passed'",
-        *(line for one in chosen.changes for line in _answers(backend, one.attribute, one.types, ())),
+        *(line for change in chosen.changes for line in _answers(backend, change.attribute, change.types, ())),
         "answers_right",
     ]
     return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines)
@@ -345,8 +345,8 @@ def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> s
 def undoing_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """Return the block that restores and builds the indexes."""
     search, modify = as_manager("ldapsearch", server), as_manager("ldapmodify", server)
-    lines = joined(ldif_restore(one, backend) for one in chosen.changes)
-    checks = [line for one in chosen.changes for line in _checks(backend, one)]
+    lines = joined(ldif_restore(change, backend) for change in chosen.changes)
+    checks = [line for change in chosen.changes for line in _checks(backend, change)]
     title = f"Restore the index of {chosen.listed}"
     return building(search, modify, title, backend_name(backend), chosen.attributes, lines, checks)
 

@@ -86,11 +86,11 @@ def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durabili
 def _read_entry(settings: StorageSettings, implementation: str) -> str:
     """Return the entry in which the server reads its settings: that of the implementation, if the text has it."""
     own = OWN_ENTRY.get(implementation, "cn=bdb")
-    return own if any(one.entry == own for one in settings.settings) else ""
+    return own if any(setting.entry == own for setting in settings.settings) else ""
 
 
 def _value(settings: StorageSettings, name: str, entry: str) -> str:
-    return next((one.value for one in settings.settings if one.name == name and one.entry == entry), "")
+    return next((setting.value for setting in settings.settings if setting.name == name and setting.entry == entry), "")
 
 
 def _checkpoint(settings: StorageSettings, entry: str) -> int:

@@ -136,7 +136,7 @@ def build_indexes(
 ) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
     names, version = to_build(attributes, backend, schema), configuration.identity.version
-    chosen = EntryChanges(tuple(EntryChange(one, (), known=backend.definition(schema.names(one))) for one in names))
+    chosen = EntryChanges(tuple(EntryChange(name, (), known=backend.definition(schema.names(name))) for name in names))
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server.name,
@@ -162,7 +162,7 @@ def drop_indexes(
 ) -> Remedy:
     """Remove indexes."""
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
-    remaining = tuple(one.attribute for one in chosen.changes if not removes_all(one))
+    remaining = tuple(change.attribute for change in chosen.changes if not removes_all(change))
     built = _build_commands(server, backend, remaining, version) if remaining else []
     dropped = [*_drop_commands(server, backend, chosen, version), *built]
     restored = [
@@ -215,7 +215,7 @@ def _dsconf(server: ServerAddress, command: str, *words: str) -> str:
 
 def _suffix(backend: Backend) -> str:
     """Return the suffix, quoted; empty if none is known."""
-    return next((shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)), "")
+    return next((shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)), "")
 
 
 def _set(server: ServerAddress, backend: Backend, attribute: str, values: dict[str, str]) -> str:
@@ -242,7 +242,7 @@ def _add_commands_for(server: ServerAddress, backend: Backend, one: EntryChange)
 def _build_commands(server: ServerAddress, backend: Backend, attributes: Sequence[str], version: Version) -> list[str]:
     if _is_old(version):
         return []  # the path of the script is not known: _missing
-    return [_dsconf(server, "reindex", *(f"-t {one}" for one in attributes), _suffix(backend))]
+    return [_dsconf(server, "reindex", *(f"-t {attribute}" for attribute in attributes), _suffix(backend))]
 
 
 def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
@@ -260,24 +260,26 @@ def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, ver
 
 def _drop_commands(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     if _is_old(version):
-        lines = joined(ldif_drop(one, backend, whole=removes_all(one)) for one in chosen.changes)
+        lines = joined(ldif_drop(change, backend, whole=removes_all(change)) for change in chosen.changes)
         return [modify(server, *lines)] if chosen.changes else []
     return [
-        _dsconf(server, "delete-index", _suffix(backend), one.attribute)
-        if removes_all(one)
-        else _set(server, backend, one.attribute, dict.fromkeys(one.types, "off"))
-        for one in chosen.changes
+        _dsconf(server, "delete-index", _suffix(backend), change.attribute)
+        if removes_all(change)
+        else _set(server, backend, change.attribute, dict.fromkeys(change.types, "off"))
+        for change in chosen.changes
     ]
 
 
 def _undo_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     if _is_old(version):
-        return [modify(server, *joined(ldif_restore(one, backend) for one in chosen.changes))]
+        return [modify(server, *joined(ldif_restore(change, backend) for change in chosen.changes))]
     return [
         command
-        for one in chosen.changes
+        for change in chosen.changes
         for command in _add_commands_for(
-            server, backend, EntryChange(one.attribute, one.types, known=None if removes_all(one) else one.known)
+            server,
+            backend,
+            EntryChange(change.attribute, change.types, known=None if removes_all(change) else change.known),
         )
     ]
 
@@ -288,7 +290,7 @@ def _verify_commands(server: ServerAddress, backend: Backend, attributes: Sequen
         return f"{tool} -b {shlex.quote(container(backend))} '(objectClass=nsIndex)' nsIndexType"
     if not attributes:
         return _dsconf(server, "list-indexes", "-v", _suffix(backend))
-    return "\n".join(_dsconf(server, "get-index-prop", _suffix(backend), one) for one in attributes)
+    return "\n".join(_dsconf(server, "get-index-prop", _suffix(backend), attribute) for attribute in attributes)
 
 
 UNBUILT = "may be configured and not built: until dsconf reindex has ended, searches by them scan the database"
@@ -298,7 +300,7 @@ def checked(
     server: ServerAddress, backend: Backend, title: str, commands: Iterable[str], changes: Sequence[EntryChange]
 ) -> str:
     """Return the block that runs dsconf commands, and checks the answers of these indexes."""
-    named = ", ".join(one.attribute for one in changes)
+    named = ", ".join(change.attribute for change in changes)
     lines = [
         f"step='{title}'",
         REACHED,
@@ -306,7 +308,7 @@ def checked(
         f"state='{named}: {UNBUILT}'",
         *commands,
         f"state='{named}: the commands have ended; the check of the answers has not passed'",
-        *(line for one in changes for line in _checks(backend, one)),
+        *(line for change in changes for line in _checks(backend, change)),
         "answers_right",
         f"say '{named}: no answer is wrong'",
     ]

@@ -33,7 +33,7 @@ PROPERTIES = {DURABLE_IN_DSEE: dsconf.DURABLE, BATCH: dsconf.BATCH}
 def durability(settings: StorageSettings, version: Version) -> tuple[Durability, ...]:
     """Return what applies to all databases."""
     del version  # the same in every version
-    by_dsconf = any(one.name == dsconf.DURABLE for one in settings.settings)
+    by_dsconf = any(setting.name == dsconf.DURABLE for setting in settings.settings)
     durable = PROPERTIES[DURABLE_IN_DSEE] if by_dsconf else DURABLE_IN_DSEE
     value = settings.value(durable)
     if not value and not settings.complete:

@@ -136,7 +136,7 @@ def check_suffixes(
 
     `unknown` is the word of a command that stands for a suffix which the evidence does not contain.
     """
-    suffixes = [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
+    suffixes = [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
     if not (suffixes or unknown):
         return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
     types, rules = tuple(types), tuple(rules)

@@ -36,8 +36,8 @@ class WantedView:
         """Return whether every part is valid in a command."""
         tree = parse(self.filter)
         leaves = list(assertions(tree)) if tree is not None else []
-        names = all(is_attribute_description(";".join((one.attribute, *one.options))) for one in leaves)
-        values = all(one.value in {None, "*"} or is_attribute_type(one.value) for one in leaves)
+        names = all(is_attribute_description(";".join((leaf.attribute, *leaf.options))) for leaf in leaves)
+        values = all(leaf.value in {None, "*"} or is_attribute_type(leaf.value) for leaf in leaves)
         keys = all(is_attribute_type(one.removeprefix("-")) for one in self.keys.split())
         entry = self.search is None or is_distinguished_name(self.search.entry)
         index = NAME.fullmatch(self.index_name) is not None

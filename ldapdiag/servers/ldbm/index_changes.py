@@ -59,27 +59,31 @@ class EntryChanges:
     @property
     def new(self) -> tuple[EntryChange, ...]:
         """Return the changes of attributes without an index entry."""
-        return tuple(one for one in self.changes if one.known is None)
+        return tuple(change for change in self.changes if change.known is None)
 
     @property
     def extended(self) -> tuple[EntryChange, ...]:
         """Return the changes that add types or rules to an existing index entry."""
-        return tuple(one for one in self.changes if one.known is not None and (one.types or one.rules))
+        return tuple(change for change in self.changes if change.known is not None and (change.types or change.rules))
 
     @property
     def perhaps_numbers(self) -> tuple[EntryChange, ...]:
         """Return the changes that may sort numbers as text, so that ranges miss entries."""
-        return tuple(one for one in self.changes if one.undefined and "eq" in one.types and not one.orders)
+        return tuple(
+            change for change in self.changes if change.undefined and "eq" in change.types and not change.orders
+        )
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """Return the names of all attributes, in the order given."""
-        return tuple(one.attribute for one in self.changes)
+        return tuple(change.attribute for change in self.changes)
 
     @property
     def listed(self) -> str:
         """Return `displayName (eq, sub), employeeNumber (eq)`."""
-        return ", ".join(f"{one.attribute} ({', '.join((*one.types, *one.rules)) or 'built'})" for one in self.changes)
+        return ", ".join(
+            f"{change.attribute} ({', '.join((*change.types, *change.rules)) or 'built'})" for change in self.changes
+        )
 
     @property
     def left_out_sentence(self) -> str:
@@ -110,13 +114,13 @@ def to_add(
     `keeps_rules`: what needs another matching rule in an existing index is left out.
     """
     fit = [
-        one
-        for one in changes
-        if one.type in TYPES
-        and _may_be_changed(one.attribute, backend, schema)
-        and schema.names(one.attribute).isdisjoint(SYSTEM | configuration.virtual_attributes.keys())
-        and (not one.rule or is_attribute_type(one.rule))
-        and not (keeps_rules and _changes_rules(one, backend, schema))
+        change
+        for change in changes
+        if change.type in TYPES
+        and _may_be_changed(change.attribute, backend, schema)
+        and schema.names(change.attribute).isdisjoint(SYSTEM | configuration.virtual_attributes.keys())
+        and (not change.rule or is_attribute_type(change.rule))
+        and not (keeps_rules and _changes_rules(change, backend, schema))
     ]
     possible = [_to_add(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
     return EntryChanges(tuple(possible), len(changes) - len(fit))
@@ -127,11 +131,11 @@ def to_drop(
 ) -> EntryChanges:
     """Return which indexes to remove; one of computed values may be removed, because it misses entries."""
     fit = [
-        one
-        for one in changes
-        if _may_be_changed(one.attribute, backend, schema)
-        and schema.names(one.attribute).isdisjoint(NEVER_DROPPED)
-        and _has(one, backend, schema)
+        change
+        for change in changes
+        if _may_be_changed(change.attribute, backend, schema)
+        and schema.names(change.attribute).isdisjoint(NEVER_DROPPED)
+        and _has(change, backend, schema)
     ]
     possible = [_to_drop(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
     return EntryChanges(tuple(possible), len(changes) - len(fit))
@@ -140,14 +144,18 @@ def to_drop(
 def set_by(chosen: EntryChanges) -> tuple[IndexDefinition, ...]:
     """Return the index types and matching rules that changes add."""
     return tuple(
-        IndexDefinition(attribute=one.attribute, types=frozenset(one.types), rules=tuple(one.rules))
-        for one in chosen.changes
+        IndexDefinition(attribute=change.attribute, types=frozenset(change.types), rules=tuple(change.rules))
+        for change in chosen.changes
     )
 
 
 def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:
     """Return the attributes whose indexes a command can build, by their names in the configuration."""
-    known = ((one, backend.definition(schema.names(one))) for one in attributes if is_attribute_type(one))
+    known = (
+        (attribute, backend.definition(schema.names(attribute)))
+        for attribute in attributes
+        if is_attribute_type(attribute)
+    )
     named = (its.attribute if its else one for one, its in known)
     return tuple(dict.fromkeys(one for one in named if is_attribute_type(one)))
 
@@ -156,8 +164,8 @@ def _to_add(changes: list[Change], backend: Backend, configuration: IndexConfigu
     """Return what to add for one attribute."""
     names = schema.names(changes[0].attribute)
     known = backend.definition(names)
-    missing = {one.type for one in changes if known is None or one.type not in known.types}
-    rules = {one.rule for one in changes} - {"", *(known.rules if known else ())}
+    missing = {change.type for change in changes if known is None or change.type not in known.types}
+    rules = {change.rule for change in changes} - {"", *(known.rules if known else ())}
     name = known.attribute if known else changes[0].attribute
     default, undefined = _is_default(names, configuration), schema.find(name) is None
     return EntryChange(name, in_order(missing), tuple(sorted(rules)), known, default, undefined)
@@ -172,21 +180,21 @@ def _to_drop(changes: list[Change], backend: Backend, configuration: IndexConfig
     names = schema.names(changes[0].attribute)
     known = backend.definition(names)
     name = known.attribute if known else changes[0].attribute
-    types = in_order({one.type for one in changes})
+    types = in_order({change.type for change in changes})
     return EntryChange(name, types, known=known, is_default=_is_default(names, configuration))
 
 
 def _is_default(names: frozenset[str], configuration: IndexConfiguration) -> bool:
     """Return whether an attribute has, or may have, a default index."""
     templates = configuration.templates
-    return not templates or any(one.attribute.lower() in names for one in templates)
+    return not templates or any(template.attribute.lower() in names for template in templates)
 
 
 def _by_attribute(changes: Iterable[Change], schema: Schema) -> Iterable[list[Change]]:
     """Return the changes grouped by attribute; they may use different names of it."""
     grouped: defaultdict[str, list[Change]] = defaultdict(list)
-    for one in changes:
-        grouped[schema.primary(one.attribute).lower()].append(one)
+    for change in changes:
+        grouped[schema.primary(change.attribute).lower()].append(change)
     return grouped.values()
 
 

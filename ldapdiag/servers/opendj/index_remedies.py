@@ -69,7 +69,7 @@ def add_indexes_ldif(
     """Return the same as LDIF, with the build tasks; None if the entry of the backend is not known."""
     del server  # the LDIF does not name it
     entry, wanted = _backend_entry(backend, configuration), to_add(changes, backend, schema)
-    suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
+    suffixes = [suffix for suffix in backend.suffixes if is_distinguished_name(suffix)]
     if entry is None or not wanted.types or not suffixes:
         return None
     entries = []
@@ -119,7 +119,7 @@ def _tool(server: ServerAddress, backend: Backend, configuration: IndexConfigura
 def _debug_search(server: ServerAddress, backend: Backend, attribute: str, version: Version) -> str:
     """Return the search whose debugsearchindex shows that an equality match is indexed (INDEX and COUNT)."""
     searches = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
-    return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in searches)
+    return "".join(f"{ldapsearch_command(server, version)} -LLL {search}" for search in searches)
 
 
 def _backend_entry(backend: Backend, configuration: IndexConfiguration) -> str | None:

@@ -88,7 +88,7 @@ def _limit_every_account(wanted: WantedValue, why: str) -> Remedy:
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.run(
-            "create-virtual-attribute", "--type user-defined", VIRTUAL, *(f'--set "{one}"' for one in settings)
+            "create-virtual-attribute", "--type user-defined", VIRTUAL, *(f'--set "{setting}"' for setting in settings)
         ),
         changes=(
             f"Every entry without a limit of its own gets ds-rlim-idle-time-limit: {seconds}, because {why}. "

@@ -32,7 +32,7 @@ class Dsconfig:
 
     def set(self, what: str, *settings: str, component: str = "") -> str:
         """Return the command that sets properties, each `name:value`."""
-        return self.run(f"set-{what}-prop", *filter(None, [component]), *(f'--set "{one}"' for one in settings))
+        return self.run(f"set-{what}-prop", *filter(None, [component]), *(f'--set "{setting}"' for setting in settings))
 
     def reset(self, what: str, *names: str, component: str = "") -> str:
         """Return the command that resets properties to their defaults."""

@@ -150,7 +150,7 @@ class IndexTool:
 
 def to_add(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:
     """Return which indexes to add."""
-    return _possible([one if one.type in ADDABLE else None for one in changes], backend, schema)
+    return _possible([change if change.type in ADDABLE else None for change in changes], backend, schema)
 
 
 def set_by(chosen: TypeChanges) -> tuple[IndexDefinition, ...]:
@@ -160,7 +160,9 @@ def set_by(chosen: TypeChanges) -> tuple[IndexDefinition, ...]:
 
 def to_drop(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:
     """Return which indexes to remove; never one that the server itself needs."""
-    return _possible([one if _is_removable(one, backend, schema) else None for one in changes], backend, schema)
+    return _possible(
+        [change if _is_removable(change, backend, schema) else None for change in changes], backend, schema
+    )
 
 
 def _is_removable(change: Change, backend: Backend, schema: Schema) -> bool:
@@ -185,7 +187,7 @@ def _possible(changes: Sequence[Change | None], backend: Backend, schema: Schema
 
 def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:
     """Return the attributes whose indexes a command can build, by their names in the configuration."""
-    known = ((one, backend.definition(schema.names(one))) for one in attributes)
+    known = ((attribute, backend.definition(schema.names(attribute))) for attribute in attributes)
     named = (its.attribute if its else one for one, its in known)
     return tuple(dict.fromkeys(one for one in named if _is_name(one)))
 
@@ -207,7 +209,7 @@ def backend_name(backend: Backend) -> str:
 
 def suffixes_of(backend: Backend) -> list[str]:
     """Return the suffixes of a backend that are DNs, quoted."""
-    return [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
+    return [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
 
 
 def missing_for(backend: Backend) -> list[str]:

@@ -41,10 +41,10 @@ def durability(settings: StorageSettings) -> tuple[Durability, ...]:
 def places(settings: StorageSettings) -> tuple[StoragePlace, ...]:
     """Return the places in the text, relative ones below the folder of the instance where that is known."""
     return tuple(
-        StoragePlace(role=one.role, path=f"{settings.root}/{one.path}", backend=one.backend)
-        if settings.root and not one.path.startswith("/")
-        else one
-        for one in settings.places
+        StoragePlace(role=place.role, path=f"{settings.root}/{place.path}", backend=place.backend)
+        if settings.root and not place.path.startswith("/")
+        else place
+        for place in settings.places
     )
 
 

@@ -214,8 +214,8 @@ def _range_exceeds(amount: Amount, longest: int, state: IndexState | None, datab
 
 def _state(definition: IndexDefinition, type_: str, database: Database) -> IndexState | None:
     """Return the state of an index as the server reports it; an ordering index may be the equality index."""
-    suffixes = {comparable(one) for one in database.backend.suffixes}
-    its = [one for one in database.statuses if not suffixes or comparable(one.suffix) in suffixes]
+    suffixes = {comparable(suffix) for suffix in database.backend.suffixes}
+    its = [status for status in database.statuses if not suffixes or comparable(status.suffix) in suffixes]
     if type_ == "ordering":
         return next((found for one in its if (found := one.state(definition.attribute, type_))), None) or _state(
             definition, "equality", database

@@ -100,8 +100,8 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
 
 def rewritten(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
     """Return the lines of attributes, to be removed and added again."""
-    names = [one for one in attributes if is_attribute_description(one)]
-    own = [own_line(one.split(";")[0], one.split(";")[1:], backend.definitions, schema) for one in names]
+    names = [attribute for attribute in attributes if is_attribute_description(attribute)]
+    own = [own_line(name.split(";")[0], name.split(";")[1:], backend.definitions, schema) for name in names]
     found = [one for one in own if one is not None]
     lines = tuple(dict.fromkeys(map(line_as_written, found)))
     built = tuple(Change(one.attribute, type_) for one in found for type_ in TYPES if type_ in one.types)
@@ -157,11 +157,13 @@ def _changes(
         if own is not None:
             owned[own.attribute.lower()] = one
             removed += [Change(one.attribute, each) for each in TYPES if each in own.types - _types(one)]
-    removed_lines = dict.fromkeys(line_as_written(one) for one in backend.definitions if one.attribute.lower() in owned)
+    removed_lines = dict.fromkeys(
+        line_as_written(definition) for definition in backend.definitions if definition.attribute.lower() in owned
+    )
     beside = [
-        one
-        for one in backend.definitions
-        if line_as_written(one) in removed_lines and one.attribute.lower() not in owned
+        definition
+        for definition in backend.definitions
+        if line_as_written(definition) in removed_lines and definition.attribute.lower() not in owned
     ]
     written = {line(one): one for one in (*beside, *wanted.values()) if one.types}
     done = dict.fromkeys(fit)

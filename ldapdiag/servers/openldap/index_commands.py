@@ -99,7 +99,7 @@ def brief(server: ServerAddress, writes: Sequence[LineChanges], backend: Backend
     if procedure is not Procedure.ONLINE or entry is None or not suffix or not writes[-1].added_lines:
         return ""
     search, modify = as_root("ldapsearch", server), as_root("ldapmodify", server)
-    ldif = [modification(entry, one) for one in writes]
+    ldif = [modification(entry, write) for write in writes]
     return online_build.brief(search, modify, suffix, ldif, is_mdb=(backend.kind or backend.name).endswith("mdb"))
 
 
@@ -129,8 +129,8 @@ def halves_of(lines: LineChanges) -> tuple[LineChanges, LineChanges]:
 
 def modification(entry: str, lines: LineChanges) -> list[str]:
     """Return one modification of a database's entry, as LDIF; between two, slapd would start to build."""
-    removed = [ldif_line("olcDbIndex", one) for one in lines.removed_lines]
-    added = [ldif_line("olcDbIndex", one) for one in lines.added_lines]
+    removed = [ldif_line("olcDbIndex", line) for line in lines.removed_lines]
+    added = [ldif_line("olcDbIndex", line) for line in lines.added_lines]
     return [
         ldif_line("dn", entry),
         "changetype: modify",
@@ -149,7 +149,7 @@ def entry_of(backend: Backend) -> str | None:
 
 def suffix_of(backend: Backend) -> str:
     """Return a suffix of the database; empty if none is known."""
-    return next((one for one in backend.suffixes if is_distinguished_name(one)), "")
+    return next((suffix for suffix in backend.suffixes if is_distinguished_name(suffix)), "")
 
 
 def block_of(server: ServerAddress, title: str, commands: Sequence[str], steps: Iterable[str], *libraries: str) -> str:

@@ -67,10 +67,10 @@ def own_line(
 ) -> IndexDefinition | None:
     """Return the line of exactly this attribute description, written with any of its names or its OID."""
     names = _names(attribute, schema.find(attribute))
-    for one in definitions:
-        written, *written_tags = one.attribute.lower().split(";")
+    for definition in definitions:
+        written, *written_tags = definition.attribute.lower().split(";")
         if written in names and tags_of(written_tags) == set(tags):
-            return one
+            return definition
     return None
 
 

@@ -200,5 +200,5 @@ def printing(name: str, ldif: Sequence[str]) -> str:
 
 def build_function(suffix: str, attributes: Iterable[str], place: str = CN_CONFIG) -> str:
     """Return the function `build`, which builds the indexes of attributes as the account of slapd; of none: all."""
-    named = "".join(f" {shlex.quote(one)}" for one in attributes)
+    named = "".join(f" {shlex.quote(attribute)}" for attribute in attributes)
     return f'build() {{\nrunuser -u "$user" -- slapindex -q {place} -b {shlex.quote(suffix)}{named}\n}}'

@@ -53,8 +53,8 @@ def edited(lines: LineChanges, suffix: str, commands: str) -> str:
     return "\n".join(
         [
             f"# In slapd.conf, in the section of the database with the suffix {_commented(suffix)}:",
-            *(f"# remove:  index {_commented(one)}" for one in lines.removed_lines),
-            *(f"# add:     index {_commented(one)}" for one in lines.added_lines),
+            *(f"# remove:  index {_commented(line)}" for line in lines.removed_lines),
+            *(f"# add:     index {_commented(line)}" for line in lines.added_lines),
             "# Then run this at once, before anything else starts slapd; it does nothing unless the lines are there:",
             commands,
         ]

@@ -230,11 +230,11 @@ def shorten_commits(
     if settings is None:
         return (moved, alternative(_by_hand(server)))
     flushed_twice = [
-        one
-        for one in settings.backends
-        if MDB.fullmatch(one)
-        and not {"nometasync", "nosync"} & {*settings.value(FLAGS, one).lower().split()}
-        and settings.value("olcDbNoSync", one).upper() != "TRUE"
+        backend
+        for backend in settings.backends
+        if MDB.fullmatch(backend)
+        and not {"nometasync", "nosync"} & {*settings.value(FLAGS, backend).lower().split()}
+        and settings.value("olcDbNoSync", backend).upper() != "TRUE"
     ]
     if settings.file or not settings.complete:
         return (moved, alternative(_by_hand(server))) if flushed_twice or not settings.backends else (moved,)

@@ -46,13 +46,13 @@ class Written:
 
 def written(settings: StorageSettings, backend: str) -> Written:
     """Return the settings of one database."""
-    of_file = bool(settings.file) and not any(one.name.startswith("olc") for one in settings.settings)
+    of_file = bool(settings.file) and not any(setting.name.startswith("olc") for setting in settings.settings)
     source = by_file if of_file else by_entry
     flags = settings.value(source.FLAGS, backend).lower().split()
     return Written(
         backend=backend,
         names=(source.NO_SYNC, source.FLAGS, source.CHECKPOINT),
         no_sync=settings.value(source.NO_SYNC, backend),
-        flags=tuple(dict.fromkeys(one for one in flags if one in FLAGS)),
+        flags=tuple(dict.fromkeys(flag for flag in flags if flag in FLAGS)),
         checkpoint=settings.value(source.CHECKPOINT, backend),
     )

@@ -106,7 +106,7 @@ def read_streams(
     with no_cycles():
         run = _Run(executor, meter, stop, [Plan(stream, period, asked) for stream in remote])
         run.work()
-        done = {id(one.plan.stream): one.read(executor) for one in run.streams}
+        done = {id(stream.plan.stream): stream.read(executor) for stream in run.streams}
     if here:
         done |= {id(one.stream): one for one in read_here(here, None, meter, period, stop, scanner)}
     return tuple(done[id(stream)] for stream in streams), run.done(here)

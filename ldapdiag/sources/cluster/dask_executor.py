@@ -151,7 +151,7 @@ class DaskExecutor:
         self._submitted += 1
         key = f"{function.__name__}-{self._prefix}{self._submitted:08x}"
         self.labels[key] = label
-        given = [one.future if isinstance(one, DaskTask) else one for one in arguments]
+        given = [argument.future if isinstance(argument, DaskTask) else argument for argument in arguments]
         with self._lost_on_error():
             future = self.client.submit(labelled, label, function, *given, key=key, pure=False)
         task: DaskTask[T] = DaskTask(label, future, self)

@@ -171,8 +171,8 @@ def samples(task: SampleTask) -> Samples:
         with ThreadPoolExecutor(AHEAD, thread_name_prefix="sample") as threads:
             return tuple(threads.map(lambda one: _sample(one, task.zone), task.files))
     finally:
-        for one in task.files:
-            if (opened := base(one)) is not None:
+        for file in task.files:
+            if (opened := base(file)) is not None:
                 opened.files.clear()
 
 

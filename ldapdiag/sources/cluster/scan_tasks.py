@@ -192,9 +192,9 @@ def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned | Coun
     while (first := consecutive.following) is not None:
         with explained(first), native.guarded():
             scan_of_batch = BatchScan(first.bare, task.period, native.watch(), lambda: False)
-            for one in scan_of_batch.results(consecutive.batch()):
-                yield one
-                if (one.scanned if isinstance(one, Counted) else one).ended:
+            for result in scan_of_batch.results(consecutive.batch()):
+                yield result
+                if (result.scanned if isinstance(result, Counted) else result).ended:
                     return
 
 

@@ -120,7 +120,7 @@ COMPRESSIONS = (
 
 def compression_of(head: bytes) -> Compression | None:
     """Return the compression of a file by its first bytes; None if it is not compressed."""
-    return next((one for one in COMPRESSIONS if head.startswith(one.magic)), None)
+    return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
 
 
 def name_within(name: str) -> str:

@@ -57,7 +57,7 @@ def contents(folder: Path) -> Iterator[RegularFile | Gap | PassedOver]:
     yield from (one.found for one in sorted(every, key=lambda one: one.names))
     if survey.number > MOST_FILES:
         newest = f"all but the newest {MOST_FILES:,} are ignored ({survey.number - MOST_FILES:,}"
-        times = (moment_of(seconds) for seconds in (survey.oldest, min(one.found.status.st_mtime for one in files)))
+        times = (moment_of(seconds) for seconds in (survey.oldest, min(file.found.status.st_mtime for file in files)))
         changed = " and ".join(f"{time:%Y-%m-%d %H:%M}" if time else "1970" for time in times)
         yield Gap(
             target=legible(folder),

@@ -74,9 +74,9 @@ def _add(database: HistoryFile, run: RecordedRun) -> int:
     }
     database.insert("run", [row | counts])
     database.insert("server", (_row(number, server) for server in run.servers))
-    found = [(server.name[:LONGEST_NAME], one) for server in run.servers for one in server.findings]
+    found = [(server.name[:LONGEST_NAME], finding) for server in run.servers for finding in server.findings]
     ids: dict[int, str] = {}
-    for name, one in (*found, *(("", one) for one in run.findings)):
+    for name, one in (*found, *(("", finding) for finding in run.findings)):
         ids.setdefault(_finding(database, name, one.check, one.digest), one.severity)
     rows = ({"run": number, "finding": finding, "severity": severity} for finding, severity in ids.items())
     database.insert("found", rows)

@@ -99,7 +99,9 @@ class ScannedStream:
             server_processes=segment.server_processes,
             peak=segment.peak,
             notes=tuple(self.notes),
-            copies=tuple(PassedOver(target=one.file.path, reason=one.reason) for one in stream.duplicates),
+            copies=tuple(
+                PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
+            ),
         )
         return CountedLog(described, segment)
 
@@ -123,23 +125,23 @@ class ScannedLogs:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """Return the files, given or found, that could not be read, and the parts of logs."""
-        of_files = [one for one in self.not_logs if isinstance(one, Gap)]
-        return (*of_files, *(gap for one in self.streams for gap in one.gaps))
+        of_files = [log for log in self.not_logs if isinstance(log, Gap)]
+        return (*of_files, *(gap for stream in self.streams for gap in stream.gaps))
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
         """Return the files that are no access logs."""
-        others = [one for one in self.not_logs if not isinstance(one, Gap)]
-        return tuple(PassedOver(target=one.target, reason=one.reason) for one in others)
+        others = [log for log in self.not_logs if not isinstance(log, Gap)]
+        return tuple(PassedOver(target=other.target, reason=other.reason) for other in others)
 
     @property
     def times(self) -> tuple[int, int] | None:
         """Return when the logs begin and end, whatever was asked for; None without a record. It may read them again."""
         from ldapdiag.sources.logs.asked_period import end_of  # noqa: PLC0415  import late: most logs have a match
 
-        streams = [one.stream for one in self.streams]
+        streams = [stream.stream for stream in self.streams]
         end = end_of(streams, Event())
-        return (min(one.first_time for one in streams), end) if end else None
+        return (min(stream.first_time for stream in streams), end) if end else None
 
 
 def read(  # noqa: PLR0913  one for each option of the command

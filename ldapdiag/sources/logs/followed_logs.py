@@ -122,7 +122,7 @@ class Followed:
         if tail is None:
             return False
         file = replace(file, head=replace(file.head, openings={}, operations={}))
-        ends = ((one.stream, one.segment.last_time or one.stream.end) for one in self.readings)
+        ends = ((reading.stream, reading.segment.last_time or reading.stream.end) for reading in self.readings)
         number = continued_by(ends, file)
         if number is None:
             number = len(self.readings)
@@ -248,7 +248,7 @@ def _files_of(path: Path, *, is_glob: bool) -> Iterator[RegularFile]:
     with suppress(OSError):  # it has been removed
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            yield from (one for one in contents(path) if isinstance(one, RegularFile))
+            yield from (content for content in contents(path) if isinstance(content, RegularFile))
         elif is_glob and stat.S_ISREG(status.st_mode):
             yield RegularFile(str(path), path.parent, status)
 

@@ -37,7 +37,7 @@ class ObjectFile:
         """Return `length` bytes from an offset, fewer only at the end of the object."""
         end = min(start + length, self.listed.bytes)
         steps = range(start, end, REQUEST_BYTES)
-        return b"".join(self.store.read(self.listed, one, min(one + REQUEST_BYTES, end)) for one in steps)
+        return b"".join(self.store.read(self.listed, step, min(step + REQUEST_BYTES, end)) for step in steps)
 
     def stream(self, start: int, length: int | None) -> ObjectReader:
         """Return a stream of a range of it; None: to its end."""

@@ -74,8 +74,8 @@ class DiscoveredLogs:
         from ldapdiag.sources.logs.asked_period import period_of  # noqa: PLC0415  import late
 
         files, self.files = self.files, []
-        yield from (one for one in files if not isinstance(one, LogFile))
-        streams = streams_of(one for one in files if isinstance(one, LogFile))
+        yield from (file for file in files if not isinstance(file, LogFile))
+        streams = streams_of(file for file in files if isinstance(file, LogFile))
         read: list[ScannedStream] = []
         self.period = self.period or period_of(self.asked, streams, stop)
         for reading in (self._on_cluster if self.executor else self._here)(streams, progress, stop):

@@ -55,7 +55,7 @@ class AnswerProbe:
     def run(self, configuration: IndexConfiguration) -> None:
         """Probe every index that the server does not need itself. Raises QueryFailed, as a search does."""
         for backend in configuration.backends:
-            definitions = [one for one in backend.definitions if is_probed(one)]
+            definitions = [definition for definition in backend.definitions if is_probed(definition)]
             for suffix in backend.suffixes:
                 if definitions and not suffix.lower().replace(" ", "").startswith(SERVERS_OWN):
                     below = [other for one in configuration.backends for other in one.suffixes if one != backend]
@@ -68,7 +68,9 @@ class AnswerProbe:
         read = self._samples(suffix, [one.attribute for one in definitions])
         samples = {dn: one for dn, one in read.items() if not any(is_below(dn, other) for other in others)}
         for definition in definitions:
-            having = [one for one in samples.values() if is_leaf(one) and is_usable(one, definition.attribute)]
+            having = [
+                sample for sample in samples.values() if is_leaf(sample) and is_usable(sample, definition.attribute)
+            ]
             found = self._compare(definition, oldest_and_newest(having))
             self.indexes.append(
                 ProbedIndex(
@@ -116,8 +118,8 @@ class AnswerProbe:
         key = next((one for one in KEYS if first and first.first(one)), None)
         if first and key:
             samples |= {one.dn: one for one in self._spread(suffix, first, key, wanted)}
-        leaves = [one for one in samples.values() if is_leaf(one)]
-        missing = [one for one in attributes if not any(is_usable(leaf, one) for leaf in leaves)]
+        leaves = [sample for sample in samples.values() if is_leaf(sample)]
+        missing = [attribute for attribute in attributes if not any(is_usable(leaf, attribute) for leaf in leaves)]
         while missing and (found := self._first(suffix, any_of(missing), wanted)):
             samples[found.dn] = found
             left = [one for one in missing if not is_usable(found, one)]
@@ -228,7 +230,7 @@ def patterns_of(definition: IndexDefinition) -> tuple[str, ...]:
     assertions = dict.fromkeys(assertions_of(definition.types, definition.rules))
     if not definition.types.isdisjoint(EQUALITY):
         assertions |= dict.fromkeys(RANGES)
-    return tuple(f"({definition.attribute}{one})" for one in assertions)
+    return tuple(f"({definition.attribute}{assertion})" for assertion in assertions)
 
 
 def filled(pattern: str, entry: Entry, attribute: str) -> str:
@@ -265,7 +267,9 @@ def value_of(entry: Entry, attribute: str) -> str:
     A backslash may stand for octets that are not UTF-8 (evidence/ldif.py).
     """
     values = entry.values(attribute)
-    return next((one for one in values if one.isprintable() and "\\" not in one and 0 < len(one) <= LONGEST_VALUE), "")
+    return next(
+        (value for value in values if value.isprintable() and "\\" not in value and 0 < len(value) <= LONGEST_VALUE), ""
+    )
 
 
 def any_of(attributes: Iterable[str]) -> str:
