@@ -172,7 +172,7 @@ def test_no_two_findings_share_an_id() -> None:
 
 
 class TestRemovingEvidence:
-    @pytest.mark.parametrize("left_out", examples.some(range(len(sick_site.bundle().facts)), 4))
+    @pytest.mark.parametrize("left_out", examples.some(range(len(sick_site.bundle().facts)), 12))
     def test_never_adds_a_finding(self, left_out) -> None:
         facts = sick_site.bundle().facts
         poorer = diagnose(Bundle(facts=facts[:left_out] + facts[left_out + 1 :]), installed_checks())
@@ -186,7 +186,8 @@ class TestRemovingEvidence:
 
 
 def test_every_finding_that_is_not_info_ends_in_an_action_or_says_why_there_is_none(corpus: Path) -> None:
-    cases = [one for folder in corpus.iterdir() if folder.is_dir() for one in judged_in(folder)]
+    folders = examples.some(sorted(folder for folder in corpus.iterdir() if folder.is_dir()), 4)
+    cases = [one for folder in folders for one in judged_in(folder)]
     found = [
         (one.check, one.verdict)
         for one in (*sick().judged, *captured(), *cases)

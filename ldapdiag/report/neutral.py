@@ -22,7 +22,8 @@ def neutral(text: str, *, lines: bool = False, longest: int = LONGEST) -> str:
     With `lines`, line feeds stay (for our own texts of several lines). Longer text is cut and ends with `…`. Neutral
     text is returned unchanged.
     """
-    shown = "".join(_shown(character, lines=lines) for character in text[: longest + 1])
+    head = text[: longest + 1]
+    shown = head if head.isprintable() else "".join(_shown(character, lines=lines) for character in head)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 FEW = 3
 """Reasons that differ only in names and numbers are printed one by one up to this many; also the names in a group."""
 
-VARIABLE = re.compile(r"[^\s,;()]*(?:\d|::)[^\s,;()]*")
-"""A word that may differ between subjects: a number, an address, a name or path with a digit."""
+WORD = re.compile(r"[^\s,;()]+")
+VARIES = re.compile(r"\d|::")
+"""In a word that may differ between subjects: a number, an address, a name or path with a digit."""
 
 
 @dataclass(slots=True)
@@ -145,4 +146,4 @@ def _pattern(text: str, names: Iterable[str]) -> str:
     """Return a text without its numbers, and without the names of its subject."""
     for name in names:
         text = text.replace(name, "#")
-    return VARIABLE.sub("#", text)
+    return WORD.sub(lambda found: "#" if VARIES.search(found[0]) else found[0], text)

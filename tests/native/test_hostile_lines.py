@@ -110,7 +110,7 @@ def check_totals(native: Segment, python: Segment) -> None:
     assert sum(row.opened for row in native.clients.values()) == sum(row.opened for row in python.clients.values())
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
+@pytest.mark.parametrize("hostile", examples.some(HOSTILE, 3), ids=lambda one: one.what)
 def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
     """The logs of test_bounds, in chunks that hit a cap now and then."""
     units = 1000 if hostile.size == 1 else 2

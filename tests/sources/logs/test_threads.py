@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import examples
 import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
@@ -44,8 +45,10 @@ def said(reading: ScannedLogs) -> Any:
     return plain(finish(stream.segment))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("form", ["one", "packed", "many", "mixed"])
+@pytest.mark.parametrize(
+    ("form", "workers"),
+    examples.some([(form, workers) for form in ("one", "packed", "many", "mixed") for workers in (3, 1)], 2),
+)
 def test_threads_say_what_the_reference_says(tmp_path: Path, form: str, workers: int) -> None:
     pieces = [TEXT] if form in {"one", "packed"} else TEXT.splitlines(keepends=True)
     size = max(1, len(pieces) // 25)
