@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,12 @@ LANGUAGES = {"shell": "sh", "ldif": "ldif"}
 
 def page(document: Plain) -> str:
     """Return a report object as Markdown."""
-    entries = [PageEntry(full="\n\n".join(_finding(finding)), short=_line(finding)) for finding in document["findings"]]
+    entries = (PageEntry(full=partial(_full, one), short=partial(_line, one)) for one in document["findings"])
     return fitted(list(_head(document)), entries, list(_tail(document)))
+
+
+def _full(finding: Plain) -> str:
+    return "\n\n".join(_finding(finding))
 
 
 def _head(document: Plain) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ldapdiag.report.table import MARKDOWN, Table
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MARKUP = re.compile(r"[\\`*_\[\]<>|@#&$~^]")
 BLOCK = re.compile(r"(?=[-+=])|(?<=\d)(?=[.)])")
@@ -102,26 +102,28 @@ MOST_BYTES = 60_000
 """Issue trackers refuse a text of more than 65,536 characters."""
 SENTENCE = 300
 """Bytes for the sentence about what was cut."""
+LINE = 200
+"""Bytes below which no further line is tried: thousands of findings would be written for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEntry:
-    """A finding in full, and in one line for where the page has no room."""
+    """A finding in full, and in one line for where the page has no room; each is written when it is asked for."""
 
-    full: str
-    short: str
+    full: Callable[[], str]
+    short: Callable[[], str]
 
 
-def fitted(head: Sequence[str], entries: Sequence[PageEntry], tail: Sequence[str]) -> str:
+def fitted(head: Sequence[str], entries: Iterable[PageEntry], tail: Sequence[str]) -> str:
     """Return the parts as one text: head and tail whole, of the entries as many as fit, the first ones in full."""
     left = MOST_BYTES - SENTENCE - sum(size(part) + 1 for part in (*head, *tail))
     shown, without_commands, missing = [], 0, 0
     for entry in entries:
-        for text in (entry.full, entry.short):
-            if size(text) < left:
+        for write in (entry.full, entry.short) if left > LINE else ():
+            if size(text := write()) < left:
                 left -= size(text) + 1
                 shown.append(text)
-                without_commands += text is entry.short and text != entry.full
+                without_commands += write is entry.short
                 break
         else:
             missing += 1
