@@ -133,7 +133,7 @@ def _typed(context: typer.Context) -> str:
         ):
             continue
         if parameter.param_type_name == "argument":
-            words += value or ()
+            words += (f"./{word}" if word.startswith("-") and word != "-" else word for word in value or ())
         elif isinstance(value, bool) or getattr(parameter, "count", False):
             words += [parameter.opts[-1]] * int(value or 0)
         else:

@@ -31,8 +31,8 @@ def shell_words(arguments: Iterable[str]) -> str:
 
 
 def _word(argument: str) -> str:
-    """Return an argument quoted; of a name that is no UTF-8 the bytes in octal, as shells read them in $'...'."""
-    if argument.isascii() or not any("\udc80" <= one <= "\udcff" for one in argument):
+    """Return an argument quoted; where it cannot be printed its bytes in octal, as bash reads them in $'...'."""
+    if argument.isprintable():
         return shlex.quote(argument)
     octal = (f"\\{one:03o}" if one in b"\\'" or not 32 <= one < 127 else chr(one) for one in os.fsencode(argument))
     return f"$'{''.join(octal)}'"

@@ -135,7 +135,6 @@ class DataFile(TypedDict):
     allocated_bytes: int | None
     bytes: int | None
     compressed: bool
-    """The 50 with the most extents."""
     extents: int | None
     """Null: unknown, because of `reason`."""
     path: str
@@ -179,6 +178,9 @@ class VolumeRow(TypedDict):
     durable: bool | None
     """False: a restart loses it or a sync writes nothing; null: unknown."""
     files: list[DataFile]
+    """The 1,000 with the most extents."""
+    files_known: int
+    """Those of `files_read` whose extents are known."""
     files_read: int
     free_bytes: int | None
     fs_type: str
@@ -195,7 +197,7 @@ class VolumeRow(TypedDict):
     """In force, as far as known, in the words of mount."""
     paths: list[DataPath]
     probe: str | None
-    """The `origin` of the latest in `probes`, or null."""
+    """The `origin` of the latest in `probes` of this host, or null."""
     roles: list[Role]
     source: str
     stack: list[Device]

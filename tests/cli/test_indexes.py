@@ -284,6 +284,11 @@ def test_the_help_reads_well():
 class TestPlanInADiagnosis:
     AUDIT = Path(__file__).parents[2] / "examples/audit"
 
+    def test_a_name_that_begins_as_an_option_stays_a_name(self, tmp_path, monkeypatch):
+        (tmp_path / "-audit").symlink_to(self.AUDIT)
+        monkeypatch.chdir(tmp_path)
+        assert "\nldapdiag indexes ./-audit\n" in ldapdiag("diagnose", "--", "-audit").text
+
     def test_the_findings_on_searches_are_one_block_with_the_command_that_goes_on(self):
         text = ldapdiag("diagnose", self.AUDIT).text
         assert text.count("\nPLAN ") == 1

@@ -29,7 +29,8 @@ def test_a_command_can_be_pasted_and_contains_no_secret(argument: str, shown: st
 
 
 def test_a_name_that_is_no_text_reaches_the_command_again_as_it_was() -> None:
-    name = "it's \udce9\\\n.txt"
+    name = "it's \udce9\\\n\x1b\u202e.txt"
+    assert shell_words([name]).isprintable()
     told = subprocess.run(["bash", "-c", f"printf %s {shell_words([name])}"], capture_output=True, check=True)
     assert told.stdout == os.fsencode(name)
 

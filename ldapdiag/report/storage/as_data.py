@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage import BlockDevice, FileExtents
     from ldapdiag.servers.volumes.storage_rules import Durability
 
-MOST_FILES = 50
+MOST_FILES = 1000
 """Files of a volume with their extents: those with the most."""
 
 
@@ -78,6 +78,7 @@ def _volume(volume: Volume, probe: StorageProbe | None) -> dict[str, Any]:
         "free_bytes": space.free_bytes if space else None,
         "files": [_extents(file) for file in files[:MOST_FILES]],
         "files_read": len(files),
+        "files_known": sum(one.extents is not None for one in files),
         "probe": probe.origin.path if probe else None,
     }
 
@@ -195,7 +196,7 @@ def _of_files(volume: Volume, *, is_probed: bool) -> Iterator[UnknownPart]:
     place, folder = volume.mount_point, folder_of(volume)
     if not volume.lasting_paths:
         return
-    if volume.space is None:
+    if volume.space is None or volume.space.free_bytes is None or not volume.space.total_bytes:
         yield UnknownPart(f"the free space of {place}", f"df -PkT {folder} > df.txt")
     if not volume.extents and volume.local and not volume.in_memory:
         yield UnknownPart(f"the extents of the files on {place}", f"filefrag {folder}/* > filefrag.txt")

@@ -115,9 +115,11 @@ class StorageScreen(ReportScreen):
         server = self.server_row(storage["server"])
         description = server["description"] if server else "directory server"
         self.page.packed(storage["server"], [description], "bold", "bold")
-        probes = {probe["origin"]: probe for probe in self.document["probes"]}
+        probes = {(probe["host"], probe["origin"]): probe for probe in self.document["probes"]}
         for volume in storage["volumes"]:
-            for label, parts in volume_rows(volume, probes.get(volume["probe"]), verbose=self.verbose):
+            for label, parts in volume_rows(
+                volume, probes.get((storage["host"], volume["probe"])), verbose=self.verbose
+            ):
                 self.page.packed(label, parts, "bold" if label == "volume" else "")
         self.settings(storage)
         self.unknown(storage)
@@ -145,10 +147,10 @@ class StorageScreen(ReportScreen):
 
     def probes(self) -> None:
         """Print the charts of each probe; of a volume that no server is known to use, the numbers as well."""
-        used = {volume["probe"] for one in self.document["storage"] for volume in one["volumes"]}
+        used = {(one["host"], volume["probe"]) for one in self.document["storage"] for volume in one["volumes"]}
         for probe in self.document["probes"]:
             about = f"{probe['fs_type'] or 'file system'} at {probe['mount_point']}" if probe["mount_point"] else ""
-            numbers = () if probe["origin"] in used else sync_parts(probe, verbose=self.verbose)
+            numbers = () if (probe["host"], probe["origin"]) in used else sync_parts(probe, verbose=self.verbose)
             self.page.packed("probe", [*filter(None, [probe["directory"], about]), *numbers], "bold")
             for chart in probe_charts(probe):
                 unit = "" if chart.unit in chart.title.lower() else f" ({chart.unit})"
@@ -251,8 +253,8 @@ def volume_rows(volume: Plain, probe: Plain | None, *, verbose: bool) -> Iterato
     yield "disks", list(_disks(volume))
     for one in volume["beneath"]:
         yield "beneath", [one["mount_point"], f"{one['fs_type']} on {one['source']}", *_options(one)]
-    if volume["free_bytes"] is not None or volume["total_bytes"] is not None:
-        yield "space", [_space(volume)]
+    if volume["free_bytes"] is not None and volume["total_bytes"]:
+        yield "space", [_space(volume["free_bytes"], volume["total_bytes"])]
     if volume["files"]:
         yield "extents", _extents(volume, verbose=verbose)
     if probe is not None:
@@ -280,10 +282,7 @@ def _disks(volume: Plain) -> Iterator[str]:
         yield WRITE_CACHES.get(volume["write_cache"], f"write cache {volume['write_cache']}")
 
 
-def _space(volume: Plain) -> str:
-    free, total = volume["free_bytes"], volume["total_bytes"]
-    if free is None or not total:
-        return "unknown"
+def _space(free: int, total: int) -> str:
     return f"{size(free)} of {size(total)} free ({100 * free // total} %)"
 
 
@@ -296,8 +295,9 @@ def _extents(volume: Plain, *, verbose: bool) -> list[str]:
         return [f"unknown{f': {reason}' if reason else ''}"]
     shown = known if verbose else known[:FEW]
     parts = [f"{one['path'].rpartition('/')[2]} {_pieces(one)}" for one in shown]
-    if left := volume["files_read"] - len(files) + len(known) - len(shown):
-        parts.append(f"{counted(left, 'file')} with {number(known[-1 if verbose else FEW]['extents'])} or fewer")
+    if left := volume["files_known"] - len(shown):
+        next_one = known[min(len(shown), len(known) - 1)]
+        parts.append(f"{counted(left, 'file')} with {number(next_one['extents'])} or fewer")
     return parts
 
 

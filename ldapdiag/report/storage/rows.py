@@ -56,8 +56,9 @@ def stack_words(volume: Mapping[str, Any]) -> str:
 
 
 def _device(device: Mapping[str, Any]) -> str:
-    about = f"{device['type']} of {device['backing_file']}" if device["backing_file"] else device["type"]
-    shown = f" ({about})" if about not in {None, "disk", "part"} else ""
+    file = f"of {device['backing_file']}" if device["backing_file"] else None
+    about = " ".join(filter(None, [device["type"], file]))
+    shown = f" ({about})" if about not in {"", "disk", "part"} else ""
     return f"{device['mapper_name'] or device['name']}{shown}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from io import StringIO
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import diagnoses
+import documents
 import examples
 import facts
 import storage_site
@@ -21,8 +23,9 @@ from ldapdiag.catalogue import storage_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, MountTable
+from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, FileSystemSpace, MountTable, Space
 from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSetting
+from ldapdiag.report.storage.as_text import print_storage, volume_rows
 from ldapdiag.sources.gathering import gather
 from report.screens import SIZES, lines_of, rows_of, with_storage
 
@@ -61,6 +64,40 @@ class TestScreen:
         brief, whole = (row(lines_of(with_storage(), "100x40", verbose=one), "extents") for one in (False, True))
         assert brief == "id2entry.db 14 in 4 MiB · 3 files with 3 or fewer"
         assert whole == "id2entry.db 14 in 4 MiB · cn.db 3 in 1 MiB · sn.db 2 in 1 MiB · uid.db 2 in 1 MiB"
+
+    @pytest.mark.parametrize(
+        ("known", "unknown", "shown"),
+        [(1, 60, "a 14"), (2, 60, "a 14 · 1 file with 13 or fewer"), (0, 2, "unknown: no")],
+    )
+    def test_counts_only_files_whose_pieces_are_known(self, known, unknown, shown):
+        row = {"path": "/a", "extents": None, "allocated_bytes": None, "bytes": None, "reason": "no"}
+        files = [row | {"extents": 14 - place, "reason": None} for place in range(known)] + [row] * unknown
+        volume = volumes()[0] | {"files": files, "files_read": len(files), "files_known": known}
+        assert dict(volume_rows(volume, None, verbose=False))["extents"] == shown.split(" · ")
+
+    def test_a_probe_belongs_to_its_host_whatever_its_file_is_called(self):
+        report = documents.of(with_storage(storage_site.probe()))
+        (storage,), (probe,) = report["storage"], report["probes"]
+        other = [{**storage, "host": "ds2", "server": "ds2"}]
+        slow = [
+            {
+                **probe,
+                "host": "ds2",
+                "syncs": [one | {"sync": one["sync"] | {"p50_seconds": 9.0}} for one in probe["syncs"]],
+            }
+        ]
+        stream = StringIO()
+        print_storage(report | {"storage": [storage, *other], "probes": [probe, *slow]}, stream)
+        told = [line for line in stream.getvalue().splitlines() if line.startswith("sync ")]
+        assert [part in line for line, part in zip(told, ("10.4 ms", "9 s"), strict=True)] == [True, True]
+
+    def test_space_that_is_unknown_is_named_with_a_command(self):
+        empty = FileSystemSpace(
+            origin=facts.origin(name="df.txt", taken=9),
+            rows=(Space(mount_point="/srv/ldap", source="/dev/mapper/vg-ldap"),),
+        )
+        lines = lines_of(with_storage(empty), "100x40", verbose=True)
+        assert "the free space of /srv/ldap" in row(lines, "not known")
 
     def test_shows_the_volumes_before_the_commands_on_one_screen(self):
         rows = rows_of(lines_of(with_storage(storage_site.probe())))[:24]
@@ -119,6 +156,12 @@ class TestHostileText:
         lines = lines_of(hostile_storage(text), "80x24")
         commands = {line for line in lines if line.startswith(("mount ", "tune2fs ", "grep "))}
         assert [line for line in lines if cell_len(line) > 80 and line not in commands] == []
+
+
+def volumes() -> list[dict[str, Any]]:
+    """Return the volumes of the site as in its report object."""
+    found: list[dict[str, Any]] = documents.of(with_storage())["storage"][0]["volumes"]
+    return found
 
 
 @lru_cache(maxsize=2)

@@ -28,6 +28,7 @@ def test_a_stack_is_read_from_the_file_system_down_to_the_disks() -> None:
     assert stack_words(found) == "vg-ldap (lvm) on md0 (raid1) on sda, sdb"
     loop = device("loop0", "loop", backing_file="/var/img")
     assert stack_words({"stack": [loop], "disks": []}) == "loop0 (loop of /var/img)"
+    assert stack_words({"stack": [loop | {"type": None}], "disks": []}) == "loop0 (of /var/img)"
     assert stack_words({"stack": [], "disks": []}) == ""
 
 
