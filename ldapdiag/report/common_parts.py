@@ -218,7 +218,7 @@ class ReportScreen:
     def footer(self) -> None:
         """Print the totals, and where to read on."""
         findings, passed_over = self.document["findings"], self.document["passed_over"]
-        files = lines_not_understood(self.document)
+        files = lines_not_understood(self.document["evidence"])
         parts = [
             f"evidence: {counted(len(self.document['hosts']), 'host')}",
             counted(len(files), "file"),

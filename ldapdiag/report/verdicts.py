@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.finding import Acceptance, Severity, Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 def is_accepted(finding: Mapping[str, Any]) -> bool:
@@ -41,9 +41,9 @@ def of_outcome(document: Mapping[str, Any], outcome: str) -> Iterator[Mapping[st
     return (verdict for verdict in document["verdicts"] if verdict["outcome"] == outcome)
 
 
-def lines_not_understood(document: Mapping[str, Any]) -> dict[str, int]:
+def lines_not_understood(evidence: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return of each file the lines that were not understood; of several facts, the number of the worst one."""
     lines: dict[str, int] = {}
-    for one in document["evidence"]:
+    for one in evidence:
         lines[one["origin"]] = max(lines.get(one["origin"], 0), one["lines_not_understood"])
     return lines

@@ -65,20 +65,15 @@ class _Part:
         """Print everything about it."""
         runs = counted(len(self.readings), "run")
         self.page.packed(self.name, [self.last["product"] or "directory server", runs], "bold", "bold")
-        limit = self._latest("descriptor_limit", 0, zero=False)
+        limited = self._last_with("descriptor_limit", zero=False)
         self._course("connections", "connections", self._source("connections", "connections_source"))
-        self._course("descriptors", "descriptors_used", self._of_limit(), limit)
+        self._course("descriptors", "descriptors_used", self._of_limit(), limited["descriptor_limit"] if limited else 0)
         self._exhaustion()
         self._rates()
         self._course("ghosts", "ghosts", self._joined())
         self._numbers("findings", [_serious(summary["findings"]) for summary in self.summaries], FINDINGS)
         self.page.listed("since", self.since or ["no finding in the last run"], "bold")
         self._table()
-
-    def _latest(self, key: str, default: Any = None, *, zero: bool = True) -> Any:  # noqa: ANN401  any value of a run
-        """Return the last value of a number that is known, or, without `zero`, not 0."""
-        summary = self._last_with(key, zero=zero)
-        return default if summary is None else summary[key]
 
     def _last_with(self, key: str, *, zero: bool = True) -> Plain | None:
         """Return the last run that has a number, or, without `zero`, one that is not 0."""

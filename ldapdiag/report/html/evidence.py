@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.html.values import PageTable, page_tables, table
 from ldapdiag.report.tables.of_diagnosis import APPENDIX
+from ldapdiag.report.verdicts import lines_not_understood
 from ldapdiag.wording import counted, duration, number, shown_time
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ class Source:
     notes: dict[str, None]
 
 
-def sources(evidence: Iterable[Mapping[str, Any]]) -> Sequence[Source]:
+def sources(evidence: Sequence[Mapping[str, Any]]) -> Sequence[Source]:
     """Return the sources in their order; lines of a source count once, whatever the number of facts in it."""
     found: dict[str, Source] = {}
+    unread = lines_not_understood(evidence)
     for one in evidence:
-        new = Source(one["origin"], one["host"] or "", one["taken_at"] or "", 0, 0, one["sha256"] or "", {}, {})
-        source = found.setdefault(one["origin"], new)
+        path, taken_at = one["origin"], one["taken_at"] or ""
+        new = Source(path, one["host"] or "", taken_at, 0, unread[path], one["sha256"] or "", {}, {})
+        source = found.setdefault(path, new)
         source.lines = max(source.lines, one["lines"])
-        source.not_understood = max(source.not_understood, one["lines_not_understood"])
         source.facts[one["fact"]] = None
         source.notes |= dict.fromkeys(one["notes"])
     return list(found.values())

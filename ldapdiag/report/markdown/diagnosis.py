@@ -64,7 +64,7 @@ def _head(document: Plain) -> Iterator[str]:
         yield table(list(numbers), [list(numbers.values())])
     outcomes = Counter(verdict["outcome"] for verdict in document["verdicts"])
     hosts = ", ".join(host["name"] for host in document["hosts"])
-    inputs = lines_not_understood(document)
+    inputs = lines_not_understood(document["evidence"])
     crashed = f", {outcomes['crashed']:,} crashed" if outcomes["crashed"] else ""
     disabled = f", {len(document['disabled']):,} disabled" if document["disabled"] else ""
     passed_over = len(document["passed_over"])
