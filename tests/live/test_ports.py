@@ -14,7 +14,11 @@ opened = [socket.create_connection(("10.77.1.2", 389)) for _ in range(48)]
 for one in opened:
     one.close()
 """
-"""Whoever closes first has the socket in TIME-WAIT; after an UNBIND that may be the server."""
+"""Whoever closes first has the socket in TIME-WAIT; after an UNBIND that may be the server.
+
+Two processors may send the server's ACK after its FIN: the client answers the old ACK, the server no longer knows the
+connection, and its RST ends the client's TIME-WAIT (RFC 1337). With `tcp_rfc1337` the client's kernel ignores that RST.
+"""
 
 
 def test_a_client_without_ports_is_found_and_cured(laboratory, topology, desk, start) -> None:
@@ -46,6 +50,7 @@ def test_a_client_without_ports_is_found_and_cured(laboratory, topology, desk, s
 def test_ports_in_time_wait_count_until_they_may_be_used_again(laboratory, topology, desk, start) -> None:
     laboratory.slapd(topology.ldap)
     paste(topology.app1, f"sysctl -qw net.ipv4.ip_local_port_range='{FIRST} {LAST}'")
+    topology.app1.sysctl(net__ipv4__tcp_rfc1337=1)
     topology.app1.run(["python3", "-c", CLOSES_FIRST])
     (found,) = desk.diagnose(*HOSTS).found("ephemeral-port-exhaustion")
     assert (found["observed"]["used"], found["observed"]["time_wait"]) == (48, 48)

@@ -37,7 +37,7 @@ print(probe_file.as_text(run_probe(Path(sys.argv[1]), limits, Announced())))
 """
 SYNCS_ALONE = {"committers": (), "small_files": 0, "blocks": BLOCKS, "seconds": 40}
 SMALL_FILES_ALONE = {"committers": (), "blocks": 1, "small_files": 500, "seconds": 10}
-QUICK = {"committers": (1, 5), "blocks": 5, "small_files": 50, "seconds": 5}
+QUICK = {"committers": (1, 5), "blocks": 5, "small_files": 50, "seconds": 12}
 
 
 @pytest.fixture
