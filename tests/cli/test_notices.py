@@ -47,8 +47,11 @@ class TestQuiet:
             ("diagnose", INCIDENT, "--output", "/nowhere/report.txt"),
         ],
     )
-    def test_keeps_errors(self, arguments: tuple[str | Path, ...], tmp_path: Path) -> None:
-        loud, quiet = (ldapdiag(*arguments, *more, cwd=tmp_path) for more in ((), ("-q",)))
+    def test_keeps_errors(
+        self, arguments: tuple[str | Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        loud, quiet = (ldapdiag(*arguments, *more) for more in ((), ("-q",)))
         assert quiet.code == loud.code == 2
         assert quiet.complaints == loud.complaints != []
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import examples
 from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
 
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
@@ -46,7 +47,7 @@ class TestOutput:
         assert (ran.code, len(ran.complaints)) == (2, 1)
 
     @pytest.mark.parametrize(
-        "arguments", [("diagnose", INCIDENT), ("diagnose", INCIDENT, "--format", "json"), ("checks",)]
+        "arguments", examples.some([("diagnose", INCIDENT), ("checks",), ("diagnose", INCIDENT, "--format", "json")], 2)
     )
     def test_a_reader_that_leaves_early_is_no_error(self, arguments: tuple[str, ...]) -> None:
         reader, writer = os.pipe()
@@ -55,7 +56,9 @@ class TestOutput:
         os.close(writer)
         assert (ran.returncode, ran.stderr) == (int("diagnose" in arguments), b"")
 
-    @pytest.mark.parametrize("arguments", [(), ("--format", "json"), ("--follow",), ("--follow", "--format", "json")])
+    @pytest.mark.parametrize(
+        "arguments", examples.some([(), ("--format", "json"), ("--follow",), ("--follow", "--format", "json")], 2)
+    )
     def test_a_reader_that_leaves_a_log_early_ends_it(self, arguments: tuple[str, ...]) -> None:
         reader, writer = os.pipe()
         os.close(reader)
@@ -66,9 +69,10 @@ class TestOutput:
 
     @pytest.mark.parametrize(
         "environment",
-        [
-            {"PYTHONIOENCODING": "ascii"},
-            {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        [  # without Python's own variables a command runs in the tests' process, and costs little
+            *examples.some(
+                [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}], 2
+            ),
             {"NO_COLOR": "1"},
             {"COLUMNS": "40"},
             {"COLUMNS": "wide"},
@@ -88,7 +92,7 @@ class TestOutput:
         assert "at ldap  270 =####" in text
         assert "\\u" not in text
 
-    @pytest.mark.parametrize("form", ["json", "markdown", "csv", "html"])
+    @pytest.mark.parametrize("form", examples.some(["csv", "json", "markdown", "html"], 4))
     def test_is_utf_8_for_a_program_whatever_the_locale(self, form: str) -> None:
         texts = {
             TIME.sub(b"", diagnose(INCIDENT, "--format", form, environment={"PYTHONIOENCODING": name}).out)
@@ -102,7 +106,7 @@ class TestTerminal:
         assert b"\x1b[1;31mCRITICAL" in on_a_terminal(INCIDENT)
         assert re.search(rb"\x1b\[[0-9;]*3[0-7]m", on_a_terminal(INCIDENT, NO_COLOR="1")) is None
 
-    @pytest.mark.parametrize("size", ["0", "1", "²", "-1", "9" * 5000])
+    @pytest.mark.parametrize("size", examples.some(["²", "0", "1", "-1", "9" * 5000], 5))
     def test_may_have_any_size_in_the_environment(self, size: str) -> None:
         screen = on_a_terminal(INCIDENT, COLUMNS=size, LINES=size)
         assert b"bug in ldapdiag" not in screen
@@ -120,7 +124,7 @@ class TestTerminal:
         assert screen.count("268 of the 270 connections from app1 no longer exist") == times
         assert screen.count("1 critical · 1 high") == times
 
-    @pytest.mark.parametrize("columns", ["40", "80", "200"])
+    @pytest.mark.parametrize("columns", examples.some(["40", "80", "200"], 3))
     def test_decides_how_wide_the_report_is(self, columns: str) -> None:
         screen = on_a_terminal(INCIDENT, NO_COLOR="1", COLUMNS=columns).decode()
         report = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen[screen.index("CRITICAL") :])

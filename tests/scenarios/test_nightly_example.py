@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+import examples
 from command import INCIDENT, LOGIN, NO_SITE, PATIENCE
 from ldapdiag.sources.site_file import find
 from systemd_units import complaints, sections
@@ -169,7 +170,7 @@ def jobs() -> dict[str, tuple[str, str]]:
     return {"gitlab": ("\n".join(lines), "/opt/ldapdiag"), "github": (run, "$RUNNER_TEMP/ldapdiag")}
 
 
-@pytest.mark.parametrize("system", ["gitlab", "github"])
+@pytest.mark.parametrize("system", examples.some(["gitlab", "github"], 2))
 def test_the_job_diagnoses_twice_with_one_baseline(system: str, site: Path, program: Path) -> None:
     commands, prefix = jobs()[system]
     installed = program.parent / "installed" / "bin"

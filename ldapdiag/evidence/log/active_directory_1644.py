@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
-from ldapdiag.evidence.log.pattern import count, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ FAMILY = Family.AD
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HEADER = pattern(rb'"?LDAPServer"?,"?TimeGenerated"?,')
-SIGNATURE = pattern(rb"Internal event: A client issued a search operation with the following options")
+SIGNATURE = b"Internal event: A client issued a search operation with the following options"
 ROW = pattern(
     rb'^"[^"\n]*+","\d{4}-\d\d-\d\dT[\d:]{8}Z"(?:,"(?>(?:[^"\n]|"")*)"){2},"\d{1,18}","\d{1,18}","[^"\n]*+","\d{0,5}",'
     rb'"(?i:base|onelevel|subtree)"',
@@ -83,7 +83,7 @@ EVENT = pattern(
 def recognised(head: bytes) -> int:
     """Return how many lines are of such a file: all after a header, else rows and those with an event's first words."""
     head = head.removeprefix(b"\xef\xbb\xbf")
-    return head.count(b"\n") + 1 if HEADER.match(head) else count(SIGNATURE, head) + count(ROW, head)
+    return head.count(b"\n") + 1 if HEADER.match(head) else head.count(SIGNATURE) + lines_like(ROW, head)
 
 
 CUT_ANYWHERE = False

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Notice:
 
 def recognised(head: bytes) -> int:
     """Return how many lines are of an errors log of 389-ds (1.3.6 and later)."""
-    return count(SIGNATURE, head)
+    return lines_like(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, RESULT_HEADS, read_event, read_request, read_result
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ Record = tuple[bytes, ...]
 
 def recognised(head: bytes) -> int:
     """Return how many lines are of this log; lines of DSEE have a message id."""
-    return count(RECOGNISED, head)
+    return lines_like(RECOGNISED, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, read_event, read_request, read_result
 from ldapdiag.evidence.log.ds389_text import STAMP, read_header, second_of
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.stamps import nanoseconds
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ RECOGNISED = pattern(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.
 
 def recognised(head: bytes) -> int:
     """Return how many lines have a message id."""
-    return count(RECOGNISED, head)
+    return lines_like(RECOGNISED, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -10,6 +10,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ldapdiag.evidence.log.pattern import lines_of
+
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
@@ -45,7 +47,7 @@ class Envelope:
 
     name: str
     lines: re.Pattern[bytes]
-    """Matches each of its lines, within a text of many."""
+    """Matches the beginning of each of its lines."""
     piece: Callable[[bytes], Piece | None]
     """Returns the content of one line; None for a line of another form."""
     end: bytes = b"\n"
@@ -55,9 +57,8 @@ class Envelope:
 
     def carries(self, head: bytes) -> bool:
         """Return whether most of these lines are of this form."""
-        every = head.split(self.end)
-        lines = sum(1 for line in (every if self.end == b"\n" else every[:-1]) if line.strip())
-        return 2 * sum(1 for _ in self.lines.finditer(head)) > lines
+        lines = lines_of(head) if self.end == b"\n" else head.split(self.end)[:-1]
+        return 2 * sum(map(bool, map(self.lines.match, lines))) > len(lines)
 
 
 class Decoder:

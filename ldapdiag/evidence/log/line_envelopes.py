@@ -23,7 +23,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
@@ -138,12 +138,12 @@ PROXY = pattern(
 def refusal(head: bytes) -> str:
     """Return why a log with these first lines is not read, as the end of a sentence; empty for any other file."""
     lines = head.count(b"\n") + 1
-    if 2 * count(PROXY, head) > lines:
+    if 2 * lines_like(PROXY, head) > lines:
         return (
             "is an access log of Directory Proxy Server, which is not supported; read the access logs of the directory "
             "servers behind it"
         )
-    if 2 * count(SHORT_FULL.lines, head) > lines:
+    if 2 * lines_like(SHORT_FULL.lines, head) > lines:
         return (
             "is a journal with a time zone whose abbreviation stands for several offsets, or without operations; "
             "export it with journalctl -o short-iso"

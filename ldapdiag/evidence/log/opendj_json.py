@@ -28,7 +28,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
-from ldapdiag.evidence.log.pattern import count, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ CANCELLED = 118
 
 def recognised(head: bytes) -> int:
     """Return how many lines are events of this log."""
-    return count(SIGNATURE, head)
+    return lines_like(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

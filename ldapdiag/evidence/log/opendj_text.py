@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
-from ldapdiag.evidence.log.pattern import count, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ REJECTED = b"Connection Rejected"
 
 def recognised(head: bytes) -> int:
     """Return how many lines only these servers write."""
-    return count(SIGNATURE, head)
+    return lines_like(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
-from ldapdiag.evidence.log.pattern import count, pattern
+from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, DENIED
 from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.stamps import duration
@@ -253,7 +253,7 @@ class Slapd:
 
     def recognised(self, head: bytes) -> int:
         """Return how many lines have this prefix and a message that only slapd writes."""
-        return count(self.signature, head)
+        return lines_like(self.signature, head)
 
     def scan(self, data: bytes, log: Scan) -> None:
         """Read whole records."""

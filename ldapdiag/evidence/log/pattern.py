@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, AnyStr, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from re import Pattern
 
 
@@ -21,9 +23,18 @@ def pattern(text: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> Pattern[AnyStr]:
     return cast("Pattern[AnyStr]", _LazyPattern(text, flags))
 
 
-def count(found: Pattern[bytes], head: bytes) -> int:
-    """Return how often a pattern matches in the first bytes of a file."""
-    return sum(1 for _ in found.finditer(head))
+def lines_like(found: Pattern[bytes], head: bytes) -> int:
+    """Return how many of these lines begin like a pattern.
+
+    Line by line: a search for `^` tries each byte, and takes ten times as long.
+    """
+    return sum(map(bool, map(found.match, lines_of(head))))
+
+
+@lru_cache(maxsize=2)
+def lines_of(head: bytes) -> Sequence[bytes]:
+    """Return the lines of these bytes that are not blank; each dialect and envelope asks for those of a head."""
+    return [line for line in head.split(b"\n") if line.strip()]
 
 
 class _LazyPattern:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.pattern import count, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
 from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 
@@ -86,7 +86,7 @@ LONGEST = 10**12
 
 def recognised(head: bytes) -> int:
     """Return how many lines are messages of this log."""
-    return count(SIGNATURE, head)
+    return lines_like(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
-from ldapdiag.evidence.log.pattern import count, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, duration, nanoseconds
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ HEXADECIMAL = pattern(rb"#([0-9a-fA-F]{2})")
 
 def recognised(head: bytes) -> int:
     """Return how many lines only these servers write."""
-    return count(SIGNATURE, head)
+    return lines_like(SIGNATURE, head)
 
 
 def scan(data: bytes, log: Scan) -> None:

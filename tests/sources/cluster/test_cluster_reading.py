@@ -55,7 +55,7 @@ def same(*named: Path | str, executor: Any = None, scanner: Scanner | None = Non
     return on_cluster
 
 
-@pytest.fixture(params=["whole", "cut"])
+@pytest.fixture(params=examples.some(["cut", "whole"], 2))
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let tasks be as large as they are, or small."""
     if request.param == "cut":
