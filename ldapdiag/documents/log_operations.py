@@ -34,7 +34,8 @@ class Waits(TypedDict):
     seconds: float
     etime_seconds: float
     """Of all operations."""
-    longest_seconds: float
+    longest_seconds: float | None
+    """None where operations were selected: the longest wait is known of all alone."""
     longest_time: str | None
     below: list[Below]
 

@@ -108,7 +108,7 @@ def _print_accepted(page: Page, finding: Mapping[str, Any]) -> None:
 
 def print_explanation(page: Page, finding: Mapping[str, Any], *, verbose: bool, most: int) -> None:
     """Print the sentences of a finding, without -v as many whole ones as `most` lines show, and how certain it is."""
-    hidden = _print_sentences(page, finding["detail"].splitlines(), verbose=verbose, most=most)
+    hidden = _print_sentences(page, finding["detail"].split("\n"), verbose=verbose, most=most)
     more = [f"-v shows {counted(hidden, 'more line')}"] if hidden else []
     remarks = filter(None, [change_word(finding)])
     page.indented(" · ".join([*remarks, finding["check"], finding["confidence"], *more]), "dim")

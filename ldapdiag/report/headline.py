@@ -154,7 +154,7 @@ def first_step(document: Mapping[str, Any], first: Headline | None) -> FirstStep
         for finding in (*_cures(document, worst), worst):
             if finding["remedies"]:
                 return FirstStep(finding["remedies"][0]["title"], finding["remedies"][0])
-        without = (line for line in worst["detail"].splitlines() if line.startswith((NEXT, NO_COMMAND)))
+        without = (line for line in worst["detail"].split("\n") if line.startswith((NEXT, NO_COMMAND)))
         return FirstStep(next(without, "").removeprefix(NEXT) or f"read what to do: ldapdiag checks {worst['check']}")
     if first.label == NOT_READ and document["shortfall"]:
         return FirstStep(document["shortfall"]["how"] or "")

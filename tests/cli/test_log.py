@@ -374,3 +374,20 @@ def test_a_code_that_is_no_number_is_an_error_in_plain_words(value: str, said: s
     ran = ldapdiag("log", "--code", value, "access")
     assert ran.code == 2
     assert said in " ".join(ran.err.decode().split())
+
+
+class TestWaitsOfSelections:
+    """The longest wait is that of all operations: with a selection it is unknown, and its quantiles are not 0."""
+
+    @pytest.mark.parametrize("selection", [("--client", "0.0.0.0/0"), ("--conn", "7"), ("--show-lines", "3")])
+    def test_every_format_has_them(self, selection: tuple[str, ...]) -> None:
+        for form in ("text", "html", "markdown", "csv"):
+            assert ldapdiag("log", CAPTURED_LOG, *selection, "--format", form).code == 0
+
+    def test_those_of_everything_are_those_of_no_selection(self) -> None:
+        whole = ldapdiag("log", CAPTURED_LOG, "--format", "json").report
+        found = ldapdiag("log", CAPTURED_LOG, "--client", "0.0.0.0/0", "--format", "json").report
+        assert found["waits"]["longest_seconds"] is found["waits"]["longest_time"] is None
+        assert found["waits"]["seconds"] == whole["waits"]["seconds"]
+        assert found["operation_times"]["bind"]["wtime"] == whole["operation_times"]["bind"]["wtime"]
+        assert found["operation_times"]["bind"]["wtime"]["p99_seconds"] > 0

@@ -46,14 +46,13 @@ def keep_slowest(segment: Segment, operation: Slowest) -> None:
 def count_selected(segment: Segment) -> None:
     """Replace the totals of a finished Segment, counted before the selection, by those of the selected operations.
 
-    Counts of connections stay those of all.
+    Counts of connections stay those of all, and so does the longest wait: of the selected ones it is an upper bound.
     """
     segment.slowest.sort()
     segment.operations = [0] * len(NAMES)
     segment.results.clear()
     segment.noted.clear()
     segment.took = segment.waited = segment.internal = segment.continued = segment.holes = 0
-    segment.longest_wait = (0, 0)
     segment.not_indexed.clear()
     segment.noticed.clear()
     for (kind, *_, err), (count, *_) in segment.attribution.items():

@@ -169,7 +169,7 @@ def _ldif_parts(changes: Iterable[Remedy]) -> Iterator[str]:
     """Yield the LDIF of each database; as comments where the index of another one must be built before."""
     begun = set[str]()
     for change in changes:
-        lines = change.text.rstrip().splitlines()
+        lines = change.text.rstrip().split("\n")
         if change.target in begun and (between := between_ldif(change.family)):
             lines = [f"# {line}" for line in (between, *lines)]
         begun.add(change.target)

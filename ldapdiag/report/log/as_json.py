@@ -232,12 +232,12 @@ def _idle_times(times: IdleTimesOf) -> IdleTimes:
 
 def _waits(work: Workload) -> Waits:
     segment = work.segment
-    longest, time = segment.longest_wait
+    longest, time = segment.longest_wait if segment.selection is None else (None, 0)  # of all operations
     return {
         "operations": sum(work.waits.values()),
         "seconds": seconds(segment.waited),
         "etime_seconds": seconds(segment.took),
-        "longest_seconds": seconds(longest),
+        "longest_seconds": None if longest is None else seconds(longest),
         "longest_time": moment(-time, segment.resolution) if longest else None,
         "below": _below(work.waits),
     }

@@ -267,12 +267,11 @@ class LogScreen:
         waits = self.document["waits"]
         if waits["etime_seconds"] and waits["seconds"] * 100 >= waits["etime_seconds"]:
             share = int(waits["seconds"] * 100 / waits["etime_seconds"])
-            longest = (
-                f"longest wait {duration(waits['longest_seconds'])} at {day_and_time_of(waits['longest_time'])[1]}"
-            )
-            self.page.labelled(
-                "waits", f"{share} % of the time was spent waiting for a worker thread; {longest}", "bold"
-            )
+            said = f"{share} % of the time was spent waiting for a worker thread"
+            if waits["longest_seconds"] is not None and waits["longest_time"]:
+                time = day_and_time_of(waits["longest_time"])[1]
+                said += f"; longest wait {duration(waits['longest_seconds'])} at {time}"
+            self.page.labelled("waits", said, "bold")
 
     def noticed(self) -> None:
         """Print unindexed searches from the errors log, counted separately from those of the access log."""

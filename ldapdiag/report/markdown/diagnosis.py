@@ -130,7 +130,7 @@ def _finding(finding: Plain) -> Iterator[str]:
         yield prose(acceptance_of(finding), SENTENCE)
     if rows := list(_chart(finding)):
         yield fenced("\n".join(rows), "text")
-    for sentence in finding["detail"].splitlines()[:SENTENCES]:
+    for sentence in finding["detail"].split("\n")[:SENTENCES]:
         yield prose(sentence, SENTENCE)
     if finding["change"]:
         yield f"**{prose(change_word(finding))}**"
