@@ -177,9 +177,10 @@ class Kind(TypedDict):
     wait_seconds: float
     share: float
     """Of the time of all operations of the list."""
-    p50_seconds: float
-    p95_seconds: float
-    p99_seconds: float
+    p50_seconds: float | None
+    """None where no operation has a result, as the next two."""
+    p95_seconds: float | None
+    p99_seconds: float | None
     entries: int
     errors: Counts
     requesters: list[Requester]

@@ -60,16 +60,18 @@ class Lack:
     """Further reasons that differ from it only in names and numbers."""
 
 
-def lacks_of(verdicts: Iterable[Verdict]) -> list[Lack]:
+def lacks_of(verdicts: Iterable[Verdict], *, reasons_apart: bool = False) -> list[Lack]:
     """Return what is lacking, that of the most checks first, each reason once.
 
-    Verdicts that name no kind go by how to collect it.
+    Verdicts that name no kind go by how to collect it; with `reasons_apart`, so do all.
     """
     lacks: dict[object, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         if verdict["outcome"] == "not-judged":
-            unnamed = _pattern(verdict["how"] or verdict["reason"], _names([verdict["subject"] or ""]))
-            lacks[tuple(verdict["missing"]) or unnamed].append(verdict)
+            names = _names([verdict["subject"] or ""])
+            unnamed = _pattern(verdict["how"] or verdict["reason"], names)
+            why = _pattern(verdict["reason"], names) if reasons_apart else ""
+            lacks[(why, unnamed) if reasons_apart else tuple(verdict["missing"]) or unnamed].append(verdict)
     by_reason: dict[str, Lack] = {}
     for lack in sorted(map(_lack, lacks.values()), key=lambda lack: -len(lack.checks)):
         known = by_reason.get(lack.reason)

@@ -57,8 +57,11 @@ class Envelope:
 
     def carries(self, head: bytes) -> bool:
         """Return whether most of these lines are of this form."""
-        lines = lines_of(head) if self.end == b"\n" else head.split(self.end)[:-1]
-        return 2 * sum(map(bool, map(self.lines.match, lines))) > len(lines)
+        lines = lines_of(head) if self.end == b"\n" else head.split(self.end)
+        found = list(map(bool, map(self.lines.match, lines)))
+        if self.end != b"\n" and not found[-1]:
+            found.pop()  # what follows the last one
+        return 2 * sum(found) > len(found)
 
 
 class Decoder:

@@ -161,7 +161,7 @@ def _event(text: bytes) -> Piece | None:
 
 EVENTS = Envelope(
     name="windows-events",
-    lines=pattern(rb"(?s:.{0,2000}?)<EventID[^<>]{0,99}>\s{0,9}1644\s{0,9}<"),
+    lines=pattern(rb"(?s:.*?)<EventID[^<>]{0,99}>\s{0,9}1644\s{0,9}<"),
     piece=_event,
     end=END,
 )

@@ -60,7 +60,8 @@ def run_rows(document: Mapping[str, Any], server: str) -> Iterator[list[str]]:
     """Yield the runs of a server, the latest first."""
     for summary in reversed(list(_summaries(document, server))):
         counts = [f"{found} {name}" for name in reversed(SEVERITIES) if (found := _count(summary, name))]
-        yield [minute(summary["taken_at"]), *(_cell(summary[key]) for key in NUMBERS), ", ".join(counts)]
+        ended = ["ran out of descriptors"] if summary["exhausted"] else []
+        yield [minute(summary["taken_at"]), *(_cell(summary, key) for key in NUMBERS), ", ".join([*counts, *ended])]
 
 
 def lasting_rows(document: Mapping[str, Any], server: str | None) -> Iterator[list[str]]:
@@ -105,8 +106,10 @@ def _count(summary: Mapping[str, Any], severity: str) -> int:
     return sum(finding["severity"] == severity for finding in summary["findings"])
 
 
-def _cell(value: int | None) -> str:
-    return "" if value is None else number(value)
+def _cell(summary: Mapping[str, Any], key: str) -> str:
+    source = COURSES.get(key)
+    least = "at least " if source and str(summary[source]).startswith("at least") else ""
+    return "" if summary[key] is None else f"{least}{number(summary[key])}"
 
 
 @dataclass(frozen=True, slots=True)

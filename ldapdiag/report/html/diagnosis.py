@@ -36,7 +36,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
     findings, verdicts = document["findings"], document["verdicts"]
     shown = listing(findings)
     read = sources(document["evidence"])
-    actions = lead.actions(shown)
+    actions = lead.actions(shown, document)
     return {
         "version": document["tool"]["version"],
         "scanner": document["tool"]["scanner"],
@@ -47,6 +47,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "period": period(read),
         "lead": lead.lead(document),
         "actions": actions,
+        "first_words": lead.first_words(document),
         "first_anchor": actions[0][0].anchor if actions else "",
         "counts": list(lead.counts(document)),
         "numbers": lead.key_numbers(document),
@@ -96,7 +97,9 @@ def _former_tables(baseline: Mapping[str, Any] | None) -> Iterator[PageTable]:
 def _missing(verdicts: Iterable[Mapping[str, Any]]) -> PageTable:
     columns = [("Evidence that is lacking", False), ("Checks", False), ("How to collect it", False)]
     caption = "By the evidence that is lacking; what the most checks lack comes first"
-    return table(caption, columns, map(_lack_row, lacks_of(verdicts)), most=LACKS, what="reasons are")
+    return table(
+        caption, columns, map(_lack_row, lacks_of(verdicts, reasons_apart=True)), most=LACKS, what="reasons are"
+    )
 
 
 def _lack_row(lack: Lack) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.headline import CLEAR, headline, reservation
+from ldapdiag.report.headline import CLEAR, first_step, headline, reservation
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.verdicts import is_accepted
 from ldapdiag.wording import are, between, counted, duration, number, seconds, size
@@ -79,8 +79,18 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
     return Lead(badge=badge, style="plain", title=title, sentences=sentences, is_finding=False)
 
 
-def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
-    """Return the steps to do, in the order of the findings, each once, and with its alternatives behind it."""
+def first_words(document: Mapping[str, Any]) -> str:
+    """Return what to do first where the worst finding has no remedy: a text; empty where a remedy comes first."""
+    first = headline(document)
+    step = first_step(document, first) if first.finding is not None else None
+    return step.text if step is not None and step.remedy is None else ""
+
+
+def actions(shown: ListedFindings, document: Mapping[str, Any]) -> Sequence[Sequence[Action]]:
+    """Return the steps to do: that of the worst finding, then in the order of the findings.
+
+    Each is there once, with its alternatives behind it.
+    """
     found: dict[tuple[str, str], Action] = {}
     for one in (remedy for each in shown.full if not is_accepted(each.finding) for remedy in each.remedies):
         title, target, is_alternative = one.remedy["title"], one.remedy["target"], one.label == "or"
@@ -92,7 +102,13 @@ def actions(shown: ListedFindings) -> Sequence[Sequence[Action]]:
             steps[-1].append(action)
         else:
             steps.append([action])
-    return steps
+    step = first_step(document, headline(document))
+    remedy = step.remedy if step is not None else None
+    return sorted(steps, key=lambda one: remedy is None or (one[0].title, one[0].target) != _named(remedy))
+
+
+def _named(remedy: Mapping[str, Any]) -> tuple[str, str]:
+    return remedy["title"], remedy["target"]
 
 
 def counts(document: Mapping[str, Any]) -> Iterator[Count]:

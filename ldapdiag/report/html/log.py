@@ -8,7 +8,9 @@ from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.values import page_tables
 from ldapdiag.report.log.caveats import limits
-from ldapdiag.report.log.tables import READ, SECTIONS
+from ldapdiag.report.log.fleet_text import fleet_sentences
+from ldapdiag.report.log.operations_text import load_sentences
+from ldapdiag.report.log.tables import READ, SECTIONS, at_once, unusual
 from ldapdiag.wording import counted, duration, number, shown_time
 
 if TYPE_CHECKING:
@@ -47,18 +49,27 @@ def _title(document: Mapping[str, Any]) -> str:
     """Return what the log contains, in one sentence."""
     searches = document["searches"]
     if not searches["total"]:
+        if noticed := sum(notice["count"] for notice in document["noticed"]):
+            return f"{counted(noticed, 'unindexed search', 'unindexed searches')} in the errors log"
         return f"{counted(sum(document['operations'].values()), 'operation')}, no search among them"
     title = f"{counted(searches['total'], 'search')} took {duration(searches['etime_seconds'])}"
+    if not any(shape["answered"] for shape in searches["shapes"]):
+        return f"{counted(searches['total'], 'search')}, none with a result: how long they took is not known"
     if not searches["unindexed"]:
         return f"{title}; none is logged as unindexed"
-    return f"{title}; {number(searches['unindexed'])} of {number(searches['logical'])} were unindexed"
+    return f"{title}; {number(searches['unindexed'])} of {number(searches['total'])} were unindexed"
 
 
 def _sentences(document: Mapping[str, Any]) -> Iterator[str]:
     yield from limits(document)
-    if shapes := document["searches"]["shapes"]:
-        first = shapes[0]
+    for what in unusual(document["searches"]):
+        yield f"Of the searches, {what}."
+    shapes = document["searches"]["shapes"]
+    if shapes and (first := shapes[0])["etime_seconds"]:
         yield f"{100 * first['share']:.0f} % of the search time is that of {first['shape']}."
+    yield from load_sentences(document)
+    if document["fleet"]:
+        yield from fleet_sentences(document)
 
 
 def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -66,7 +77,7 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "lines", number(document["lines"])
     yield "operations", number(sum(document["operations"].values()))
     yield "connections opened", number(connections["opened"])
-    yield "connections at once, at most", number(connections["peak"])
+    yield f"connections {at_once(document)}, at most", number(connections["peak"])
     yield "failed BINDs", number(sum(bind["count"] for bind in document["failed_binds"]))
     yield "time in the longest search", duration(_longest(document))
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TextIO
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
-from ldapdiag.report.log.operations_text import in_the_clear, print_operations
+from ldapdiag.report.log.operations_text import in_the_clear, print_operations, waiting
 from ldapdiag.report.log.quantities import AccountNames, day_and_time_of, instant, per_second, span
 from ldapdiag.report.log.rows_text import SearchRows, print_closes, print_requesters
 from ldapdiag.report.log.selected import named, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort
-from ldapdiag.report.log.tables import search_columns
+from ldapdiag.report.log.tables import at_once, search_columns, unusual
 from ldapdiag.report.log.times import print_times
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.wording import counted, duration, number, percent
@@ -185,10 +185,7 @@ class LogScreen:
             shown = [f"{letter} = {words} (notes={letter})" for letter, words in NOTES.items() if letter in letters]
             yield f"{number(unindexed)} unindexed{'' if shown else ', fully or partially'}"
             legend = [*shown, "bars: search time"] if shown and self.sort is Sort.TIME else shown
-        if missing := sum(shape["unanswered"] + shape["abandoned"] for shape in searches["shapes"]):
-            yield f"{number(missing)} without result"
-        if searches["logical"] < total:
-            yield f"{number(total - searches['logical'])} later pages of paged searches"
+        yield from unusual(searches)
         yield from legend
 
     def operations(self) -> None:
@@ -211,14 +208,13 @@ class LogScreen:
             return
         counts = self.document["connections"]
         before = [f"{number(counts['open_before'])} open before the log begins"] if counts["open_before"] else []
-        one_server = len(self.document["streams"]) == 1
         self.page.packed(
             "connections",
             [
                 *before,
                 f"{number(counts['opened'])} opened",
                 f"{number(counts['closed'])} closed",
-                f"at most {number(counts['peak'])} at once{'' if one_server else ' on one server'}",
+                f"at most {number(counts['peak'])} {at_once(self.document)}",
                 f"{number(counts['open_at_end'])} open at the end",
             ],
             "bold",
@@ -263,15 +259,9 @@ class LogScreen:
         return f"{count} as {self.names(group['account'])} from {clients}{how}"
 
     def waits(self) -> None:
-        """Print how long operations waited for a worker thread, from 1 % of their time on."""
-        waits = self.document["waits"]
-        if waits["etime_seconds"] and waits["seconds"] * 100 >= waits["etime_seconds"]:
-            share = int(waits["seconds"] * 100 / waits["etime_seconds"])
-            said = f"{share} % of the time was spent waiting for a worker thread"
-            if waits["longest_seconds"] is not None and waits["longest_time"]:
-                time = day_and_time_of(waits["longest_time"])[1]
-                said += f"; longest wait {duration(waits['longest_seconds'])} at {time}"
-            self.page.labelled("waits", said, "bold")
+        """Print how long operations waited for a worker thread."""
+        if waited := waiting(self.document):
+            self.page.labelled("waits", waited, "bold")
 
     def noticed(self) -> None:
         """Print unindexed searches from the errors log, counted separately from those of the access log."""

@@ -51,8 +51,6 @@ CAPS = {
 def caveats(document: Plain) -> Iterator[tuple[str, str]]:
     """Yield pairs of label and sentence for a screen."""
     yield from _limits(document)
-    if document["whole_seconds"]:
-        yield "clock", "durations in this log are whole seconds; shorter ones show as 0 s"
     if document["stopped"]:
         yield "stopped", "reading was interrupted; the report covers what was read until then"
     yield from _of_streams(document)
@@ -73,6 +71,8 @@ def _limits(document: Plain) -> Iterator[tuple[str, str]]:
         yield "full", f"too many different {names}: the cheapest are counted as 'other'; totals are exact"
         for one in islice(document["unlisted"], ALIKE):
             yield "", bound_in_words(one["table"], one["most_seconds"], one["most"])
+    if document["whole_seconds"]:
+        yield "clock", "durations in this log are whole seconds; shorter ones show as 0 s"
 
 
 def _far_records(document: Mapping[str, Any]) -> Iterator[str]:

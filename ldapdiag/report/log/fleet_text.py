@@ -46,14 +46,27 @@ def print_fleet(page: Page, document: Plain) -> None:
         between = f", each with {extremes} of the connections" if extremes else ""
         page.indented(f"and {counted(len(others), 'more server')}{between}")
     page.blank()
-    for label, sentences in (
-        ("differs", differences(fleet)),
-        ("balance", balance_sentences(ordered, fleet)),
-        ("silent", silence_sentences(fleet)),
-        ("moved", move_sentences(fleet)),
-        ("clients", client_sentences(fleet, len(document["connections"]["by_client"]))),
-    ):
+    for label, sentences in _sentences(document, ordered):
         _print_some(page, label, list(sentences))
+
+
+def fleet_sentences(document: Plain) -> Iterator[str]:
+    """Yield the same sentences for a page, the first of each kind."""
+    for _, sentences in _sentences(document, servers_with_marks(document["fleet"])):
+        all_of_them = list(sentences)
+        for sentence in all_of_them[:LINES]:
+            yield f"{sentence}."
+        if len(all_of_them) > LINES:
+            yield f"And {number(len(all_of_them) - LINES)} more (--format json lists all)."
+
+
+def _sentences(document: Plain, servers: Sequence[Plain]) -> Iterator[tuple[str, Iterator[str]]]:
+    fleet = document["fleet"]
+    yield "differs", differences(fleet)
+    yield "balance", balance_sentences(servers, fleet)
+    yield "silent", silence_sentences(fleet)
+    yield "moved", move_sentences(fleet)
+    yield "clients", client_sentences(fleet, len(document["connections"]["by_client"]))
 
 
 def _load(server: Plain) -> float:
@@ -181,7 +194,7 @@ def client_sentences(fleet: Plain, clients: int) -> Iterator[str]:
         f"{one['client']} {one['server']} ({counted(one['connections'], 'connection')}, {percent(one['share'])} of its)"
         for one in found[:FEW]
     )
-    yield f"{counted(len(found), 'client')} use one server only: {', '.join(first)}"
+    yield f"{counted(len(found), 'client')} use{'s' * (len(found) == 1)} one server only: {', '.join(first)}"
 
 
 def move_sentences(fleet: Plain) -> Iterator[str]:

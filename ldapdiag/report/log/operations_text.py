@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.operations import NO_FAILURE
 from ldapdiag.report.log.quantities import day_and_time_of
-from ldapdiag.wording import counted, duration, number, percent
+from ldapdiag.wording import are, counted, duration, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.report.log.quantities import AccountNames
     from ldapdiag.report.page import Page
@@ -42,6 +42,28 @@ def print_operations(page: Page, document: Plain, names: AccountNames) -> None:
         page.packed("workers", _busiest(workers), "bold")
 
 
+def load_sentences(document: Plain) -> Iterator[str]:
+    """Yield how long operations waited, how busy the threads were, and what the server did for itself, for a page."""
+    if waited := waiting(document):
+        yield f"{waited}."
+    if document["workers"] is not None:
+        yield f"Worker threads: {', '.join(_busiest(document['workers']))}."
+    if count := document["internal_operations"]:
+        yield f"{counted(count, 'operation')} of the server itself {are(count)} internal, and counted apart."
+
+
+def waiting(document: Plain) -> str:
+    """Return how long operations waited for a worker thread, from 1 % of their time on."""
+    waits = document["waits"]
+    if not waits["etime_seconds"] or waits["seconds"] * 100 < waits["etime_seconds"]:
+        return ""
+    share = int(waits["seconds"] * 100 / waits["etime_seconds"])
+    said = f"{share} % of the time was spent waiting for a worker thread"
+    if not waits["longest_seconds"]:
+        return said
+    return f"{said}; longest wait {duration(waits['longest_seconds'])} at {day_and_time_of(waits['longest_time'])[1]}"
+
+
 def _busiest(workers: Plain) -> list[str]:
     """Return the most busy threads and the longest queue, each with the time of its interval."""
     busy = f"at most {workers['busy']} of {workers['threads']} busy at {day_and_time_of(workers['busy_since'])[1]}"
@@ -54,7 +76,11 @@ def _busiest(workers: Plain) -> list[str]:
 def matters(target: Plain) -> bool:
     """Return whether operations are slow and take 1 % of all time, or most of them fail; failed BINDs have a line."""
     worst = target["worst"]["etime_seconds"] if target["worst"] else 0
-    if target["share"] >= LEAST_SHARE and (target["p99_seconds"] >= LEAST_P99 or worst >= LEAST_WORST):
+    if (
+        target["answered"]
+        and target["share"] >= LEAST_SHARE
+        and (target["p99_seconds"] >= LEAST_P99 or worst >= LEAST_WORST)
+    ):
         return True
     return bool(target["operation"] != "bind" and _failed(target) > MOST_FAILED * target["answered"])
 

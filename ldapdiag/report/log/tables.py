@@ -95,6 +95,19 @@ def _clients(document: Plain) -> list[Mapping[str, Any]]:
     return sorted(document["connections"]["clients"], key=lambda one: (-one["opened"], one["client"]))
 
 
+def unusual(searches: Plain) -> Iterator[str]:
+    """Yield how many searches have no result, and how many are no searches of their own."""
+    if missing := sum(shape["unanswered"] + shape["abandoned"] for shape in searches["shapes"]):
+        yield f"{number(missing)} without result"
+    if (pages := searches["total"] - searches["logical"]) > 0:
+        yield f"{number(pages)} later pages of paged searches"
+
+
+def at_once(document: Plain) -> str:
+    """Return of what the highest number of connections is."""
+    return "at once" if len(document["streams"]) == 1 else "at once on one server"
+
+
 def _longest_idle_time(used_again: Plain) -> str:
     return duration(used_again["longest_seconds"]) if used_again["count"] else ""
 
@@ -278,11 +291,38 @@ TABLES = {
     LogTable.SERVERS: SERVERS,
     LogTable.DIFFERING_SEARCHES: DIFFERING_SEARCHES,
 }
+NOTICED = Table(
+    (
+        Column("shape", "Filter"),
+        BASE,
+        Column("internal", "Of the server itself", words(lambda internal: "yes" if internal else "no")),
+        Column("count", "Searches", COUNT),
+    ),
+    rows_at("noticed"),
+    title="Unindexed searches in the errors log, counted apart",
+)
+SECURITY = (
+    Table(
+        (Column("client", "Client"), Column("reason", "Reason"), Column("count", "Connections", COUNT)),
+        rows_at("refused"),
+        title="Refused connections",
+    ),
+    Table(
+        (Column("version", "TLS"), Column("cipher", "Cipher"), Column("count", "Connections", COUNT)),
+        rows_at("tls.connections"),
+        title="Connections with TLS",
+    ),
+    Table(
+        (Column("client", "Client"), Column("dn", "Account"), Column("count", "BINDs", COUNT)),
+        rows_at("tls.binds_in_clear"),
+        title="Passwords that were sent without TLS",
+    ),
+)
 SECTIONS = (
     ("servers", "Servers side by side", (SERVERS, DIFFERING_SEARCHES)),
-    ("searches", "Searches", (SEARCHES,)),
+    ("searches", "Searches", (SEARCHES, NOTICED)),
     ("operations", "Other operations", (TARGETS,)),
-    ("problems", "Failures and connections", (FAILURES, FAILED_BINDS, CLOSES, CLIENTS)),
+    ("problems", "Failures and connections", (FAILURES, FAILED_BINDS, CLOSES, CLIENTS, *SECURITY)),
 )
 """Of a page: anchor, heading and tables."""
 

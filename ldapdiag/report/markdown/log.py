@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.report.log.caveats import left_out, limits
-from ldapdiag.report.log.tables import SEARCHES, SECTIONS
+from ldapdiag.report.log.fleet_text import fleet_sentences
+from ldapdiag.report.log.operations_text import load_sentences
+from ldapdiag.report.log.tables import SEARCHES, SECTIONS, at_once, unusual
 from ldapdiag.report.markdown.writing import ROOM, fitted, listed, parts, prose, table
 from ldapdiag.wording import counted, duration, number
 
@@ -32,7 +34,7 @@ def _head(document: Plain) -> Iterator[str]:
         yield f"**{prose(stated, SENTENCES)}**"
     searches, connections = document["searches"], document["connections"]
     yield table(
-        ["searches", "search time", "unindexed", "connections opened", "open at once"],
+        ["searches", "search time", "unindexed", "connections opened", f"open {at_once(document)}"],
         [
             [
                 number(searches["total"]),
@@ -43,6 +45,9 @@ def _head(document: Plain) -> Iterator[str]:
             ]
         ],
     )
+    apart = [f"Of the searches, {what}." for what in unusual(searches)]
+    if sentences := [*apart, *load_sentences(document), *(fleet_sentences(document) if document["fleet"] else ())]:
+        yield prose(" ".join(sentences), SENTENCES)
     period = f"{document['first_time']} to {document['last_time']}" if document["first_time"] else "no record"
     yield (
         f"{prose(', '.join(document['versions']) or 'Version unknown')}, {prose(period)}, "

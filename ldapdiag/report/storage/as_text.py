@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ldapdiag.evidence.storage.probe import (
-    FASTEST_DISK,
     MOST_MEASURED,
     FileOperation,
     SyncCall,
@@ -44,7 +43,7 @@ from ldapdiag.report.findings import (
 )
 from ldapdiag.report.head import print_head
 from ldapdiag.report.page import page_for
-from ldapdiag.report.storage.rows import MARK, setting_words, stack_words
+from ldapdiag.report.storage.rows import MARK, probe_remarks, setting_words, stack_words
 from ldapdiag.report.verdicts import of_outcome, severity_of
 from ldapdiag.wording import counted, duration, number, size
 
@@ -320,7 +319,4 @@ def sync_parts(probe: Plain, *, verbose: bool) -> Iterator[str]:
         rate, one = best
         least = "at least " if rate > MOST_MEASURED else ""
         yield f"{least}{number(round(rate))} commits/s of {counted(one['committers'], 'committer')}"
-    if any(sync["p50_seconds"] < FASTEST_DISK for sync in syncs.values()):
-        yield "faster than any disk: memory, a cache, or no barrier"
-    if probe["stopped_because"]:
-        yield f"stopped: {probe['stopped_because']}"
+    yield from probe_remarks(probe)

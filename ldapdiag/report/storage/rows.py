@@ -1,10 +1,11 @@
-"""Words about a volume, for every format: its options in force, its disks, and what a setting risks."""
+"""Words about volumes and probes, options in force, disks, what a setting risks, what limits a rate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.storage.power_cut import Loss, weaknesses
+from ldapdiag.evidence.storage.probe import FASTEST_DISK
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.servers.volumes.storage_rules import Window
 from ldapdiag.wording import counted
@@ -83,3 +84,11 @@ def flush_lost_by(storage: ServerStorage) -> str:
     volumes = (volume for volume in storage.volumes if {Role.DATABASE, Role.TRANSACTION_LOG} & {*volume.roles})
     found = (weakness for volume in volumes for weakness in weaknesses(volume))
     return " and ".join(dict.fromkeys(one.words for one in found if one.loss in {Loss.EVERYTHING, Loss.UNFLUSHED}))
+
+
+def probe_remarks(probe: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what limits the numbers of a probe."""
+    if any(one["sync"]["p50_seconds"] < FASTEST_DISK for one in probe["syncs"]):
+        yield "faster than any disk: memory, a cache, or no barrier"
+    if probe["stopped_because"]:
+        yield f"stopped: {probe['stopped_because']}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.storage.rows import MARK, setting_words
+from ldapdiag.evidence.storage.probe import MOST_MEASURED
+from ldapdiag.report.storage.rows import MARK, probe_remarks, setting_words
 from ldapdiag.report.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
 from ldapdiag.report.tables.names import StorageTable
 from ldapdiag.report.tables.of_diagnosis import COMMON
@@ -62,6 +63,7 @@ def _measured(probe: Plain) -> Iterator[dict[str, Any]]:
         yield {"measured": f"{row['write']}, {row['call']}", "words": words} | row | row["sync"]
     for row in probe["commits"]:
         words, rate = f"commits of {number(row['committers'])} at once", _rate(row["commits"], row["seconds"])
+        words += ", at least" * ((rate or 0) > MOST_MEASURED)
         found = {"measured": "group commit", "words": words, "per_second": rate, "count": row["commits"]}
         yield found | row | row["commit"]
     for row in probe["files"]:
@@ -167,6 +169,7 @@ def of_pages(document: Plain, *, beside_charts: bool = False) -> Iterator[tuple[
     rows = _beside_charts if beside_charts else _all_measured
     for probe in document.get("probes") or ():
         place = f" ({probe['fs_type']} at {probe['mount_point']})" if probe["mount_point"] else ""
+        place += "".join(f"; {remark}" for remark in probe_remarks(probe))
         yield {**probe, "place": place}, (MEASURED._replace(rows=rows),)
 
 
