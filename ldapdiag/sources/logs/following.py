@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.sources.logs.log_files import LogFile
 
+COMPARED_BYTES = 256
+"""More than one record: its stamp and its numbers tell it from every other."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Tail:
@@ -35,6 +38,8 @@ class Tail:
     """Number of truncations of the file; lines written right before one may be missing."""
     generation: int = 0
     """Number of times that it began again: after a rotation or a truncation."""
+    before: bytes = b""
+    """The last bytes before `at`: a log only grows, so other bytes there mean that it was truncated and has grown past `at`."""
 
     def __post_init__(self) -> None:
         self.records = Records(self.dialect)
@@ -50,10 +55,9 @@ class Tail:
         if self.file is None:
             return b""
         status = self.file.status
-        if status.st_size < self.at:
+        if status.st_size < self.at or self.file.read_at(self.at - len(self.before), len(self.before)) != self.before:
             self.truncated += 1
-            self.generation += 1
-            self.at = 0
+            self._begin_again()
             return whole_lines(self.records.remainder()) or self.more()
         written = datetime.fromtimestamp(status.st_mtime, UTC)
         self.hints = replace(self.hints, year_end=written, fold=written.astimezone(self.hints.zone).fold)
@@ -61,7 +65,8 @@ class Tail:
         if data:
             return self.records.whole(data)
         if self._replaced(status):
-            self._restart()
+            self.close()
+            self._begin_again()
             return whole_lines(self.records.remainder()) or self.more()
         return b""
 
@@ -89,6 +94,7 @@ class Tail:
         """Return the next bytes, without the zeros that appear if a server keeps its offset after copytruncate."""
         while data := file.read_at(self.at, CHUNK_BYTES):
             self.at += len(data)
+            self.before = (self.before + data)[-COMPARED_BYTES:]
             if self.records.waiting or (data := data.lstrip(b"\0")):
                 break
         return data
@@ -99,10 +105,9 @@ class Tail:
         except FileNotFoundError:
             self.file = None
 
-    def _restart(self) -> None:
-        self.close()
+    def _begin_again(self) -> None:
         self.generation += 1
-        self.at = 0
+        self.at, self.before = 0, b""
 
     def _replaced(self, status: os.stat_result) -> bool:
         """Return whether another file has the name now; until then the server may still write to the old one."""
@@ -123,6 +128,7 @@ def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
     written = at + file.dialect.cut(found.read_at(at, end - at), end - at)
     tail = Tail(location=found.location, dialect=file.dialect, hints=file.hints_at(written - start), at=written)
     tail.file = found.local_file()
+    tail.before = found.read_at(max(start, written - COMPARED_BYTES), min(COMPARED_BYTES, written - start))
     whole = replace(found, length=written - start)
     return replace(file, input=replace(file.input, source=whole.stream, file_range=whole)), tail
 

@@ -116,6 +116,22 @@ def test_a_file_that_is_cut_off_is_read_from_its_beginning_and_this_is_said(
     ]
 
 
+@pytest.mark.parametrize("zeros", [0, 5_000])
+def test_a_file_that_was_cut_off_and_is_longer_already_is_read_from_its_beginning(
+    followed: Callable[[bytes], Followed], zeros: int
+) -> None:
+    """Rotated by copytruncate between two looks; with zeros where the server kept its offset."""
+    log = followed(log_lines.run(1, 10))
+    append(log.path, log_lines.run(11, 12))
+    log.next()
+    log.path.write_bytes(bytes(zeros) + log_lines.run(13, 40))
+    log.next()
+
+    assert log.figures() == counted(40)
+    (stream,) = log.last.streams
+    assert "was truncated while it was followed" in stream.notes[0]
+
+
 def test_zeros_that_copytruncate_leaves_are_passed_over(followed: Callable[[bytes], Followed]) -> None:
     """The server wrote on where it was: not with O_APPEND."""
     log = followed(log_lines.run(1, 10))
