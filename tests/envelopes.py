@@ -88,10 +88,52 @@ def journal_json(log: bytes) -> bytes:
     return "".join(out).encode()
 
 
+def journal_export(log: bytes) -> bytes:
+    """Return `journalctl -o export`; a message that is not printable text is preceded by its length."""
+    out = []
+    for number, line in enumerate(_lines(log)):
+        binary = number % 3 == 0 and line
+        message = b"MESSAGE\n" + len(line).to_bytes(8, "little") + line if binary else b"MESSAGE=" + line
+        fields = (
+            b"__CURSOR=s=6c;i=%x" % number, b"__REALTIME_TIMESTAMP=%d" % (1_795_165_200_000_000 + number),
+            b"_HOSTNAME=vm", message, b"SYSLOG_IDENTIFIER=ds", b"_PID=7",
+        )  # fmt: skip
+        out.append(b"\n".join(fields) + b"\n\n")
+    return b"".join(out)
+
+
+def journal_json_pretty(log: bytes) -> bytes:
+    """Return `journalctl -o json-pretty --all`."""
+    lines = [json.loads(line) for line in journal_json(log).splitlines()]
+    return "".join(json.dumps(line, indent="\t") + "\n" for line in lines).encode()
+
+
+def array_of_lines(log: bytes) -> bytes:
+    """Return the objects of Docker in an array, one in each line."""
+    return b"[\n" + docker_json(log).rstrip(b"\n").replace(b"\n", b",\n") + b"\n]\n"
+
+
+def array_of_values(log: bytes) -> bytes:
+    """Return the same in one line, as `jq --slurp --compact-output` does."""
+    return b"[" + docker_json(log).rstrip(b"\n").replace(b"\n", b",") + b"]\n"
+
+
+def array_indented(log: bytes) -> bytes:
+    """Return the same as `jq --slurp` does."""
+    return json.dumps(json.loads(array_of_values(log)), indent=2).encode() + b"\n"
+
+
+def grep(log: bytes) -> bytes:
+    """Return what `grep --with-filename --line-number` makes of it."""
+    return b"".join(b"ds1/access.2026:%d:%b\n" % (number, line) for number, line in enumerate(_lines(log), 1))
+
+
 ENVELOPES: dict[str, Callable[[bytes], bytes]] = {
     function.__name__: function
     for function in (
         docker_json, cri, compose, docker_logs_t, kubectl_prefix, syslog, syslog_iso, syslog_rfc5424, shipped_json,
-        journal_json,
+        journal_json, journal_export, journal_json_pretty, array_of_lines, array_of_values, array_indented, grep,
     )
 }  # fmt: skip
+READ_FROM_THE_BEGINNING = ("journal_json_pretty", "array_of_lines", "array_of_values", "array_indented")
+"""Their last record is not known before all of them are read, as that of a compressed log."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ldapdiag.evidence.log.pattern import lines_of
 
@@ -41,6 +41,16 @@ class Piece(NamedTuple):
     """The line continues in the next piece of the same stream."""
 
 
+class Decoding(Protocol):
+    """Yields the lines in an envelope, whose bytes arrive in any parts."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the lines that the next data complete."""
+
+    def finish(self) -> bytes:
+        """Return the lines that the end of the log completes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     """One form of envelope."""
@@ -54,6 +64,8 @@ class Envelope:
     """What ends each of them."""
     splits: bool = False
     """It may split a line, so that it is decoded even if a dialect reads its whole lines."""
+    decoding: Callable[[Envelope], Decoding] | None = None
+    """Decodes what is not in lines, from its beginning alone; None: each line is a piece."""
 
     def carries(self, head: bytes) -> bool:
         """Return whether most of these lines are of this form."""
@@ -62,6 +74,10 @@ class Envelope:
         if self.end != b"\n" and not found[-1]:
             found.pop()  # what follows the last one
         return 2 * sum(found) > len(found)
+
+    def decoder(self) -> Decoding:
+        """Return a new decoder."""
+        return self.decoding(self) if self.decoding else Decoder(self)
 
 
 class Decoder:
@@ -82,10 +98,10 @@ class Decoder:
         """Return the lines that the next data complete."""
         if self._rest and len(self._end) > 1:  # its end may be divided
             data = self._rest.pop() + data
-        at = data.rfind(self._end)
-        if at < 0:
+        rest = data.rpartition(self._end)[2] if len(self._end) == 1 else data.split(self._end)[-1]  # they may overlap
+        end = len(data) - len(rest)
+        if not end:
             return self._keep(data)
-        end = at + len(self._end)
         first = b"".join((*self._rest, data[:end]))
         self._rest, self._rest_bytes = deque(), 0
         return b"".join(self._decoded(first)) + self._keep(data[end:])
@@ -149,5 +165,5 @@ class Decoder:
 
 def decoded(envelope: Envelope, data: bytes) -> bytes:
     """Return the lines in some whole lines of an envelope."""
-    decoder = Decoder(envelope)
+    decoder = envelope.decoder()
     return decoder.feed(data) + decoder.finish()

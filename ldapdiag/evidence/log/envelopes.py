@@ -4,13 +4,14 @@ Lines in JSON objects, one object a line: logs of Docker, of log shippers, and o
 
     {"log":"6b000aac.1b749727 0x7f6c conn=1000 op=1 UNBIND\n","stream":"stderr","time":"2026-11-20T08:54:04.4Z"}
     {"log":"...","kubernetes":{"pod_name":"ldap-0","container_name":"ldap"}}
+    __REALTIME_TIMESTAMP=1700000000000000           journalctl -o export: a field a line, an empty line after each entry
     {"__REALTIME_TIMESTAMP":"1700000000000000","_HOSTNAME":"vm","SYSLOG_IDENTIFIER":"slapd","_PID":"9353",
      "MESSAGE":"conn=1 op=2 UNBIND"}
 
 Docker splits a line at 16 KiB: only its last part has a line feed. A message of the journal has no time of its own, so
 it becomes a line of syslog with an ISO 8601 time; a message that is not UTF-8 is a list of its bytes, and one of more
 than 4096 bytes is null without `journalctl --all`. Sources: moby's daemon/logger/jsonfilelog, journalctl(1),
-systemd.journal-fields(7).
+systemd.journal-fields(7), systemd's JOURNAL_EXPORT_FORMATS.
 
 Events of Windows as XML: saved by the Event Viewer, or printed by wevtutil and Get-WinEvent | ToXml().
 
@@ -30,10 +31,12 @@ from typing import Any
 
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
+from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
 from ldapdiag.evidence.log.line_envelopes import CRI, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
 from ldapdiag.evidence.log.pattern import pattern
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIELD = pattern(rb"\n*+([A-Z_][A-Z0-9_]{0,63})(?:=([^\n]*))?(?:\n|\Z)")
 MICROSECONDS = pattern(r"\d{1,17}", re.ASCII)
 NOT_A_NAME = pattern(rb"[\s:\[\]|]")
 TEXTS = ("log", "message", "line", "msg")
@@ -65,8 +68,24 @@ def _of_container(line: bytes) -> Piece | None:
 
 def _of_journal(line: bytes) -> Piece | None:
     found = _object(line)
-    if found is None:
-        return None
+    return _of_message(found) if found else None
+
+
+def _of_export(entry: bytes) -> Piece | None:
+    """Return the message of an entry of systemd's Journal Export Format."""
+    fields, at = dict[str, Any](), 0
+    while found := FIELD.match(entry, at):
+        at = found.end()
+        if found[2] is None:  # eight bytes of length, little-endian, and as many of the value
+            end = at + 8 + int.from_bytes(entry[at : at + 8], "little")
+            value, at = entry[at + 8 : end], end + 1
+        else:
+            value = found[2]
+        fields[found[1].decode()] = value.decode("utf-8", "surrogateescape")
+    return _of_message(fields)
+
+
+def _of_message(found: dict[str, Any]) -> Piece | None:
     time = found.get("_SOURCE_REALTIME_TIMESTAMP", found.get("__REALTIME_TIMESTAMP"))
     text = _message(found.get("MESSAGE"))
     if text is None or not isinstance(time, str) or not MICROSECONDS.fullmatch(time):
@@ -115,6 +134,7 @@ JOURNAL = Envelope(
     piece=_of_journal,
     splits=True,
 )
+EXPORT = Envelope(name="journal-export", lines=pattern(rb"\n*+__CURSOR="), piece=_of_export, end=b"\n\n", splits=True)
 CONTAINER = Envelope(
     name="container-json",
     lines=pattern(rb'^\{[^\n]*?"(?:log|message|line|msg)"\s{0,9}:\s{0,9}"', re.MULTILINE),
@@ -167,7 +187,7 @@ EVENTS = Envelope(
 )
 
 
-ENVELOPES = (JOURNAL, CONTAINER, CRI, SHORT_FULL, SHORT_UNIX, *SYSLOGS, TOOL, EVENTS)
+ENVELOPES = (JOURNAL, EXPORT, CONTAINER, CRI, SHORT_FULL, SHORT_UNIX, *SYSLOGS, TOOL, EVENTS, JSON_ARRAY, JSON_VALUES)
 """A new envelope is a line here."""
 
 DEEPEST = 4

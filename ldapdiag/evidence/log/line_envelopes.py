@@ -4,6 +4,7 @@ r"""Lines with a prefix: of a container runtime, of a tool that shows containers
     2026-11-20T09:00:00.000000000Z [20/Nov/2026:09:00:00 +0000] conn=1 ...              docker logs -t
     ds-1  | [20/Nov/2026:09:00:00 +0000] conn=1 ...                                     docker compose logs
     [pod/ds-0/ds] [20/Nov/2026:09:00:00 +0000] conn=1 ...                               kubectl logs --prefix
+    ds1/access:17:[20/Nov/2026:09:00:00 +0000] conn=1 ...                               grep --with-filename (-n)
     Nov 20 09:00:00 vm dirsrv[7]: [20/Nov/2026:09:00:00 +0000] conn=1 ...               syslog, of a log with times
     Fri 2026-11-20 09:00:00 UTC vm slapd[7]: conn=1000 ...                              journalctl -o short-full
     1795165200.123456 vm slapd[7]: conn=1000 ...                                        journalctl -o short-unix
@@ -41,6 +42,8 @@ TOOL_LINE = pattern(
     + rb"""[ ]                                        # docker compose
     | \[pod/(?P<pod>[^\]\s]{1,400})\][ ]              # kubectl logs --prefix
     | (?P<stern>[^\s\[]{1,253}+\ [^\s\[]{1,63}+)[ ](?=\[\d\d/|\{")
+    | (?P<file>[^\s:|\[]{1,400}+):(?>(?:\d{1,9}:)?)                # grep
+      (?=\[\d\d/|\{"|[\da-f]{8}[. ]|[A-Z][a-z]{2}\ [ \d]\d\ \d\d:|\d{4}-\d\d-\d\dT)
     | """
     + TIME
     + rb"[ ])(?P<text>[^\n]*)",
@@ -90,7 +93,7 @@ def _tool(line: bytes) -> Piece | None:
     found = TOOL_LINE.fullmatch(line)
     if found is None:
         return None
-    name = found["name"] or found["pod"] or found["stern"]
+    name = found["name"] or found["pod"] or found["stern"] or found["file"]
     return Piece(found["text"], (b"", name) if name else None)
 
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import PassedOver
-from ldapdiag.evidence.log.envelope import Decoder
 from ldapdiag.evidence.log.envelopes import envelopes_of
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.compressed import compression_of, name_within
@@ -150,9 +149,10 @@ class Tar:
 
 def without_envelopes(one: Input) -> Input:
     """Return the lines in the envelopes of an input as an input; unchanged if it has none. OSError propagates."""
-    whole = one.head if one.is_whole else one.head[: one.head.rfind(b"\n") + 1]
+    whole = one.head if one.is_whole else one.head[: one.head.rfind(b"\n") + 1] or one.head
     envelopes = envelopes_of(whole)
-    carrier = Carrier(one.file_range, envelopes) if envelopes and one.file_range else None
+    has_lines = all(envelope.decoding is None for envelope in envelopes)
+    carrier = Carrier(one.file_range, envelopes) if envelopes and one.file_range and has_lines else None
     for envelope in envelopes:
         one = one.within(partial(Decoded, envelope))
     return replace(one, carrier=carrier) if envelopes else one
@@ -163,7 +163,7 @@ class Decoded:
 
     def __init__(self, envelope: Envelope, stream: Readable, _: Budget) -> None:
         self._stream = stream
-        self._decoder = Decoder(envelope)
+        self._decoder = envelope.decoder()
         self._waiting = memoryview(b"")
         self._is_over = False
 

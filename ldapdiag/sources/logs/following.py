@@ -39,7 +39,7 @@ class Tail:
     generation: int = 0
     """Number of times that it began again: after a rotation or a truncation."""
     before: bytes = b""
-    """The last bytes before `at`: a log only grows, so other bytes there mean that it was truncated and has grown past `at`."""
+    """The last bytes before `at`: other bytes there mean that the log was truncated, and has grown past `at` since."""
 
     def __post_init__(self) -> None:
         self.records = Records(self.dialect)

@@ -12,7 +12,6 @@ import envelopes
 import examples
 import log_lines
 from ldapdiag.evidence.access_log import AccessLog
-from ldapdiag.evidence.log.envelope import Decoder
 from ldapdiag.evidence.log.envelopes import ENVELOPES, envelopes_of
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.gathering import gather
@@ -45,6 +44,9 @@ LOGS = {
 BROKEN = (b'{"log":"a', b'{"MESSAGE":[1,', b"\n", b"\0" * 9, b"[" * 9, b"2026-11-20T09:00:00Z stdout P x\n")
 
 
+TOKENS = (b'"', b"\\", b"{", b"}", b"\n{", b"\n\t{", b"},", b"\n\n", b"__CURSOR=")
+
+
 def reading(path: Path, log: bytes) -> ScannedLogs:
     path.write_bytes(log)
     return read([str(path)])
@@ -58,7 +60,10 @@ def test_a_log_is_the_same_in_each_envelope(name: str, envelope: str, tmp_path: 
     (within,) = reading(tmp_path / "within", envelopes.ENVELOPES[envelope](LOGS[name])).streams
 
     assert content_of(finish(within.segment)) == content_of(finish(plain.segment))
-    assert within.stream.end == plain.stream.end
+    if envelope in envelopes.READ_FROM_THE_BEGINNING:
+        assert within.stream.end <= plain.stream.end
+    else:
+        assert within.stream.end == plain.stream.end
     assert within.notes == plain.notes == []
 
 
@@ -116,10 +121,12 @@ def test_a_line_feed_in_a_message_begins_no_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("envelope", ENVELOPES, ids=lambda one: one.name)
 @given(
-    st.lists(st.binary(max_size=60) | st.sampled_from([b'{"log":"a', b'{"MESSAGE":[1,', b"\n", b"\0" * 9, b"[" * 9]))
+    st.lists(
+        st.binary(max_size=60) | st.sampled_from([b'{"log":"a', b'{"MESSAGE":[1,', b"\n", b"\0" * 9, b"[" * 9, *TOKENS])
+    )
 )
 def test_no_bytes_crash_a_decoder_and_cuts_have_no_effect(envelope, parts: list[bytes]) -> None:
-    whole, pieces = Decoder(envelope), Decoder(envelope)
+    whole, pieces = envelope.decoder(), envelope.decoder()
 
     expected = whole.feed(b"".join(parts)) + whole.finish()
 
