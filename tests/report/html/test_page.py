@@ -18,6 +18,7 @@ import documents
 import examples
 import storage_documents
 from ldapdiag.report.html.page import render
+from ldapdiag.report.not_judged import VARIES, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,13 +90,19 @@ class Markup(HTMLParser):
 
 
 @cache
-def harmless_page(document: Any) -> Markup:
-    return Markup(render(documents.changed(document(), lambda text: f"{text}harmless")))
+def harmless_page(document: Any, ending: str) -> Markup:
+    return Markup(render(documents.changed(document(), lambda text: f"{text}{ending}")))
+
+
+def harmless_ending(payload: str) -> str:
+    """Return a word without and one with a number: reasons that differ in words with numbers stand in one row."""
+    begins = WORD.match(payload)
+    return "harmless1" if begins and VARIES.search(begins[0]) else "harmless"
 
 
 @pytest.mark.parametrize(("document", "payload"), examples.some(CASES, 3))  # each text, and each document
 def test_hostile_text_in_every_field_adds_no_element_and_no_attribute(document: Any, payload: str) -> None:
-    harmless = harmless_page(document)
+    harmless = harmless_page(document, harmless_ending(payload))
     hostile = Markup(render(documents.changed(document(), lambda text: f"{text}{payload}")))
     assert hostile.elements == harmless.elements
     assert hostile.attributes == harmless.attributes
