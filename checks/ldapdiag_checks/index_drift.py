@@ -81,7 +81,7 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
         yield NotJudged(
             subject=None,
             reason=f"an index configuration {reason}" if hosts else "no index configuration of any server",
-            missing=() if hosts else (IndexConfiguration.kind,),  # of another replica: not what is there
+            missing=(IndexConfiguration.kind,),
             how="name the index configuration of every replica, each in a folder of its own",
         )
 

@@ -100,6 +100,7 @@ def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
         yield NotJudged(
             subject=None,
             reason="no two servers of one product with the same data are in the evidence",
+            missing=(AccessLog.kind,),
             how=ReplicaGroup.how,
         )
     by_coverage, by_plan = {coverage.server: coverage for coverage in coverages}, {plan.server: plan for plan in plans}

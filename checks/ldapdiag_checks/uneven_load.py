@@ -62,6 +62,7 @@ def judge(
         yield NotJudged(
             subject=None,
             reason="no two servers of one product with the same data have access logs in the evidence",
+            missing=(AccessLog.kind,),
             how=ReplicaGroup.how,
         )
     for group in groups:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ldapdiag.evidence.log.envelope import Envelope, Piece
 from ldapdiag.evidence.log.pattern import pattern
 
-BRACE = pattern(rb'(?:[^"{}\n]++|"(?:[^"\\\n]|\\[^\n])*+"?|\n(?![ \t]*+\{))*+((?:\n[ \t]*+)?[{}])')
+BRACE = pattern(rb'(?>(?:[^"{}\n]+|"(?>(?:[^"\\\n]|\\[^\n])*)"?|\n(?![ \t]*\{))*)((?:\n[ \t]*)?[{}])')
 """The next brace outside strings; where it begins a line, with the line feed and the blanks before it."""
 LINE_FEED = pattern(rb"[ \t\r]*+\n[ \t]*+")
 LONGEST_OBJECT = 1 << 20
@@ -77,7 +77,7 @@ def _no_line(_: bytes) -> Piece | None:
 
 JSON_ARRAY = Envelope(
     name="json-array",
-    lines=pattern(rb"[ \t]*+(?:[\[\]]|\{[^\n]*\}[ \t]*[,\]]|,[ \t]*\{)"),
+    lines=pattern(rb"[ \t]*(?:\[?[ \t\r]*$|\[?\{[^\n]*\}[ \t]*[,\]]|\][ \t\r]*$|,[ \t]*\{)"),
     piece=_no_line,
     splits=True,
     decoding=Objects,
@@ -85,7 +85,10 @@ JSON_ARRAY = Envelope(
 """Each object is in a line, with what separates it from the next."""
 JSON_VALUES = Envelope(
     name="json-values",
-    lines=pattern(rb'[ \t\x1e]*+(?!\{[^\n]*\}[ \t\r]*$)(?:[\[\]{},"]|-?\d|true\b|false\b|null\b)'),
+    lines=pattern(
+        rb"[ \t\x1e]*(?!\{[^\n]*\}[ \t\r]*$)"
+        rb'(?:\[(?=[ \t\r]*(?:[\[{"]|$))|[\]{},"]|(?:-?\d[\d.eE+-]*|true|false|null),?[ \t\r]*$)'
+    ),
     piece=_no_line,
     decoding=Objects,
 )
