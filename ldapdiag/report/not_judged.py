@@ -146,6 +146,6 @@ def _names(subjects: Iterable[str]) -> set[str]:
 
 def _pattern(text: str, names: Iterable[str]) -> str:
     """Return a text without its numbers, and without the names of its subject."""
-    for name in names:
+    for name in sorted(names, key=len, reverse=True):  # one may be a part of another
         text = text.replace(name, "#")
     return WORD.sub(lambda found: "#" if VARIES.search(found[0]) else found[0], text)

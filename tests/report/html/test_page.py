@@ -18,7 +18,7 @@ import documents
 import examples
 import storage_documents
 from ldapdiag.report.html.page import render
-from ldapdiag.report.not_judged import VARIES, WORD
+from ldapdiag.report.not_judged import VARIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,9 +95,8 @@ def harmless_page(document: Any, ending: str) -> Markup:
 
 
 def harmless_ending(payload: str) -> str:
-    """Return a word without and one with a number: reasons that differ in words with numbers stand in one row."""
-    begins = WORD.match(payload)
-    return "harmless1" if begins and VARIES.search(begins[0]) else "harmless"
+    """Return a text with the same words and numbers: reasons that differ in these alone stand in one row."""
+    return re.sub(r"[^\s\d,;():]", "\u00a4", payload) if VARIES.search(payload) else "harmless"
 
 
 @pytest.mark.parametrize(("document", "payload"), examples.some(CASES, 3))  # each text, and each document
