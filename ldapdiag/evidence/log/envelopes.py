@@ -72,12 +72,14 @@ def _of_journal(line: bytes) -> Piece | None:
 
 
 def _of_export(entry: bytes) -> Piece | None:
-    """Return the message of an entry of systemd's Journal Export Format."""
+    """Return the message of an entry of systemd's Journal Export Format; None if it is cut or a length is untrue."""
     fields, at = dict[str, Any](), 0
     while found := FIELD.match(entry, at):
         at = found.end()
         if found[2] is None:  # eight bytes of length, little-endian, and as many of the value
             end = at + 8 + int.from_bytes(entry[at : at + 8], "little")
+            if end > len(entry):
+                return None
             value, at = entry[at + 8 : end], end + 1
         else:
             value = found[2]

@@ -133,6 +133,13 @@ def test_no_bytes_crash_a_decoder_and_cuts_have_no_effect(envelope, parts: list[
     assert b"".join(map(pieces.feed, parts)) + pieces.finish() == expected
 
 
+@pytest.mark.parametrize("length", [2, 1 << 40, (1 << 64) - 1])
+def test_a_field_of_the_export_format_that_is_cut_or_says_a_false_length_is_no_record(length: int) -> None:
+    (export,) = [one for one in ENVELOPES if one.name == "journal-export"]
+    entry = b"__CURSOR=a\n__REALTIME_TIMESTAMP=1795165200000000\nMESSAGE\n" + length.to_bytes(8, "little") + b"x"
+    assert export.piece(entry) is None
+
+
 @given(st.binary(max_size=300))
 def test_no_head_crashes_the_search_for_envelopes(head: bytes) -> None:
     for envelope in envelopes_of(head):
