@@ -36,7 +36,8 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
     findings, verdicts = document["findings"], document["verdicts"]
     shown = listing(findings)
     read = sources(document["evidence"])
-    actions = lead.actions(shown, document)
+    first = lead.first_of(document)
+    actions = lead.actions(shown, first)
     return {
         "version": document["tool"]["version"],
         "scanner": document["tool"]["scanner"],
@@ -47,7 +48,7 @@ def diagnosis_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "period": period(read),
         "lead": lead.lead(document),
         "actions": actions,
-        "first_words": lead.first_words(document),
+        "first_words": first.text if first is not None and first.remedy is None else "",
         "first_anchor": actions[0][0].anchor if actions else "",
         "counts": list(lead.counts(document)),
         "numbers": lead.key_numbers(document),

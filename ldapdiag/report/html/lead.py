@@ -15,6 +15,7 @@ from ldapdiag.wording import are, between, counted, duration, number, seconds, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ldapdiag.report.headline import FirstStep
     from ldapdiag.report.html.listing import ListedFindings
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -79,15 +80,14 @@ def _lead(badge: str, title: str, *sentences: str) -> Lead:
     return Lead(badge=badge, style="plain", title=title, sentences=sentences, is_finding=False)
 
 
-def first_words(document: Mapping[str, Any]) -> str:
-    """Return what to do first where the worst finding has no remedy: a text; empty where a remedy comes first."""
+def first_of(document: Mapping[str, Any]) -> FirstStep | None:
+    """Return what to do first about the worst finding: a remedy, or a text alone; None without such a finding."""
     first = headline(document)
-    step = first_step(document, first) if first.finding is not None else None
-    return step.text if step is not None and step.remedy is None else ""
+    return first_step(document, first) if first.finding is not None else None
 
 
-def actions(shown: ListedFindings, document: Mapping[str, Any]) -> Sequence[Sequence[Action]]:
-    """Return the steps to do: that of the worst finding, then in the order of the findings.
+def actions(shown: ListedFindings, first: FirstStep | None) -> Sequence[Sequence[Action]]:
+    """Return the steps to do: the remedy of the first one, then in the order of the findings.
 
     Each is there once, with its alternatives behind it.
     """
@@ -102,8 +102,7 @@ def actions(shown: ListedFindings, document: Mapping[str, Any]) -> Sequence[Sequ
             steps[-1].append(action)
         else:
             steps.append([action])
-    step = first_step(document, headline(document))
-    remedy = step.remedy if step is not None else None
+    remedy = first.remedy if first is not None else None
     return sorted(steps, key=lambda one: remedy is None or (one[0].title, one[0].target) != _named(remedy))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import documents
-from ldapdiag.report.html.lead import actions, counts, key_numbers, lead
+from ldapdiag.report.html.lead import actions, counts, first_of, key_numbers, lead
 from ldapdiag.report.html.listing import IN_FULL, listing
 
 NO_EVIDENCE = {"subject": None, "reason": "no table", "missing": [], "how": None}
@@ -62,7 +62,7 @@ def test_counts_lead_to_the_first_finding_of_each_severity() -> None:
 def test_actions_are_the_remedies_in_the_order_of_the_findings_each_once() -> None:
     report = documents.incident()
     titles = [remedy["title"] for finding in report["findings"] for remedy in finding["remedies"]]
-    steps = actions(listing(report["findings"]), report)
+    steps = actions(listing(report["findings"]), first_of(report))
     shown = [one for step in steps for one in step]
     assert [one.title for one in shown] == list(dict.fromkeys(titles))[:7]
     assert [[one.is_alternative for one in step] for step in steps if len(step) > 1] == [[False, True]] * 2
