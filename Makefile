@@ -24,7 +24,7 @@ LABORATORY := first=0; second=0; \
 	$(PYTEST) --maxfail 15 --numprocesses $$((2 * $$(nproc) + 1)) --no-loadscope-reorder $(WAITING) || second=$$?; \
 	case $$first$$second in 00) ;; 01 | 10 | 11) \
 	echo "these again, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --numprocesses 0 -v ;; \
-	*) exit 1 ;; esac
+	*) echo "nothing is run again: pytest ended with $$first and $$second"; exit 1 ;; esac
 PIP := $(BIN)/python -m pip install --quiet
 
 export PYTHON ?= python3

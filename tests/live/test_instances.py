@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LIMIT, CROWD, HELD = 60, 90, 3
 """Descriptors of each slapd, connections to the one that runs out of them, and to each of the others."""
-APART = ("--apart", "0.3")
+APART = ("--apart", "0.3", "--timeout", "60")
 
 
 class Site:

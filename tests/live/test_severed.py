@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -58,11 +59,15 @@ def collected(desk: Desk, folder: Path, *targets: str) -> str:
     return archive
 
 
+_LAST_RECEIVED = re.compile(r"(lastrcv:(?P<age>\d+)|$)")
+"""ss leaves `lastrcv` out where it is 0 ms."""
+
+
 def _ages(host: Host, held: Application) -> int:
     """Return for how many milliseconds the connections of an application have received nothing, at least."""
     shown = host.run(["ss", "-HtniO", "state", "established", "sport", "=", ":389"]).splitlines()
     ports = {port for _, port in held.truth().ends(OPEN)}
-    ages = [int(line.partition("lastrcv:")[2].split()[0]) for line in shown if _port(line) in ports]
+    ages = [int(_LAST_RECEIVED.search(line)["age"] or 0) for line in shown if _port(line) in ports]
     return min(ages, default=0)
 
 

@@ -83,10 +83,10 @@ def test_the_median_of_three_runs_is_that_of_fio_within_a_fifth(host: Host, labo
 
 
 def test_an_append_costs_two_flushes_an_overwrite_one_and_committers_share_them(host: Host, laboratory) -> None:
-    disk = mount_slow(host, laboratory.slow_disk, FileSystem("ext4"), FOLDER, flush_milliseconds=FLUSH).disk
+    disk = mount_slow(host, laboratory.slow_disk, FileSystem("ext4"), FOLDER, flush_milliseconds=3 * FLUSH).disk
     before = disk.counts().flushes
-    probe = probed(host, {"blocks": 40, "small_files": 0, "committers": (1, 40), "seconds": 30})
-    flush = FLUSH / 1000
+    probe = probed(host, {"blocks": 20, "small_files": 0, "committers": (1, 40), "seconds": 30})
+    flush = 3 * FLUSH / 1000
     assert flush <= probe.latency(WriteKind.OVERWRITE, SyncCall.FDATASYNC).sync.p50_seconds < 1.6 * flush
     assert 1.8 * flush <= probe.latency(WriteKind.APPEND, SyncCall.FDATASYNC).sync.p50_seconds < 3 * flush
     alone, many = probe.commits

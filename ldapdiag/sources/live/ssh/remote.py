@@ -152,6 +152,8 @@ class ScriptSession:
     """The end of the output before the first line: a message of the day, or an error."""
     _orders: deque[datetime] = field(default_factory=deque)
     """When each unfinished order was sent."""
+    _heard: float = -inf
+    """When the host last sent something (`monotonic`)."""
     _count: int = 0
     """Sections and gaps received."""
     _reported: bool = False
@@ -194,7 +196,7 @@ class ScriptSession:
             return
         self._orders.append(datetime.now(UTC))
         for printed in child.exchange(order, lambda: self.stop.is_set() or monotonic() > deadline):
-            received = datetime.now(UTC)
+            received, self._heard = datetime.now(UTC), monotonic()
             for line in self._lines(printed):
                 event = self._event(line)
                 if isinstance(event, AwaitingOrder):
@@ -313,6 +315,8 @@ class ScriptSession:
         """Return why the session ended early."""
         if self.stop.is_set():
             return Gap(target=self.target, reason="interrupted before the collection was complete", how="run it again")
+        if not child.ended and self._script and monotonic() - self._heard < self.timeout_seconds / 2:
+            return self._failed(f"not all was collected in {bound(self.timeout_seconds)}", "raise --timeout")
         if not child.ended:
             until = "" if self._script else " to the connection"
             return self._failed(

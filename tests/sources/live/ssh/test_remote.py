@@ -283,13 +283,23 @@ class TestWhatAHostMaySay:
             pieces, (gap,) = sorted_out(slow.collect())
             again, gaps = sorted_out(slow.snapshot())
         assert names(pieces) == ["host.txt", "sockets-1.txt"]
-        assert gap.reason == "no answer in 1 s"
+        assert gap.reason in {"no answer in 1 s", "not all was collected in 1 s"}, "by how late it started"
         assert (names(again), gaps) == (["sysctl.txt", "sockets-2.txt"], [])
         late, second = again
         assert late.taken.end - late.taken.start >= timedelta(seconds=1.2), (
             "it was asked for when the first order was given"
         )
         assert second.taken.start > late.taken.start
+
+    def test_a_host_that_sends_and_is_not_ready_needs_a_longer_limit(self, tmp_path) -> None:
+        """Ten servers on a busy host, for example: nothing hangs there."""
+        argv = host(
+            tmp_path, "script()", "first()",
+            "while True: section('sysctl.txt', 'slow'); time.sleep(0.1)",
+        )  # fmt: skip
+        with session(argv, timeout_seconds=2) as slow:
+            *_, gap = slow.collect()
+        assert (gap.reason, gap.how) == ("not all was collected in 2 s", "raise --timeout")
 
     def test_noise_without_end_fills_no_memory_and_takes_no_longer(self, tmp_path) -> None:
         argv = host(tmp_path, "script()", "data = 'x' * 65536", "while True: sys.stdout.write(data)")
@@ -322,7 +332,8 @@ class TestWhatAHostMaySay:
         started = time.monotonic()
         with session(host(tmp_path, "script()", "first()", f"while True: {stream}"), timeout_seconds=1) as endless:
             answers = [*endless.collect(), *endless.snapshot()]
-        assert "no answer in 1 s" in {one.reason for one in answers if isinstance(one, Gap)}
+        reasons = {one.reason for one in answers if isinstance(one, Gap)}
+        assert reasons & {"no answer in 1 s", "not all was collected in 1 s"}
         assert len(answers) <= 23
         assert time.monotonic() - started < 30
 
