@@ -13,7 +13,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.timeline import MOST, STEPS, Interval
+from ldapdiag.evidence.log.timeline import DAY, MOST, STEPS, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 FAR = 30
 """Records are far from the others if the gap is more than so many times as long as the time of the others."""
-NEAR = 3600
-"""Seconds: a gap that is never far."""
+NEAR = 7 * DAY
+"""Seconds: a gap that is never far. After a busy hour come quiet days and weekends."""
 FEW = 20
 """Records are left out if they are at most one of so many."""
 NOTHING = Interval()

@@ -135,6 +135,16 @@ def test_a_quiet_weekend_is_on_it() -> None:
     assert sum(not one.searches for one in axis.intervals) > len(axis.intervals) / 2
 
 
+@pytest.mark.parametrize("busy", [60, 600, 3600])
+@pytest.mark.parametrize("every", [7200, 86_400])
+def test_a_quiet_time_after_a_busy_one_is_on_it(busy: int, every: int) -> None:
+    last = busy + 5 * every
+    quiet = range(busy, last + 1, every)
+    axis = axis_of(log_of([*((second % busy, 1) for second in range(1200)), *((second, 1) for second in quiet)]))
+    assert axis.left_out == ()
+    assert (axis.begin // SECOND, axis.end // SECOND) == (START, START + last)
+
+
 def test_many_records_far_from_the_others_are_on_it() -> None:
     axis = axis_of(log_of([*((second, 1) for second in range(90)), *((10**8 + second, 1) for second in range(10))]))
     assert axis.left_out == ()
