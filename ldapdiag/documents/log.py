@@ -103,6 +103,15 @@ class LeftOut(Period):
     records: int
 
 
+class Silence(Period):
+    """A time without an answer that is unlikely: at the rate of the hour around it less than once in a million days."""
+
+    seconds: float
+    """At least: in a log of more than 20 hours it begins and ends at a multiple of 3 s or longer."""
+    usual_per_second: float
+    """Answers in the hour around it."""
+
+
 class Timeline(Period):
     """Arrays with a value for each interval."""
 
@@ -206,6 +215,8 @@ class Document(TypedDict):
     waits: Waits
     timeline: Timeline | None
     """Null without records."""
+    silences: list[Silence]
+    """The ten longest of 10 s or longer, the longest first; without those that recur, as nights."""
     operation_times: dict[str, OperationTimes]
     searches: Searches
     noticed: list[Notice]

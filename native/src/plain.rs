@@ -181,7 +181,9 @@ impl<'py> Converter<'py> {
         for (timeout, &counts) in TIMEOUTS.iter().zip(&interval.idle).filter(|(_, counts)| **counts != [0; 3]) {
             idle.set_item(timeout, counts.to_vec())?;
         }
-        (number, counts, interval.most_busy, interval.longest_queue, results, idle).into_bound_py_any(self.py)
+        let slots: Vec<u8> = interval.slots.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let slots = PyBytes::new(self.py, &slots);
+        (number, counts, interval.most_busy, interval.longest_queue, results, idle, slots).into_bound_py_any(self.py)
     }
 
     fn operations(&self, row: &OperationRow) -> PyResult<Object<'py>> {

@@ -21,7 +21,7 @@ impl Scan {
             return;
         }
         self.segment.results.count(fields.err);
-        self.segment.timeline.at(time.div_euclid(SECOND)).result(fields.err, 1);
+        self.segment.timeline.result(fields.err, time.div_euclid(SECOND));
         if let Some(wait) = fields.wait {
             self.count_wait(wait, time);
         }

@@ -2,6 +2,8 @@
 //!
 //! The intervals begin at multiples of their length since 1970 (UTC). The length is the smallest step for which no more
 //! than 240 of them have one; it depends on the records alone, not on their order, so timelines are merged exactly.
+//!
+//! Each interval keeps in which of its 300 slots (of 1 s or longer) an operation was answered: a silence within it.
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -34,6 +36,8 @@ const STEPS: [i64; 18] = [
     DAY << 16,
     DAY << 18,
 ];
+/// Slots of an interval, at most.
+const SLOTS: i64 = 300;
 /// Nanoseconds: an operation that takes at least this long is slow.
 pub const SLOW: i64 = SECOND;
 /// Different result codes in one interval.
@@ -59,6 +63,8 @@ pub struct Interval {
     /// By the index of the timeout: connections whose idle time reached it; used again after that; closed after that.
     /// Empty, or of all timeouts.
     pub idle: Vec<[u64; 3]>,
+    /// Bits: the slots in which an operation was answered. Their length is that of the Timeline, which merges them.
+    pub slots: [u64; SLOTS as usize / 64 + 1],
 }
 
 impl Interval {
@@ -86,6 +92,10 @@ impl Interval {
         for (sum, count) in self.idle[timeout].iter_mut().zip(counts) {
             *sum += count;
         }
+    }
+
+    fn set_slot(&mut self, place: i64) {
+        self.slots[place as usize / 64] |= 1 << (place % 64);
     }
 
     fn merge(&mut self, other: &Interval) {
@@ -120,6 +130,8 @@ pub struct Timeline {
     last: usize,
     from: i64,
     until: i64,
+    /// The second of the last result.
+    answered: Option<i64>,
 }
 
 impl Timeline {
@@ -130,6 +142,17 @@ impl Timeline {
             self.find(second);
         }
         &mut self.intervals[self.last]
+    }
+
+    /// Counts a result by code, at its second.
+    #[inline]
+    pub fn result(&mut self, err: i64, second: i64) {
+        self.at(second).result(err, 1);
+        if self.answered != Some(second) {
+            self.answered = Some(second);
+            let place = (second - self.from) / slot_of(STEPS[self.level]);
+            self.intervals[self.last].set_slot(place);
+        }
     }
 
     /// Counts an idle time of a connection at each timeout that it reached: one `used` again, or `closed`.
@@ -155,7 +178,12 @@ impl Timeline {
             self.level += 1;
             for (number, interval) in std::mem::take(&mut self.intervals) {
                 self.place(number * before);
-                self.intervals[self.last].merge(&interval);
+                let (first, length) = (number * before - self.from, slot_of(STEPS[self.level]));
+                let there = &mut self.intervals[self.last];
+                there.merge(&interval);
+                for place in (0..SLOTS).filter(|place| interval.slots[*place as usize / 64] >> (place % 64) & 1 == 1) {
+                    there.set_slot((first + place * slot_of(before)) / length);
+                }
             }
             self.place(second);
         }
@@ -169,6 +197,11 @@ impl Timeline {
         entry.or_default();
         (self.from, self.until) = (number * step, (number + 1) * step);
     }
+}
+
+/// The length of a slot in an interval of `step` seconds; like steps, each is a multiple of those before.
+fn slot_of(step: i64) -> i64 {
+    (step / SLOTS).max(1)
 }
 
 #[cfg(test)]

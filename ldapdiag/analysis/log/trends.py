@@ -226,9 +226,9 @@ def period(trend: Trend) -> str:
     return f"{begin} to {end}" if begin != end else f"at {begin}"
 
 
-def clock(nanoseconds: int, parts: Parts) -> str:
+def clock(nanoseconds: int, parts: Parts, *, exact: bool = False) -> str:
     """Return a time of day, UTC, with the date if the log has several; as exact as the length of the log requires."""
-    at, fraction = when(nanoseconds), "" if parts.end - parts.begin >= LONG else ":%S"
+    at, fraction = when(nanoseconds), "" if parts.end - parts.begin >= LONG and not exact else ":%S"
     date = "" if when(parts.begin).date() == when(parts.end).date() else "%Y-%m-%d "
     return f"{at:{date}%H:%M{fraction}}"
 

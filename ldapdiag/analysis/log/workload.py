@@ -16,6 +16,7 @@ from ldapdiag.analysis.log.operations import Failure, OperationGroup, failures, 
 from ldapdiag.analysis.log.quantiles import KindTimes, kind_times
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, filter_totals, search_groups, unindexed_notices
 from ldapdiag.analysis.log.security import Security, security_of
+from ldapdiag.analysis.log.silences import Silence, silences_of
 from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, ranked_by_text, text
 from ldapdiag.analysis.log.time_axis import TimeAxis, time_axis
 from ldapdiag.evidence.log.client_row import ClientRow
@@ -120,6 +121,11 @@ class Workload:
     def time_axis(self) -> TimeAxis | None:
         """What happened in each interval; None for a log without records."""
         return time_axis(self.segment)
+
+    @cached_property
+    def silences(self) -> tuple[Silence, ...]:
+        """The longest times without an answer that are unlikely; the longest first."""
+        return () if self.time_axis is None else silences_of(self.segment.timeline, self.time_axis)
 
     @cached_property
     def kinds(self) -> tuple[KindTimes, ...]:

@@ -76,12 +76,13 @@ class _Rows(NamedTuple):
 def _timeline(level: int, intervals: list[tuple[Any, ...]]) -> Timeline:
     timeline = Timeline()
     timeline.level = level
-    for number, counts, most_busy, longest_queue, results, idle in intervals:
+    for number, counts, most_busy, longest_queue, results, idle, slots in intervals:
         interval = timeline.intervals[number] = Interval()
         for name, count in zip(COUNTED_IN_INTERVAL, counts, strict=True):
             setattr(interval, name, count)
         interval.most_busy, interval.longest_queue = most_busy, longest_queue
         interval.results, interval.idle = results, idle
+        interval.slots = int.from_bytes(slots, "little")
     return timeline
 
 

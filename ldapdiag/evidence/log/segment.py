@@ -226,7 +226,7 @@ class Segment:
         """Count a result by its code, and in its interval unless a selection decides about that later."""
         self.results[err] += 1
         if self.selection is None:
-            self.timeline.at(second).result(err)
+            self.timeline.result(err, second)
 
     def result_code(self, err: int) -> int:
         """Return the code under which results with code `err` are counted."""

@@ -29,7 +29,7 @@ def selected(
         return True
     if not selection.takes(connection, number, subject, account, result.err, etime):
         return False
-    segment.timeline.at(result.time // SECOND).result(result.err)
+    segment.timeline.result(result.err, result.time // SECOND)
     if selection.most_shown:
         keep_slowest(segment, (etime, -result.time, -number, -result.op))
     return True

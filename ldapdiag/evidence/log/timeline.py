@@ -3,6 +3,8 @@
 The intervals begin at multiples of their length since 1970 (UTC). The length is the smallest step for which no more
 than 240 of them have one; it depends on the records alone, not on their order, so timelines are merged exactly.
 A record with a wild time takes one interval and does not lengthen the others.
+
+Each interval keeps in which of its 300 slots (of 1 s or longer) an operation was answered: a silence within it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ MOST = 240
 DAY = 86_400
 STEPS: tuple[int, ...] = (1, 5, 15, 60, 300, 900, 3600, 21_600, DAY, *(DAY << 2 * power for power in range(1, 10)))
 """Seconds. Each is a multiple of those before it, so intervals are regrouped exactly."""
+SLOTS = 300
+"""Slots of an interval, at most."""
 SLOW = SECOND
 """Nanoseconds: an operation that takes at least this long is slow."""
 MOST_RESULTS = 100
@@ -39,6 +43,7 @@ class Interval:
         "results",
         "search_etime",
         "searches",
+        "slots",
         "slow",
         "writing",
     )
@@ -66,6 +71,8 @@ class Interval:
         """By result code."""
         self.idle: dict[int, list[int]] = {}
         """By timeout in seconds: [connections whose idle time reached it; used again after that; closed after that]."""
+        self.slots = 0
+        """Bits: the slots in which an operation was answered. The Timeline has their length, and merges them."""
 
     @property
     def recorded(self) -> bool:
@@ -106,7 +113,7 @@ COUNTED = ("answered", "etime", "searches", "search_etime", "slow", "failed_bind
 class Timeline:
     """Intervals by their number since 1970."""
 
-    __slots__ = ("_last", "_last_number", "intervals", "level")
+    __slots__ = ("_answered", "_last", "_last_number", "intervals", "level")
 
     def __init__(self) -> None:
         self.level = 0
@@ -114,6 +121,8 @@ class Timeline:
         self.intervals: dict[int, Interval] = {}
         self._last_number: int | None = None
         self._last = Interval()
+        self._answered: int | None = None
+        """The second of the last result."""
 
     @property
     def step(self) -> int:
@@ -132,6 +141,23 @@ class Timeline:
                     return self.at(second)
             self._last_number, self._last = number, interval
         return self._last
+
+    def result(self, err: int, second: int) -> None:
+        """Count a result by code, at its second."""
+        interval = self.at(second)
+        interval.result(err)
+        if second != self._answered:
+            self._answered, step = second, self.step
+            interval.slots |= 1 << second % step // slot_of(step)
+
+    def answered(self) -> list[int]:
+        """Return the slots in which an operation was answered, by their number since 1970."""
+        slots, step = slot_of(self.step), self.step
+        return [
+            number * (step // slots) + place
+            for number, interval in sorted(self.intervals.items())
+            for place in _places(interval.slots)
+        ]
 
     def idle_time(self, since: int, ended: int, used: int, closed: int) -> None:
         """Count an idle time of a connection at each timeout that it reached: one `used` again, or `closed`.
@@ -152,7 +178,9 @@ class Timeline:
         if other.level > self.level:
             self._lengthen(other.level)
         for number, interval in other.intervals.items():
-            self.at(number * other.step).merge(interval)
+            there = self.at(number * other.step)
+            there.merge(interval)
+            there.slots |= _regrouped(interval.slots, number * other.step, other.step, self.step)
 
     def at_level(self, level: int) -> dict[int, Interval]:
         """Return the intervals regrouped to a longer step; this timeline is not changed."""
@@ -163,6 +191,7 @@ class Timeline:
             if there is None:
                 there = grouped[number // by] = Interval()
             there.merge(interval)
+            there.slots |= _regrouped(interval.slots, number * self.step, self.step, STEPS[level])
         return grouped
 
     def _lengthen(self, level: int) -> None:
@@ -174,6 +203,23 @@ class Timeline:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _timeline, (self.level, self.intervals)
+
+
+def slot_of(step: int) -> int:
+    """Return the length of a slot in an interval of `step` seconds; like steps, each is a multiple of those before."""
+    return max(1, step // SLOTS)
+
+
+def _places(slots: int) -> list[int]:
+    return [place for place in range(slots.bit_length()) if slots >> place & 1]
+
+
+def _regrouped(slots: int, begin: int, step: int, longer: int) -> int:
+    """Return the slots of an interval that begins at a second in the interval of `longer` seconds around it."""
+    if step == longer:
+        return slots
+    first, own, length = begin % longer, slot_of(step), slot_of(longer)
+    return sum(1 << place for place in {(first + own * place) // length for place in _places(slots)})
 
 
 def _timeline(level: int, intervals: dict[int, Interval]) -> Timeline:

@@ -21,7 +21,7 @@ from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
 from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
-from ldapdiag.report.log.times_json import kind, quantiles, timeline, trend_of
+from ldapdiag.report.log.times_json import kind, quantiles, silences, timeline, trend_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -122,6 +122,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
         ],
         "waits": _waits(work),
         "timeline": timeline(work.time_axis),
+        "silences": silences(work.silences),
         "operation_times": {one.kind: kind(one) for one in work.kinds},
         "searches": _searches(work, sort),
         "noticed": [

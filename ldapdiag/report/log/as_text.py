@@ -21,7 +21,7 @@ from ldapdiag.report.log.rows_text import SearchRows, print_closes, print_reques
 from ldapdiag.report.log.selected import named, no_match_sentence, print_conditions, print_lines
 from ldapdiag.report.log.sort import By, Sort
 from ldapdiag.report.log.tables import at_once, search_columns, unusual
-from ldapdiag.report.log.times import print_times
+from ldapdiag.report.log.times import print_silences, print_times
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.wording import counted, duration, number, percent
 
@@ -132,6 +132,7 @@ class LogScreen:
         )
         self.page.line([self.span(), *self.restarts()])
         print_times(self.page, self.document)
+        print_silences(self.page, self.document)
         self.page.blank()
 
     def products(self) -> list[str]:

@@ -29,7 +29,7 @@ from ldapdiag.report.table import (
 )
 from ldapdiag.report.tables.names import LogTable
 from ldapdiag.report.tables.of_diagnosis import GAPS
-from ldapdiag.wording import duration, number
+from ldapdiag.wording import duration, number, rounded, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -213,6 +213,16 @@ IDLE_TIMES = Table(
     rows_at("connections.idle_times"),
 )
 TIMELINE = Table(tuple(only_csv(f"from {INTERVALS}")), _intervals)
+SILENCES = Table(
+    (
+        Column("from", "From", words(shown_time)),
+        Column("to", "To", words(shown_time)),
+        Column("seconds", "Length", SECONDS),
+        Column("usual_per_second", "Usual answers per second", Unit(rounded)),
+    ),
+    rows_at("silences"),
+    title="Times without an answer, unlikely at the rate of the hour around them",
+)
 SERVERS = Table(
     (
         Column("name", "Server"),
@@ -288,6 +298,7 @@ TABLES = {
     LogTable.CLOSES: CLOSES,
     LogTable.FAILED_BINDS: FAILED_BINDS,
     LogTable.TIMELINE: TIMELINE,
+    LogTable.SILENCES: SILENCES,
     LogTable.SERVERS: SERVERS,
     LogTable.DIFFERING_SEARCHES: DIFFERING_SEARCHES,
 }
@@ -322,7 +333,7 @@ SECTIONS = (
     ("servers", "Servers side by side", (SERVERS, DIFFERING_SEARCHES)),
     ("searches", "Searches", (SEARCHES, NOTICED)),
     ("operations", "Other operations", (TARGETS,)),
-    ("problems", "Failures and connections", (FAILURES, FAILED_BINDS, CLOSES, CLIENTS, *SECURITY)),
+    ("problems", "Failures and connections", (SILENCES, FAILURES, FAILED_BINDS, CLOSES, CLIENTS, *SECURITY)),
 )
 """Of a page: anchor, heading and tables."""
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, clock, growth, period
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.timeline import STEPS
+from ldapdiag.evidence.log.timeline import DAY, STEPS
 from ldapdiag.report.charts.terminal import sparkline
-from ldapdiag.report.log.quantities import instant
+from ldapdiag.report.log.quantities import instant, per_second
 from ldapdiag.wording import counted, duration, number, percent
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDEST = 40
 """Intervals of the sparkline."""
+FEW = 3
+"""Silences."""
 FEWEST = 4
 """Intervals; fewer are no picture."""
 MANY_OPEN = 50
@@ -42,6 +44,22 @@ def print_times(page: Page, document: Mapping[str, Any]) -> None:
     if MANY_OPEN <= max(counts) >= 2 * max(1, counts[0]):
         open_ = _joined(axis, "open", step, max)
         page.packed("", [f"{sparkline(open_)}  open connections", f"at most {number(max(counts))}"], "")
+
+
+def print_silences(page: Page, document: Mapping[str, Any]) -> None:
+    """Print the longest times without an answer."""
+    found = document["silences"]
+    for place, one in enumerate(found[:FEW]):
+        more = [f"and {number(len(found) - FEW)} more"] if place == FEW - 1 and len(found) > FEW else []
+        page.packed("" if place else "silence", [*_silence(one, parts_of(document)), *more], "bold")
+
+
+def _silence(one: Mapping[str, Any], parts: Parts) -> Iterator[str]:
+    """Yield when no operation was answered, and how many are in that hour."""
+    begin, end = (clock(instant(one[key]), parts, exact=True) for key in ("from", "to"))
+    until = end.split()[-1] if end.split()[:-1] == begin.split()[:-1] else end
+    yield f"no answer from {begin} to {until} UTC ({duration(one['seconds'])})"
+    yield f"usual in that hour: {per_second(round(one['usual_per_second'] * DAY), DAY * SECOND)}"
 
 
 def _step(axis: Mapping[str, Any], most: int) -> int:

@@ -9,12 +9,15 @@ from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.analysis.log.quantiles import KindTimes
     from ldapdiag.analysis.log.quantiles import Quantiles as QuantilesOf
+    from ldapdiag.analysis.log.silences import Silence as SilenceOf
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.analysis.log.trends import Share as ShareOf
     from ldapdiag.analysis.log.trends import Trend
-    from ldapdiag.documents.log import Timeline
+    from ldapdiag.documents.log import Silence, Timeline
     from ldapdiag.documents.log_operations import OperationTimes, Quantiles, Share
     from ldapdiag.documents.log_operations import Trend as TrendDocument
 
@@ -54,6 +57,19 @@ def timeline(axis: TimeAxis | None) -> Timeline | None:
         document["workers"] = threads
         document["queued"] = [interval.longest_queue for interval in intervals]
     return document
+
+
+def silences(found: Iterable[SilenceOf]) -> list[Silence]:
+    """Return the unlikely times without an answer."""
+    return [
+        {
+            "from": moment(one.begin, SECOND),
+            "to": moment(one.end, SECOND),
+            "seconds": seconds(one.length),
+            "usual_per_second": round(one.usual, 6),
+        }
+        for one in found
+    ]
 
 
 def trend_of(trend: Trend | None, resolution: int) -> TrendDocument:

@@ -53,6 +53,7 @@ class LogTable(StrEnum):
     CLOSES = "closes"
     FAILED_BINDS = "failed-binds"
     TIMELINE = "timeline"
+    SILENCES = "silences"
     SERVERS = "servers"
     DIFFERING_SEARCHES = "differing-searches"
 

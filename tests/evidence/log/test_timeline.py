@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import series, timeline
 from ldapdiag.evidence.log.series import Series
-from ldapdiag.evidence.log.timeline import STEPS, Timeline
+from ldapdiag.evidence.log.timeline import STEPS, Timeline, slot_of
 from log.comparable import plain
 
 SECONDS = st.one_of(st.integers(1_700_000_000, 1_700_600_000), st.integers(-(10**10), 10**11))
@@ -18,9 +18,8 @@ SECONDS = st.one_of(st.integers(1_700_000_000, 1_700_600_000), st.integers(-(10*
 def timeline_of(seconds: list[int]) -> Timeline:
     made = Timeline()
     for second in seconds:
-        interval = made.at(second)
-        interval.answered += 1
-        interval.result(second % 3)
+        made.at(second).answered += 1
+        made.result(second % 3, second)
     return made
 
 
@@ -47,6 +46,7 @@ def test_the_parts_of_a_timeline_make_the_whole_in_either_order(one: list[int], 
     assert plain(forwards) == plain(backwards) == plain(whole)
     assert whole.step == smallest_step(one + other)
     assert sum(interval.answered for interval in whole.intervals.values()) == len(one + other)
+    assert whole.answered() == sorted({second // slot_of(whole.step) for second in one + other})
 
 
 @given(st.lists(SECONDS, max_size=100), st.lists(SECONDS, max_size=100))
@@ -64,6 +64,9 @@ def test_the_parts_of_a_series_make_the_whole_in_either_order(one: list[int], ot
 
 def test_steps_divide_each_other() -> None:
     assert all(longer % step == 0 for step, longer in pairwise(STEPS))
+    assert all(
+        slot_of(longer) % slot_of(step) == 0 and longer % slot_of(longer) == 0 for step, longer in pairwise(STEPS)
+    )
 
 
 def test_a_wild_time_does_not_lengthen_the_intervals() -> None:

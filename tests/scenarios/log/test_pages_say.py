@@ -78,3 +78,18 @@ def test_pages_are_searches_of_the_number_that_is_told(tmp_path: Path) -> None:
     page = said("html", tmp_path / "access")
     assert "6 of 6 were unindexed" in page
     assert "5 later pages of paged searches" in page
+
+
+@pytest.mark.parametrize("form", ["text", *FORMS])
+@pytest.mark.parametrize("scanner", ["python", "native"])
+def test_a_silence_within_an_interval(form: str, scanner: str, tmp_path: Path) -> None:
+    hours = log_lines.run(1, 3 * 720, every=5).splitlines(keepends=True)
+    pause = re.compile(rb"\[20/Nov/2026:09:1[234]:")
+    (tmp_path / "access").write_bytes(b"".join(line for line in hours if not pause.match(line)))
+    page = " ".join(ldapdiag("log", tmp_path / "access", "--scanner", scanner, "--format", form).text.split())
+    begin, end, length = "09:11:56", "09:15:00", "184 s"
+    if form == "text":
+        assert f"no answer from {begin} to {end} UTC ({length}) · usual in that hour: 36.0 per minute" in page
+    else:
+        assert "Times without an answer" in page
+        assert all(time in page for time in (begin, end, length))

@@ -1,0 +1,88 @@
+"""Silences: found within an interval and at every scale, none where load pauses by itself."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import pytest
+
+import examples
+from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.evidence.log.connection import OperationResult
+from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.evidence.log.scan import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.analysis.log.silences import Silence
+
+SECOND = 10**9
+START = 1_795_132_800
+"""2026-11-20 00:00:00 UTC."""
+HOUR, DAY = 3600, 86_400
+PAUSE = range(2 * HOUR + 100, 2 * HOUR + 280)
+
+
+def silences(times: Iterable[float]) -> tuple[Silence, ...]:
+    scan = Scan()
+    for op, time in enumerate(times):
+        now = START * SECOND + int(time * SECOND)
+        scan.search(1, op, now, b"dc=x", 2, b"(uid=a)")
+        scan.result(1, OperationResult(op, now, SEARCH, 0, 1000))
+    return Workload(finish(scan.finish())).silences
+
+
+def drawn(rate: float, begin: float, end: float) -> list[float]:
+    """Return times that come by chance."""
+    choose = examples.choices(f"{rate} {begin}")
+    steps = (choose.expovariate(rate) for _ in range(int((end - begin) * rate * 2) + 100))
+    return [time for time in accumulate(steps, initial=begin) if time < end]
+
+
+def without(times: Iterable[float], *pauses: range) -> list[float]:
+    return [time for time in times if not any(pause.start <= time < pause.stop for pause in pauses)]
+
+
+@pytest.mark.parametrize(("hours", "slot"), [(3, 1), (12, 1), (36, 3)])
+def test_a_pause_of_three_minutes_is_found_within_an_interval(hours: int, slot: int) -> None:
+    (found,) = silences(without(drawn(1, 0, hours * HOUR), PAUSE))
+
+    begin, end = (time // SECOND - START for time in (found.begin, found.end))
+    assert PAUSE.start - 5 - slot <= begin <= PAUSE.start + slot
+    assert PAUSE.stop - slot <= end <= PAUSE.stop + 5 + slot
+    assert begin % slot == end % slot == 0
+    assert found.usual == pytest.approx(1, rel=0.1)
+
+
+def test_several_are_found_the_longest_first() -> None:
+    pauses = [range(HOUR, HOUR + 60), range(HOUR + 600, HOUR + 720), range(2 * HOUR, 2 * HOUR + 90)]
+    found = silences(without(drawn(2, 0, 3 * HOUR), *pauses))
+    assert [round(one.length / SECOND, -1) for one in found] == [120, 90, 60]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        drawn(3, 0, 4 * HOUR),
+        drawn(0.01, 0, DAY),
+        drawn(0.0005, 0, 30 * DAY),
+        [minute * 60 + second for minute in range(600) for second in range(5)],
+        [quarter * 900 + second for quarter in range(96) for second in range(120)],
+        [day * DAY + 8 * HOUR + second for day in range(5) for second in range(0, 10 * HOUR, 20)],
+        [0, 1, 2, 500],
+        [0],
+        [],
+    ],
+    ids=["busy", "quiet", "very quiet", "polled", "jobs", "office", "few", "one", "none"],
+)
+def test_what_pauses_by_itself_has_none(times: list[float]) -> None:
+    assert silences(times) == ()
+
+
+def test_a_quiet_night_does_not_hide_a_pause_by_day() -> None:
+    day = [*drawn(0.05, 0, 8 * HOUR), *without(drawn(3, 8 * HOUR, 18 * HOUR), range(12 * HOUR, 12 * HOUR + 120))]
+    (found,) = silences([*day, *drawn(0.05, 18 * HOUR, DAY)])
+    assert found.begin // SECOND - START == pytest.approx(12 * HOUR, abs=6)
