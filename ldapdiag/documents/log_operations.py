@@ -126,9 +126,19 @@ class Series(From):
 class Share(Period):
     """The time of these searches in a part of the log."""
 
+    answered: int
     etime_seconds: float
     share: float
     """Of all search time then."""
+
+
+class Step(TypedDict):
+    """A time at which searches began to take more."""
+
+    at: str
+    """Estimated within a part of the series."""
+    before: Share
+    after: Share
 
 
 class Growth(TypedDict):
@@ -136,6 +146,10 @@ class Growth(TypedDict):
 
     growing: bool
     """The time per hour at least doubled, and its ratio to that of all other searches too, with a share 5 % higher."""
+    steady: bool
+    """A straight line fits the series, and better than a step."""
+    step: Step | None
+    """Null if none fits the series."""
     first: Share
     last: Share
 

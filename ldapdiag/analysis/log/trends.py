@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.log.onsets import onset_of
 from ldapdiag.evidence.log.series import MOST
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment, when
-from ldapdiag.wording import seconds
+from ldapdiag.wording import duration, rounded, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +39,8 @@ QUARTER = 4
 TIMES, MORE, MOST_OF_ALL = 2, 0.05, 0.5
 """Searches are growing if their time per hour at least doubles, and so does its ratio to that of all other searches;
 and their share rises by 5 % or more. Of searches that take half of all time throughout, the first suffices."""
+ALIKE = 1.25
+"""Numbers and means that differ by less than this factor are alike."""
 ENOUGH = 0.99
 """Of the search time; it must be in the series of all shapes, or shares are not known."""
 
@@ -72,6 +76,8 @@ class Share:
     etime: int
     total: int
     """The time of all searches."""
+    count: int = 0
+    """Its searches."""
 
     @property
     def share(self) -> float:
@@ -85,11 +91,24 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A time at which the searches began to take more, and what they took before and after."""
+
+    at: int
+    before: Share
+    after: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
     """The first and the last quarter of the log, or of the time since the searches began."""
 
     first: Share
     last: Share
+    step: Step | None = None
+    """None: more than one, or none."""
+    is_steady: bool = False
+    """It grows throughout."""
 
     @property
     def is_growing(self) -> bool:
@@ -180,7 +199,20 @@ class Trends:
         if each << parts.shift < SHORTEST:
             return None
         first, last = self._share(cells, begin, begin + each), self._share(cells, len(cells) - each, len(cells))
-        return Growth(first=first, last=last) if first.total and last.total else None
+        if not first.total or not last.total:
+            return None
+        times = [parts.within(place) for place in range(begin, len(cells) + 1)]
+        onset = onset_of([end - at for at, end in pairwise(times)], [etime for _, etime in cells[begin:]])
+        step = None if onset is None or onset.place is None else self._step(cells, begin, onset.place, onset.fraction)
+        return Growth(first=first, last=last, step=step, is_steady=onset is not None and step is None)
+
+    def _step(self, cells: list[tuple[int, int]], begin: int, place: int, fraction: float) -> Step:
+        at, end = (self.parts.within(begin + place + further) for further in range(2))
+        return Step(
+            at=at + int(fraction * (end - at)),
+            before=self._share(cells, begin, begin + place),
+            after=self._share(cells, begin + place + 1, len(cells)),
+        )
 
     def _share(self, cells: list[tuple[int, int]], begin: int, end: int) -> Share:
         return Share(
@@ -188,6 +220,7 @@ class Trends:
             end=self.parts.within(end),
             etime=sum(etime for _, etime in cells[begin:end]),
             total=sum(self._totals[begin:end]),
+            count=sum(count for count, _ in cells[begin:end]),
         )
 
 
@@ -234,16 +267,35 @@ def clock(nanoseconds: int, parts: Parts, *, exact: bool = False) -> str:
 
 
 def growth(trend: Trend, of: str = "the search time") -> tuple[str, ...]:
-    """Return how fast the time of the operations grows, and their share `of` a whole; nothing if it does not."""
+    """Return since when and how fast the time of the operations grows, and their share `of` a whole, if it does."""
     if trend.growth is None or not trend.is_growing:
         return ()
-    first, last = trend.growth.first, trend.growth.last
+    step = trend.growth.step
+    first, last = (trend.growth.first, trend.growth.last) if step is None else (step.before, step.after)
     by, unit = (1, "hour") if trend.parts.end - trend.parts.begin >= LONG else (60, "minute")
     shares = [f"{100 * each.share:.0f} %" for each in (first, last)]
+    rates = [seconds(each.per_hour / by / SECOND) for each in (first, last)]
+    if step is not None:
+        grows = f"{rates[1]} per {unit} since about {clock(step.at, trend.parts)}, {rates[0]} before"
+    else:
+        throughout = " throughout" if trend.growth.is_steady else ""
+        grows = f"growing from {rates[0]} to {rates[1]} per {unit}{throughout}"
     return (
-        f"growing from {seconds(first.per_hour / by / SECOND)} to {seconds(last.per_hour / by / SECOND)} per {unit}",
+        f"{grows}{_why(first, last)}",
         f"from {' to '.join(shares)} of {of}" if shares[0] != shares[1] else f"{shares[0]} of {of} throughout",
     )
+
+
+def _why(first: Share, last: Share) -> str:
+    """Return whether there are more operations, whether each takes longer, or both."""
+    if not first.count or not last.count or not first.etime:
+        return ""
+    more = last.count * (first.end - first.begin) / (first.count * (last.end - last.begin))
+    means = [each.etime / each.count for each in (first, last)]
+    before, after = (duration(mean / SECOND) for mean in means)
+    count = "as many" if 1 / ALIKE < more < ALIKE else f"{rounded(more)} times as many"
+    each = "as before" if 1 / ALIKE < means[1] / means[0] < ALIKE else f"and {before} before"
+    return f" ({count}, each {after} on average {each})"
 
 
 def trend_sentences(trend: Trend | None, what: str = "These searches", of: str = "the search time") -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, clock, growth, period
+from ldapdiag.analysis.log.trends import Growth, Parts, Share, Step, Trend, clock, growth, period
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import DAY, STEPS
 from ldapdiag.report.charts.terminal import sparkline
@@ -113,14 +113,24 @@ def trend_of(row: Mapping[str, Any], parts: Parts) -> Trend | None:
         etimes=tuple(round(second * SECOND) for second in values["etime_seconds"]),
         since=times["since"],
         until=times["until"],
-        growth=Growth(first=_share(grown["first"]), last=_share(grown["last"])) if grown and grown["growing"] else None,
+        growth=_growth(grown) if grown and grown["growing"] else None,
+    )
+
+
+def _growth(row: Mapping[str, Any]) -> Growth:
+    step = row["step"]
+    return Growth(
+        first=_share(row["first"]),
+        last=_share(row["last"]),
+        step=step and Step(at=instant(step["at"]), before=_share(step["before"]), after=_share(step["after"])),
+        is_steady=row["steady"],
     )
 
 
 def _share(row: Mapping[str, Any]) -> Share:
     etime = round(row["etime_seconds"] * SECOND)
     total = round(etime / row["share"]) if row["share"] else max(etime, 1)
-    return Share(begin=instant(row["from"]), end=instant(row["to"]), etime=etime, total=total)
+    return Share(begin=instant(row["from"]), end=instant(row["to"]), etime=etime, total=total, count=row["answered"])
 
 
 def pictures(trend: Trend | None) -> list[str]:

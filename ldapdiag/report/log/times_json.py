@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.quantiles import Quantiles as QuantilesOf
     from ldapdiag.analysis.log.silences import Silence as SilenceOf
     from ldapdiag.analysis.log.time_axis import TimeAxis
+    from ldapdiag.analysis.log.trends import Growth as GrowthOf
     from ldapdiag.analysis.log.trends import Share as ShareOf
     from ldapdiag.analysis.log.trends import Trend
     from ldapdiag.documents.log import Silence, Timeline
-    from ldapdiag.documents.log_operations import OperationTimes, Quantiles, Share
+    from ldapdiag.documents.log_operations import Growth, OperationTimes, Quantiles, Share
     from ldapdiag.documents.log_operations import Trend as TrendDocument
 
 
@@ -90,13 +91,20 @@ def trend_of(trend: Trend | None, resolution: int) -> TrendDocument:
         }
         if trend.etimes
         else None,
-        "growth": {
-            "growing": trend.growth.is_growing,
-            "first": _share(trend.growth.first),
-            "last": _share(trend.growth.last),
-        }
-        if trend.growth
-        else None,
+        "growth": None if trend.growth is None else _growth(trend.growth),
+    }
+
+
+def _growth(growth: GrowthOf) -> Growth:
+    step = growth.step
+    return {
+        "growing": growth.is_growing,
+        "steady": growth.is_steady,
+        "step": None
+        if step is None
+        else {"at": moment(step.at, SECOND), "before": _share(step.before), "after": _share(step.after)},
+        "first": _share(growth.first),
+        "last": _share(growth.last),
     }
 
 
@@ -104,6 +112,7 @@ def _share(share: ShareOf) -> Share:
     return {
         "from": moment(share.begin, SECOND),
         "to": moment(share.end, SECOND),
+        "answered": share.count,
         "etime_seconds": seconds(share.etime),
         "share": round(share.share, 6),
     }

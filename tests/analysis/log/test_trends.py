@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -88,6 +89,46 @@ def test_searches_that_take_more_with_every_hour_are_growing(begin: int) -> None
 @pytest.mark.parametrize("begin", range(0, 5 * HOUR, 1700))
 def test_searches_that_always_take_the_same_are_not_growing(begin: int) -> None:
     assert not trend_of(report(begin)).is_growing
+
+
+def multiplied(begin: int, factor: int) -> list[Search]:
+    """Return searches of which there are `factor` times as many from a second on."""
+    return [*report(0, end=begin), *report(begin, every=300 // factor)]
+
+
+@pytest.mark.parametrize("begin", range(2 * HOUR, 6 * HOUR, 1000))
+def test_a_step_is_dated_and_explained_by_their_number(begin: int) -> None:
+    growth = trend_of(multiplied(begin, 5)).growth
+    assert growth is not None
+    assert growth.step is not None
+    assert not growth.is_steady
+    assert growth.step.at // SECOND - EIGHT == pytest.approx(begin, abs=400)
+    (sentence,) = trend_sentences(trend_of(multiplied(begin, 5)))
+    assert re.search(r"\((4\.[89]|5|5\.[12]) times as many, each 100 ms on average as before\)", sentence)
+    assert " per hour since about " in sentence
+    assert "growing" not in sentence
+
+
+def test_a_step_is_explained_by_the_time_of_each() -> None:
+    slower = [(second, b"report", took if second < 4 * HOUR else 4 * took) for second, _, took in report(0)]
+    (sentence,) = trend_sentences(trend_of(slower))
+    assert re.search(r"since about 1(1:5|2:0)\d, ", sentence)
+    assert "(as many, each 400 ms on average and 100 ms before)" in sentence
+
+
+def test_a_slope_has_no_step() -> None:
+    growth = trend_of(report(0, grows=200)).growth
+    assert growth is not None
+    assert (growth.step, growth.is_steady) == (None, True)
+    (sentence,) = trend_sentences(trend_of(report(0, grows=200)))
+    assert " per hour throughout (as many, each " in sentence
+
+
+def test_what_is_neither_a_step_nor_a_slope_is_only_growing() -> None:
+    waves = [(begin, b"report", 100 if begin // 3600 in {0, 1, 3, 5, 6} else 2000) for begin in range(0, 8 * HOUR, 300)]
+    growth = trend_of(waves).growth
+    assert growth is not None
+    assert (growth.is_growing, growth.step, growth.is_steady) == (True, None, False)
 
 
 def test_a_share_that_only_rises_because_others_end_is_no_growth() -> None:
