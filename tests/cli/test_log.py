@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -391,3 +392,22 @@ class TestWaitsOfSelections:
         assert found["waits"]["seconds"] == whole["waits"]["seconds"]
         assert found["operation_times"]["bind"]["wtime"] == whole["operation_times"]["bind"]["wtime"]
         assert found["operation_times"]["bind"]["wtime"]["p99_seconds"] > 0
+
+
+@pytest.mark.parametrize("stamped", [r"\3-11-\1T\4+00:00", r"[\3-11-\1 \4Z]"])
+def test_a_text_log_whose_stamps_became_iso_is_read_alike(access: Path, tmp_path: Path, stamped: str) -> None:
+    iso = tmp_path / "iso"
+    iso.write_text(re.sub(r"\[(\d\d)/(Nov)/(\d{4}):(\S+) \+0000\]", stamped, access.read_text()))
+    own, read = report(access), report(iso)
+    assert read["lines_not_understood"] == 0
+    for name in ("first_time", "last_time", "searches", "connections", "timeline", "results"):
+        assert read[name] == own[name]
+
+
+def test_a_local_time_in_another_form_is_named_with_its_setting(tmp_path: Path) -> None:
+    record = '{"local_time":"%s +0100","operation":"UNBIND","key":"1-1","conn_id":1,"op_id":1}\n'
+    (tmp_path / "other").write_text(record % "20.11.2026 10:00:00.1" * 9)
+    (tmp_path / "both").write_text(record % "2026-11-20T10:00:00.1" * 9 + record % "20.11.2026 10:00:00.1")
+    for ran in (log(tmp_path / "other"), log(tmp_path / "both")):
+        said = " ".join((ran.out + ran.err).decode().split())
+        assert "a form that is not read: 20.11.2026 10:00:00.1 +0100; nsslapd-accesslog-time-format sets it" in said

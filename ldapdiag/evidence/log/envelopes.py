@@ -32,7 +32,7 @@ from typing import Any
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
 from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
-from ldapdiag.evidence.log.line_envelopes import CRI, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
+from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
 from ldapdiag.evidence.log.pattern import pattern
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -189,7 +189,20 @@ EVENTS = Envelope(
 )
 
 
-ENVELOPES = (JOURNAL, EXPORT, CONTAINER, CRI, SHORT_FULL, SHORT_UNIX, *SYSLOGS, TOOL, EVENTS, JSON_ARRAY, JSON_VALUES)
+ENVELOPES = (
+    JOURNAL,
+    EXPORT,
+    CONTAINER,
+    CRI,
+    SHORT_FULL,
+    SHORT_UNIX,
+    *SYSLOGS,
+    TOOL,
+    REWRITTEN,
+    EVENTS,
+    JSON_ARRAY,
+    JSON_VALUES,
+)
 """A new envelope is a line here."""
 
 DEEPEST = 4

@@ -8,8 +8,10 @@ r"""Lines with a prefix: of a container runtime, of a tool that shows containers
     Nov 20 09:00:00 vm dirsrv[7]: [20/Nov/2026:09:00:00 +0000] conn=1 ...               syslog, of a log with times
     Fri 2026-11-20 09:00:00 UTC vm slapd[7]: conn=1000 ...                              journalctl -o short-full
     1795165200.123456 vm slapd[7]: conn=1000 ...                                        journalctl -o short-unix
+    2026-11-20T09:00:00.123456789+01:00 conn=1 op=1 UNBIND                              389-ds, its stamp rewritten
 
-The last two become lines of syslog with an ISO 8601 time. Sources: Kubernetes' CRI logging format, journalctl(1).
+The two of journalctl become lines of syslog with an ISO 8601 time, the last one the line that 389-ds wrote. Sources:
+Kubernetes' CRI logging format, journalctl(1).
 
 Logs that are recognised and not read, with the reason and the next step.
 
@@ -25,6 +27,7 @@ from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
 from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.stamps import MONTHS as NUMBER_OF_MONTH
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
@@ -59,6 +62,22 @@ UNIX_LINE = pattern(
     FLAGS,
 )
 
+REWRITTEN_LINE = pattern(
+    rb"""^\[?(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>\d\d)[T\ ](?P<time>\d\d:\d\d:\d\d(?>(?:\.\d{1,9})?))
+    \ ?(?P<zone>Z|[+-]\d\d:?\d\d)\]?\ (?P<text>conn=(?:\d{1,18}|Internal\S{0,25})[ ]
+    (?!fd=\d{1,9}\ (?:ACCEPT|closed|TLS)\b)
+    (?!op=\d{1,10}\ (?:(?:SEARCH\ )?RESULT\ (?:tag|oid)=|SRCH\ attr=|SRCH\ base="[^"\n]{0,999}"\ scope=\d\ deref=))
+    [^\n]*)""",
+    FLAGS,
+)
+"""A line of 389-ds with an ISO 8601 time; slapd's have other fields."""
+UNSTAMPED = pattern(
+    rb"""^[^\n]{1,80}?\bconn=\d{1,18}\ op=-?\d{1,10}\ (?:RESULT\ err=-?\d{1,10}\ tag=\d{1,10}\ nentries=
+    | SRCH\ base="[^"\n]{0,999}"\ scope=\d\ filter=)""",
+    FLAGS,
+)
+"""A search or a result of 389-ds after any time stamp."""
+
 ZONES = {
     b"UTC": b"+00:00", b"GMT": b"+00:00", b"Z": b"+00:00", b"WET": b"+00:00", b"WEST": b"+01:00",
     b"CET": b"+01:00", b"CEST": b"+02:00", b"EET": b"+02:00", b"EEST": b"+03:00", b"MSK": b"+03:00",
@@ -72,6 +91,7 @@ BEFORE_MESSAGE = pattern(
     rb"\ (\S{1,255}+)\ (?>(?:\w{1,20}+:\w{1,20}+\ )?)([^\s:\[]{1,128}+(?>(?:\[[^\]\s]{0,32}+\])?)):"
 )
 BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
+MONTHS = list(NUMBER_OF_MONTH)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -114,6 +134,15 @@ def _unix(line: bytes) -> Piece | None:
     return Piece(b"%s.%s+00:00%s" % (moment.isoformat()[:19].encode(), found["fraction"], found["text"]))
 
 
+def _rewritten(line: bytes) -> Piece | None:
+    found = REWRITTEN_LINE.fullmatch(line)
+    if found is None:
+        return None
+    month = MONTHS[int(found["month"]) - 1].title()
+    stamp = b"%s/%s/%s:%s %s" % (found["day"], month, found["year"], found["time"], found["zone"].replace(b":", b""))
+    return Piece(b"[%s] %s" % (stamp, found["text"]))
+
+
 def _syslog(prefix: Prefix) -> Envelope:
     whole = pattern(rb"^" + prefix.pattern, FLAGS)
 
@@ -128,6 +157,7 @@ CRI = Envelope(name="cri", lines=CRI_LINE, piece=_cri, splits=True)
 TOOL = Envelope(name="container-prefix", lines=TOOL_LINE, piece=_tool)
 SHORT_FULL = Envelope(name="journal-short-full", lines=FULL_LINE, piece=_full)
 SHORT_UNIX = Envelope(name="journal-short-unix", lines=UNIX_LINE, piece=_unix)
+REWRITTEN = Envelope(name="389-iso", lines=REWRITTEN_LINE, piece=_rewritten)
 SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))
 
 
@@ -150,5 +180,11 @@ def refusal(head: bytes) -> str:
         return (
             "is a journal with a time zone whose abbreviation stands for several offsets, or without operations; "
             "export it with journalctl -o short-iso"
+        )
+    if 2 * lines_like(UNSTAMPED, head) > lines:
+        return (
+            "is an access log of 389-ds whose time stamps have another form than [29/Nov/2026:10:00:00.123456789 "
+            "+0100] or ISO 8601 with a zone; a program between the server and this file changes them, so read the log "
+            "of the server"
         )
     return ""

@@ -13,7 +13,7 @@ from ldapdiag.report.log.selected import no_match_sentence
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.report.table import Plain
 
@@ -63,6 +63,8 @@ def _limits(document: Plain) -> Iterator[tuple[str, str]]:
         samples = document["lines_not_understood_samples"]
         sample = f"; first: {samples[0]}" if samples else ""
         yield "not read", f"{number(misread)} of {number(document['lines'])} lines not understood{sample}"
+        if why := _unread_time(samples):
+            yield "", f"the {why}"
     if document["lost_lines"]:
         lines = counted(document["lost_lines"], "lost line")
         yield "lost", f"the log reports {lines}; their operations are not counted"
@@ -73,6 +75,13 @@ def _limits(document: Plain) -> Iterator[tuple[str, str]]:
             yield "", bound_in_words(one["table"], one["most_seconds"], one["most"])
     if document["whole_seconds"]:
         yield "clock", "durations in this log are whole seconds; shorter ones show as 0 s"
+
+
+def _unread_time(samples: Iterable[str]) -> str:
+    """Return which form of time in the lines is not read, and what to do, if it is that of a setting."""
+    from ldapdiag.evidence.log.local_times import unread_time  # noqa: PLC0415  import late: most logs are understood
+
+    return next(filter(None, (unread_time(one.encode()) for one in samples)), "")
 
 
 def _far_records(document: Mapping[str, Any]) -> Iterator[str]:

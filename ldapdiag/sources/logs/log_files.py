@@ -210,7 +210,10 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
         head = found.head[:MOST_HEAD_BYTES]
         sampled = sample(dialect, _whole(dialect, head), hints)
     if sampled is None:
-        return _without_record(found, f"is a log ({dialect.name}) without a usable record")
+        from ldapdiag.evidence.log.local_times import unread_time  # noqa: PLC0415  import late: most logs have records
+
+        why = unread_time(head)
+        return _without_record(found, f"is a log ({dialect.name}) without a usable record{why and '; its '}{why}")
     file = LogFile(
         input=replace(found.without_head(), budget=None),
         dialect=dialect,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.log.envelopes import envelopes_of
-from ldapdiag.evidence.log.line_envelopes import CRI, SHORT_FULL, SHORT_UNIX, TOOL
+from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, TOOL
 
 MESSAGE = b" vm slapd[7]: conn=1000 op=1 UNBIND"
 
@@ -68,3 +68,33 @@ def test_tools_name_the_container(line: bytes, writer: bytes) -> None:
 )
 def test_a_plain_log_is_in_no_envelope(line: bytes) -> None:
     assert envelopes_of(line * 20) == ()
+
+
+def test_a_log_with_such_stamps_is_recognised() -> None:
+    line = b'2026-11-29T10:00:00.123456789+01:00 conn=1 op=%d SRCH base="dc=x" scope=2 filter="(cn=a)" attrs=ALL\n'
+    assert envelopes_of(b"".join(line % op for op in range(9))) == (REWRITTEN,)
+
+
+@pytest.mark.parametrize("zone", [b"+01:00", b"+0100", b" +01:00", b" +0100"])
+@pytest.mark.parametrize("event", [b"fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.2", b"op=1 UNBIND"])
+@pytest.mark.parametrize("brackets", [b"%b", b"[%b]"])
+def test_an_iso_stamp_of_389_ds_becomes_its_own(zone: bytes, event: bytes, brackets: bytes) -> None:
+    piece = REWRITTEN.piece(brackets % (b"2026-11-29T10:00:00.123456789" + zone) + b" conn=1 " + event)
+    assert piece
+    assert piece.text == b"[29/Nov/2026:10:00:00.123456789 +0100] conn=1 " + event
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b"fd=12 ACCEPT from IP=10.0.0.1:4711 (IP=0.0.0.0:389)",
+        b"op=1 SEARCH RESULT tag=101 err=0 nentries=1 text=",
+        b'op=1 SRCH base="dc=x" scope=2 deref=0 filter="(cn=a)"',
+    ],
+)
+def test_a_line_of_slapd_stays_one(event: bytes) -> None:
+    assert REWRITTEN.piece(b"2026-11-29T10:00:00.123456+01:00 conn=1000 " + event) is None
+
+
+def test_a_month_that_is_none_stays() -> None:
+    assert REWRITTEN.piece(b"2026-13-29T10:00:00Z conn=1 op=1 UNBIND") is None
