@@ -182,6 +182,8 @@ pub struct Connection {
     pub operations: u64,
     /// The number of the last request; -1: none yet.
     pub last_op: i64,
+    /// The number of the last request: the same wherever the log is cut, also where numbers come again.
+    pub previous_op: i64,
     /// Requests with consecutive numbers: all but an UNBIND.
     pub requests: u64,
     /// The first request.
@@ -224,6 +226,7 @@ impl Connection {
             bind_dn: None,
             operations: 0,
             last_op: -1,
+            previous_op: -1,
             requests: 0,
             first_request: None,
             idle_since: None,

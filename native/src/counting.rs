@@ -195,7 +195,17 @@ pub fn count_without_request(
     }
     let dn = if kind == BIND { result.account.unwrap_or(UNKNOWN) } else { ANONYMOUS };
     let subject = segment.texts.resolve(dn).to_vec();
-    let mut pending = Pending { op: result.op, line: 0, time: result.time, kind, row, dn, subject, sorting: None };
+    let mut pending = Pending {
+        op: result.op,
+        line: 0,
+        time: result.time,
+        kind,
+        row,
+        dn,
+        subject,
+        sorting: None,
+        before: Vec::new(),
+    };
     let connection = connection.unwrap_or(&mut unknown);
     count_result(segment, number, connection, &mut pending, &result, result.bound_as);
 }

@@ -27,6 +27,9 @@ pub struct Pending {
     pub subject: Vec<u8>,
     /// The SORT and VLV lines of a search.
     pub sorting: Option<Box<Sorting>>,
+    /// Earlier requests with the same number, as a client can forge them. A result ends the last: this is so wherever
+    /// the log is cut.
+    pub before: Vec<Pending>,
 }
 
 /// Pending requests by operation number.
@@ -37,21 +40,17 @@ pub struct PendingRequests {
 }
 
 impl PendingRequests {
-    /// Inserts a request; returns the one with the same number that it replaces.
-    pub fn insert(&mut self, mut pending: Pending) -> Option<Pending> {
-        if let Some(there) = self.few.iter_mut().find(|there| there.op == pending.op) {
-            pending.line = there.line;
-            return Some(std::mem::replace(there, pending));
-        }
-        if self.few.len() < FEW && self.many.is_none() {
+    /// Adds a request.
+    pub fn add(&mut self, pending: Pending) {
+        if let Some(there) = self.get_mut(pending.op) {
+            let mut last = std::mem::replace(there, pending);
+            there.before = std::mem::take(&mut last.before);
+            there.before.push(last);
+        } else if self.few.len() < FEW && self.many.is_none() {
             self.few.push(pending);
-            return None;
+        } else {
+            self.many.get_or_insert_default().insert(pending.op, pending);
         }
-        let many = self.many.get_or_insert_default();
-        if let Some(there) = many.get(&pending.op) {
-            pending.line = there.line;
-        }
-        many.insert(pending.op, pending)
     }
 
     /// The request with this number.
@@ -62,8 +61,17 @@ impl PendingRequests {
         }
     }
 
-    /// Removes and returns the request with this number.
+    /// Removes and returns the last request with this number.
     pub fn take(&mut self, op: i64) -> Option<Pending> {
+        let there = self.get_mut(op)?;
+        if let Some(mut before) = there.before.pop() {
+            before.before = std::mem::take(&mut there.before);
+            return Some(std::mem::replace(there, before));
+        }
+        self.remove(op)
+    }
+
+    fn remove(&mut self, op: i64) -> Option<Pending> {
         if let Some(place) = self.few.iter().position(|there| there.op == op) {
             return Some(self.few.swap_remove(place));
         }
@@ -82,7 +90,8 @@ impl PendingRequests {
 
     /// All requests, the oldest first.
     pub fn in_order(&self) -> Vec<&Pending> {
-        let mut all: Vec<_> = self.few.iter().chain(self.many.iter().flat_map(|many| many.values())).collect();
+        let last = self.few.iter().chain(self.many.iter().flat_map(|many| many.values()));
+        let mut all: Vec<_> = last.flat_map(|one| one.before.iter().chain([one])).collect();
         all.sort_by_key(|pending| pending.line);
         all
     }

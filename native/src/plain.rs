@@ -296,6 +296,7 @@ impl<'py> Converter<'py> {
             connection.bind_dn.map(|binding| self.text(binding)).into_bound_py_any(self.py)?,
             connection.operations.into_bound_py_any(self.py)?,
             connection.last_op.into_bound_py_any(self.py)?,
+            connection.previous_op.into_bound_py_any(self.py)?,
             connection.requests.into_bound_py_any(self.py)?,
             first_request.into_bound_py_any(self.py)?,
             connection.idle_since.into_bound_py_any(self.py)?,

@@ -144,7 +144,9 @@ impl Scan {
             Location::Open(slot) => (&mut self.segment, self.run.connections.at(slot)),
             Location::AfterClose => (&mut self.segment, self.run.after_close(number, time)),
         };
-        connection.bind_dn = Some(dn);
+        if connection.closed.is_none() {
+            connection.bind_dn = Some(dn);
+        }
         if !connection.secured && (mechanism == PLAIN || (mechanism == SIMPLE && dn != ANONYMOUS)) {
             count_clear_bind(segment, connection, dn);
         }
@@ -169,7 +171,11 @@ impl Scan {
         shortened(text, &mut subject);
         let location = self.connection_of_request(number, op, time);
         let line = self.segment.lines;
-        self.add_pending(number, &location, Pending { op, line, time, kind, row, dn, subject, sorting: None });
+        self.add_pending(
+            number,
+            &location,
+            Pending { op, line, time, kind, row, dn, subject, sorting: None, before: Vec::new() },
+        );
         location
     }
 
@@ -228,7 +234,7 @@ impl Scan {
         };
         let connection = self.run.connections.at(slot);
         let idle_since = if connection.last_op < 0 { connection.opened } else { connection.idle_since };
-        if op.checked_sub(1) == Some(connection.last_op)
+        if op.checked_sub(1) == Some(connection.previous_op)
             && let Some(since) = idle_since
             && time - since >= SECOND
             && connection.pending.is_empty()
@@ -248,9 +254,7 @@ impl Scan {
 
     fn add_pending(&mut self, number: i64, location: &Location, pending: Pending) {
         self.segment.added += PENDING_BYTES + pending.subject.len();
-        if let Some(before) = self.connection(number, location).pending.insert(pending) {
-            self.recycle(before);
-        }
+        self.connection(number, location).pending.add(pending);
     }
 
     /// Keeps the buffer of a request that is no longer pending.
@@ -278,5 +282,6 @@ fn count_request_of(connection: &mut Connection, op: i64, time: i64) {
         connection.first_request = Some(FirstRequest { op, time, epoch, idle_since, account });
     }
     connection.last_op = connection.last_op.max(op);
+    connection.previous_op = op;
     connection.requests += 1;
 }

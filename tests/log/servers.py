@@ -56,7 +56,7 @@ class Server:
         self.lines.append(b"[%b.%09d +0000] %b\n" % (stamp, fraction, text))
 
     def step(self) -> None:
-        choice = self.draw(st.integers(0, 11))
+        choice = self.draw(st.integers(0, 12))
         if choice == 0 or not self.open:
             self.opens()
         elif choice <= 4:
@@ -67,8 +67,23 @@ class Server:
             self.closes()
         elif choice == 10 and self.next % 100 > DISORDER + 1:
             self.restarts()
+        elif choice == 11 and self.waiting:
+            self.repeats()
         else:
             self.asks()
+
+    def repeats(self) -> None:
+        """Write a request again whose result is awaited: a client can write one with a line feed."""
+        waiting = self.waiting[self.draw(st.integers(0, len(self.waiting) - 1))]
+        if waiting[0] not in self.open:
+            return
+        name = b" conn=%d op=%d " % waiting[:2]
+        request = next(
+            line for line in self.lines if name in line and b" RESULT " not in line and b" STAT " not in line
+        )
+        self.say(request.partition(b"] ")[2].rstrip(b"\n"))
+        if self.draw(st.booleans()) and not waiting[2].startswith(b"97"):
+            self.waiting.append(waiting)
 
     def opens(self) -> None:
         number, self.next = self.next, self.next + 1

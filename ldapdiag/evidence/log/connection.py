@@ -7,6 +7,7 @@ the chunks.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.log.idle_times import IdleTimes
@@ -101,6 +102,37 @@ class IdleAtClose(NamedTuple):
     """No operation requested in this chunk was outstanding."""
 
 
+class PendingRequests(dict[int | tuple[int, int], Pending]):
+    """Pending requests by operation number.
+
+    Of requests with one number, as a client can forge them, a result ends the last: this is so wherever the log is cut.
+    The others are kept by (number, their place).
+    """
+
+    __slots__ = ()
+
+    def add(self, op: int, pending: Pending) -> None:
+        """Add a request."""
+        if (before := self.pop(op, None)) is not None:
+            self[op, self._repeated(op)] = before
+        self[op] = pending
+
+    def add_all(self, others: PendingRequests) -> None:
+        """Add the requests of a later part of the log."""
+        for key, pending in others.items():
+            self.add(key if isinstance(key, int) else key[0], pending)
+
+    def take(self, op: int) -> Pending | None:
+        """Remove and return the last request with this number."""
+        taken = self.pop(op, None)
+        if taken is not None and self and (op, 0) in self:
+            self[op] = self.pop((op, self._repeated(op) - 1))
+        return taken
+
+    def _repeated(self, op: int) -> int:
+        return next(place for place in count() if (op, place) not in self)
+
+
 class Connection:
     """A connection, or the part of it that is in one chunk of a log."""
 
@@ -126,6 +158,7 @@ class Connection:
         "operations",
         "pages",
         "pending",
+        "previous_op",
         "requests",
         "row",
         "secured",
@@ -157,12 +190,15 @@ class Connection:
         """
         self.operations = 0
         self.last_op = -1
+        """The highest number of a request."""
+        self.previous_op = -1
+        """The number of the last request: the same wherever the log is cut, also where numbers come again."""
         self.requests = 0
         """Requests with consecutive numbers: all but an UNBIND."""
         self.first_request: FirstRequest | None = None
         self.idle_since: int | None = None
         """The time of the last result that left no operation outstanding."""
-        self.pending: dict[int, Pending] = {}
+        self.pending = PendingRequests()
         self.unmatched: list[OperationResult] = []
         self.unattributed: dict[tuple[Subject, Account, int], list[int]] = {}
         """While the client or account is unknown, by subject, account and result code: as Segment.attribution."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.connection import ANONYMOUS, FirstRequest, IdleAtClose, IdleTime
+from ldapdiag.evidence.log.connection import ANONYMOUS, FirstRequest, IdleAtClose, IdleTime, PendingRequests
 from ldapdiag.evidence.log.counting import (
     add_sorting,
     attribute,
@@ -50,10 +50,15 @@ def change_client(segment: Segment, connection: Connection, client: bytes) -> No
     connection.client, connection.row = client, row
 
 
+NO_REQUESTS = PendingRequests()
+
+
 class _Seam:
     """The border between the two chunks: the results of the right one matched with the requests of the left one."""
 
-    def __init__(self, segment: Segment, number: int, left: Connection, right: Connection) -> None:
+    def __init__(
+        self, segment: Segment, number: int, left: Connection, right: Connection, late: PendingRequests
+    ) -> None:
         self.account = left.bound_as
         self.bind_dns: dict[Account, bytes] = {}
         """DNs by the op of the BIND whose result is in the right chunk."""
@@ -64,10 +69,14 @@ class _Seam:
         """The first epoch of the right chunk in which no operation of the left one is outstanding; None: never."""
         self.secured_from = 0 if left.secured else None
         """The first epoch of the right chunk in which the connection was secured in the left one; None: never."""
+        closed_from = 0 if left.closed is not None else len(right.unmatched)
+        if left.closed is None and right.idle_at_close is not None:
+            closed_from = right.idle_at_close.epoch
         for epoch, result in enumerate(right.unmatched, 1):
             account = self.resolve(result.bound_as) if left.closed is None else left.bound_as
             expired = left.is_expired(result.time) or right.is_expired(result.time)
-            if expired or not self._match(segment, number, left, result, account):
+            is_of_late = epoch > closed_from and result.op in late and result.kind not in {ABANDON, NAMED}
+            if expired or is_of_late or not self._match(segment, number, left, result, account):
                 left.unmatched.append(result._replace(bound_as=account))
             elif self.quiet_from is None and not left.pending:
                 self.quiet_from = epoch
@@ -83,7 +92,7 @@ class _Seam:
             return add_sorting(left, result.op, result.sorting)
         if result.kind == NAMED:
             return name_mechanism(segment, left, result.op, result.account or b"")
-        pending = left.pending.pop(result.op, None)
+        pending = left.pending.take(result.op)
         if pending is not None and result.kind != ABANDON:
             count_kept_result(segment, number, left, pending, result, account)
             self._resolve_bind(left, result, pending[3] if pending[1] == BIND else ANONYMOUS)
@@ -115,11 +124,14 @@ class _Seam:
         return self.account if account is None else self.bind_dns.get(account, account)
 
 
-def join(segment: Segment, number: int, left: Connection, right: Connection) -> None:
-    """Continue the left chunk of a connection with the right one."""
+def join(segment: Segment, number: int, left: Connection, right: Connection, after_close: Connection | None) -> None:
+    """Continue the left chunk of a connection with the right one.
+
+    `after_close`: the stand-in with the requests that were written after its close; results end these first.
+    """
     if right.client is not None:
         _take_client(segment, left, right)
-    seam = _Seam(segment, number, left, right)
+    seam = _Seam(segment, number, left, right, NO_REQUESTS if after_close is None else after_close.pending)
     if left.closed is not None:  # requests after the close belong to no connection
         count_unattributed(segment, right, after_close=True)
         return
@@ -132,7 +144,7 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
     _join_idle_times(segment, number, left, right, seam)
     _join_pages(left, right)
     _join_security(segment, left, right, seam)
-    left.pending.update(right.pending)
+    left.pending.add_all(right.pending)
     _take_close(left, right, seam)
     left.operations += right.operations
     left.requests += right.requests
@@ -173,11 +185,12 @@ def _join_idle_times(segment: Segment, number: int, left: Connection, right: Con
         idle_since = left.idle_since if first.idle_since is None else first.idle_since
         epoch, account = seam.epoch(first.epoch), seam.resolve(first.account)
         since = left.opened if left.last_op < 0 else idle_since
-        consecutive = left.last_op == first.op - 1 and right.opened is None
+        consecutive = left.previous_op == first.op - 1 and right.opened is None
         if consecutive and since is not None and first.time - since >= SECOND and seam.quiet(first.epoch):
             count_idle_time(segment, number, left, IdleTime(epoch, account, since, first.time))
         if left.first_request is None:
             left.first_request = FirstRequest(first.op, first.time, epoch, idle_since, account)
+        left.previous_op = right.previous_op
     for epoch, account, since, ended in right.uncertain_idle_times:
         if seam.quiet(epoch):
             idle_time = IdleTime(seam.epoch(epoch), seam.resolve(account), since, ended)

@@ -35,6 +35,8 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.evidence.log.client_row import ClientRow
     from ldapdiag.evidence.log.connection import Connection
     from ldapdiag.evidence.log.idle_times import IdleRow
@@ -104,7 +106,8 @@ def reset_counts(segment: Segment) -> Segment:
 def _reset_connection(fresh: Segment, connection: Connection) -> None:
     if connection.client is not None:
         connection.row = fresh.client(connection.client)
-    connection.pending = {op: (time, UNKNOWN, None, b"", None) for op, (time, *_) in connection.pending.items()}
+    for key, (time, *_) in connection.pending.items():
+        connection.pending[key] = (time, UNKNOWN, None, b"", None)
     connection.unmatched = [
         result if result.kind in STATEFUL else result._replace(kind=ABANDON) for result in connection.unmatched
     ]
@@ -146,7 +149,7 @@ def _continue_process(segment: Segment, run: Run) -> None:
 
 def _join_runs(segment: Segment, process: Run, run: Run) -> None:
     for number, connection in run.late_requests.items():
-        process.after_close(number, connection.first).pending.update(connection.pending)
+        process.after_close(number, connection.first).pending.add_all(connection.pending)
     for number, right in run.connections.items():
         left = process.connections.get(number)
         if right.opened is None and process.is_closed(number):
@@ -162,9 +165,9 @@ def _join_runs(segment: Segment, process: Run, run: Run) -> None:
             connection = left
             process.initial -= segment.anchored and left.opened is None and right.opened is not None
             was_closed = left.closed is not None
-            join(segment, number, left, right)
+            join(segment, number, left, right, process.late_requests.get(number))
             if was_closed and right.pending:
-                process.after_close(number, right.first).pending.update(right.pending)
+                process.after_close(number, right.first).pending.add_all(right.pending)
         process.connections[number] = connection
         if segment.anchored:
             _count_unmatched(segment, process, number, connection)
@@ -190,7 +193,7 @@ def _count_after_close(segment: Segment, process: Run, number: int, connection: 
     _count_unmatched(segment, process, number, connection, after_close=True)
     count_unattributed(segment, connection, after_close=True)
     if connection.pending:
-        process.after_close(number, connection.first).pending.update(connection.pending)
+        process.after_close(number, connection.first).pending.add_all(connection.pending)
 
 
 def _count_unmatched(
@@ -211,7 +214,7 @@ def _count_unmatched(
             if late is not None:
                 add_sorting(late, result.op, result.sorting)
             continue
-        pending = late.pending.pop(result.op, None) if late and result.kind not in {ABANDON, NAMED} else None
+        pending = late.pending.take(result.op) if late and result.kind not in {ABANDON, NAMED} else None
         if late is None or pending is None:
             count_without_request(segment, number, result, connection if place < closed_at else None)
         else:
@@ -245,10 +248,10 @@ def _drop_oldest_requests(segment: Segment, process: Run) -> None:
         _drop_requests(segment, connection, list(connection.pending)[:-each])
 
 
-def _drop_requests(segment: Segment, connection: Connection, ops: list[int]) -> None:
+def _drop_requests(segment: Segment, connection: Connection, keys: Iterable[int | tuple[int, int]]) -> None:
     """Drop requests, counted by kind; requests before --since have none."""
-    for op in ops:
-        kind = connection.pending.pop(op)[1]
+    for key in keys:
+        kind = connection.pending.pop(key)[1]
         if kind != UNKNOWN:
             segment.dropped_requests[kind] += 1
 

@@ -172,6 +172,7 @@ def _connection(rows: _Rows, *fields: Any) -> Connection:  # noqa: ANN401  plain
         connection.bind_dn,
         connection.operations,
         connection.last_op,
+        connection.previous_op,
         connection.requests,
         first_request,
         connection.idle_since,
@@ -186,10 +187,8 @@ def _connection(rows: _Rows, *fields: Any) -> Connection:  # noqa: ANN401  plain
     ) = fields[3:]
     connection.first_request = None if first_request is None else FirstRequest(*first_request)
     connection.idle_at_close = None if idle_at_close is None else IdleAtClose(*idle_at_close)
-    connection.pending = {
-        op: (time, kind, rows.at(kind, row), subject, _sorting(sorting))
-        for op, time, kind, row, subject, sorting in pending
-    }
+    for op, time, kind, row, subject, sorting in pending:
+        connection.pending.add(op, (time, kind, rows.at(kind, row), subject, _sorting(sorting)))
     if rare is not None:
         named, unmatched, connection.unattributed, idle_times, connection.pages, uncertain = rare
         connection.named_client = named

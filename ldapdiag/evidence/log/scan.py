@@ -79,7 +79,8 @@ class Scan(ConnectionScan):
         """Count a BIND request."""
         dn = shortened(dn)
         connection = self._count_request(number, op, time, (BIND, mechanism[:SAMPLE_BYTES]), dn)
-        connection.bind_dn = dn
+        if connection.closed is None:
+            connection.bind_dn = dn
         if not connection.secured and (mechanism == PLAIN or (mechanism == SIMPLE and dn)):
             count_clear_bind(self.segment, connection, (len(connection.unmatched), dn), 1)
 
@@ -92,7 +93,7 @@ class Scan(ConnectionScan):
             row = self._row(*key)
         row.requests += 1
         kept = filter if len(filter) <= LONGEST else shortened(filter)
-        self._connection_of_request(number, op, time).pending[op] = (time, SEARCH, row, kept, None)
+        self._connection_of_request(number, op, time).pending.add(op, (time, SEARCH, row, kept, None))
 
     def unbind(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND.
@@ -110,7 +111,7 @@ class Scan(ConnectionScan):
         connection = self._connection_of_request(number, op, time)
         self.segment.operations[ABANDON] += 1
         there = self.connections.get(number, connection)
-        pending = None if target is None else there.pending.pop(target, None)
+        pending = None if target is None else there.pending.take(target)
         if pending is not None:
             count_abandoned(self.segment, pending)
         elif target is not None and there.opened is None:
@@ -165,7 +166,7 @@ class Scan(ConnectionScan):
             bound_as = None if connection is None else connection.bound_as
             self._result_after_close(number, connection, result._replace(bound_as=bound_as))
             return
-        pending = connection.pending.pop(op, None)
+        pending = connection.pending.take(op)
         if pending is None:
             self._result_without_request(number, connection, result._replace(bound_as=connection.bound_as))
         else:
@@ -246,7 +247,7 @@ class Scan(ConnectionScan):
         self._operations[kind] += 1
         row = self.segment.target(key)
         row.requests += 1
-        connection.pending[op] = (time, kind, row, target, None)
+        connection.pending.add(op, (time, kind, row, target, None))
         return connection
 
     def _connection_of_request(self, number: int, op: int, time: int) -> Connection:
@@ -259,17 +260,17 @@ class Scan(ConnectionScan):
         if connection is None or connection.closed is not None:
             connection = self.run.after_close(number, time)
         connection.operations += 1
-        last = connection.last_op
-        if op == last + 1 and connection.closed is None:
-            since = connection.opened if last < 0 else connection.idle_since
+        if op == connection.previous_op + 1 and connection.closed is None:
+            since = connection.opened if connection.last_op < 0 else connection.idle_since
             if since is not None and time - since >= SECOND and not connection.pending:
                 idle_time = IdleTime(len(connection.unmatched), connection.bound_as, since, time)
                 count_idle_time(self.segment, number, connection, idle_time)
         if connection.first_request is None:
             epoch, account = len(connection.unmatched), connection.bound_as
             connection.first_request = FirstRequest(op, time, epoch, connection.idle_since, account)
-        if op > last:
+        if op > connection.last_op:
             connection.last_op = op
+        connection.previous_op = op
         connection.requests += 1
         return connection
 
@@ -299,7 +300,7 @@ class Scan(ConnectionScan):
         if connection is None:
             count_without_request(self.segment, number, result)
             return
-        pending = connection.pending.pop(result.op, None)
+        pending = connection.pending.take(result.op)
         if pending is None or (connection is not late and connection.is_expired(result.time)):
             if pending is not None:
                 count_unanswered(self.segment, pending)
