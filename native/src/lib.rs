@@ -55,4 +55,4 @@ mod bindings;
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 15;
+pub const GRAMMAR_VERSION: u32 = 16;

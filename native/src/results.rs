@@ -60,7 +60,7 @@ impl Scan {
             }
             self.recycle(pending);
         } else {
-            self.result_without_request(number, slot, &result);
+            self.result_without_request(slot, &result);
         }
         let connection = self.run.connections.at(slot);
         if connection.pending.is_empty() {
@@ -152,24 +152,18 @@ impl Scan {
             Some(pending) => {
                 self.segment.operations_at(pending.kind, pending.row).unanswered += 1;
                 self.recycle(pending);
-                self.result_without_request(number, slot, result);
+                self.result_without_request(slot, result);
             }
-            None => self.result_without_request(number, slot, result),
+            None => self.result_without_request(slot, result),
         }
         self.end_if_complete(number, slot);
     }
 
-    /// Keeps a result whose request may be in an earlier chunk; counts any other.
-    fn result_without_request(&mut self, number: i64, slot: u32, result: &OperationResult) {
+    /// Keeps a result whose request may be in an earlier chunk, or be written later.
+    fn result_without_request(&mut self, slot: u32, result: &OperationResult) {
         let connection = self.run.connections.at(slot);
-        if connection.opened.is_none_or(|opened| result.time <= opened + LATE) {
-            connection.rare().unmatched.push(*result);
-            self.segment.added += UNMATCHED_BYTES;
-        } else {
-            let open = Some(connection).filter(|connection| connection.closed.is_none());
-            count_without_request(&mut self.segment, number, open, result);
-        }
-        let connection = self.run.connections.at(slot);
+        connection.rare().unmatched.push(*result);
+        self.segment.added += UNMATCHED_BYTES;
         if result.kind == BIND && connection.closed.is_none() {
             connection.end_bind(result.op, result.err, result.account, None);
         }

@@ -172,9 +172,8 @@ class Server:
 def may_swap(line: bytes, following: bytes) -> bool:
     """Tell whether two lines may be written in the other order: of one moment, and not two requests of a connection."""
     words, others = line.split(b" ", 5), following.split(b" ", 5)
-    result = b"RESULT" in (words[4], others[4])
-    another = words[2] != others[2] or (result and words[3] != others[3])
-    return line[:24] == following[:24] and another
+    result = b"RESULT" in (words[4], others[4]) and words[4] != others[4]
+    return line[:24] == following[:24] and (words[2] != others[2] or result)
 
 
 @st.composite

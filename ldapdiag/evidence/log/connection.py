@@ -146,6 +146,7 @@ class Connection:
         "code",
         "confirmed_dn",
         "continued",
+        "early",
         "first",
         "first_request",
         "idle_at_close",
@@ -200,6 +201,8 @@ class Connection:
         """The time of the last result that left no operation outstanding."""
         self.pending = PendingRequests()
         self.unmatched: list[OperationResult] = []
+        self.early: list[tuple[OperationResult, bool]] = []
+        """Results whose request is in no earlier chunk, but may be written later; False: written after the close."""
         self.unattributed: dict[tuple[Subject, Account, int], list[int]] = {}
         """While the client or account is unknown, by subject, account and result code: as Segment.attribution."""
         self.secured = False
@@ -299,7 +302,8 @@ class Connection:
     @property
     def done(self) -> bool:
         """It is closed, and no result is expected."""
-        return self.closed is not None and self.opened is not None and not self.pending and not self.unmatched
+        kept = self.pending or self.unmatched or self.early
+        return self.closed is not None and self.opened is not None and not kept
 
     @property
     def complete(self) -> bool:

@@ -35,6 +35,11 @@ PAGE = b"P"
 UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1)
 """Searches whose request is not in the log."""
 
+EARLY = SECOND
+"""A result that is written before its request is of a time as near as this."""
+MOST_EARLY = 10 * SECOND
+"""Such a result waits for its request as long; then it has none."""
+
 UNKNOWN_CONNECTION = Connection(0, 0, UNKNOWN)
 """The connection of results without a request."""
 
@@ -192,6 +197,32 @@ def count_without_request(
     count_kept_result(segment, number, connection or UNKNOWN_CONNECTION, pending, result, result.bound_as)
 
 
+def count_early_results(
+    segment: Segment, number: int, connection: Connection, late: Connection | None = None, *, at_end: bool = False
+) -> None:
+    """Count the results that have no request before them: threads may write a result before its request.
+
+    At the end of the connection such a result belongs to the request that has no other. Until then a result waits for
+    one that comes, and both for another result: so they are joined alike wherever the log is cut. `late`: the stand-in
+    with the requests after the close.
+    """
+    results, connection.early = connection.early, []
+    for result, is_open in results:
+        if not is_open and late is not None and (pending := late.pending.take(result.op)) is not None:
+            count_kept_result(segment, number, late, pending, result, late.account)
+            continue
+        pending = connection.pending.get(result.op)
+        if pending is None or pending[1] != result.kind or abs(pending[0] - result.time) > EARLY:
+            pending = None
+        if pending is not None and at_end:
+            connection.pending.take(result.op)
+            count_kept_result(segment, number, connection, pending, result, result.bound_as)
+        elif not at_end and (pending is not None or (segment.last_time or 0) - result.time <= MOST_EARLY):
+            connection.early.append((result, is_open))
+        else:
+            count_without_request(segment, number, result, connection if is_open else None)
+
+
 def count_unanswered(segment: Segment, pending: Pending) -> None:
     """Count a request whose result is not in the log."""
     row = pending[2]
@@ -244,8 +275,10 @@ def end_connection(
 
     `at`: when a restart of the server, or the end of the log, ended it.
     """
-    count_unattributed(segment, connection)
     count_last_idle_time(segment, number, connection, connection.closed or at, at_end=at_end)
+    last_use = connection.last_use(at)
+    count_early_results(segment, number, connection, at_end=True)
+    count_unattributed(segment, connection)
     count_clear_binds(segment, connection)
     for pending in connection.pending.values():
         count_unanswered(segment, pending)
@@ -253,7 +286,7 @@ def end_connection(
     account = connection.unbound if connection.account is None else connection.account
     segment.accounts.count(known(account))
     row.operations += connection.operations
-    row.used(connection.first if connection.opened is None else connection.opened, connection.last_use(at))
+    row.used(connection.first if connection.opened is None else connection.opened, last_use)
     segment.continued += connection.continued
     if connection.first_request is not None:
         segment.holes += max(0, connection.last_op - connection.first_request.op + 1 - connection.requests)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.counting import (
     add_sorting,
+    count_early_results,
     count_kept_result,
     count_unattributed,
-    count_without_request,
     end_connection,
     resolve_account,
 )
@@ -112,6 +112,7 @@ def _reset_connection(fresh: Segment, connection: Connection) -> None:
         result if result.kind in STATEFUL else result._replace(kind=ABANDON) for result in connection.unmatched
     ]
     connection.operations = connection.continued = 0
+    connection.early = []
     connection.unattributed, connection.clear_binds, connection.idle_times = {}, {}, {}
 
 
@@ -215,10 +216,11 @@ def _count_unmatched(
                 add_sorting(late, result.op, result.sorting)
             continue
         pending = late.pending.take(result.op) if late and result.kind not in {ABANDON, NAMED} else None
-        if late is None or pending is None:
-            count_without_request(segment, number, result, connection if place < closed_at else None)
-        else:
+        if late is not None and pending is not None:
             count_kept_result(segment, number, late, pending, result, late.account)
+        else:
+            connection.early.append((result, place < closed_at))
+    count_early_results(segment, number, connection, process.late_requests.get(number), at_end=after_close)
 
 
 def _end_process(segment: Segment, *, at_end: bool, at: int | None = None) -> None:
@@ -267,6 +269,12 @@ def _drop_expired(segment: Segment) -> None:
     ]
     for number in over:
         end_connection(segment, number, process.connections.pop(number))
+    is_full = sum(len(connection.early) for connection in process.connections.values()) > segment.caps.pending
+    if is_full:
+        segment.cut_short.add("pending")
+    for number, connection in process.connections.items():
+        if connection.early:
+            count_early_results(segment, number, connection, at_end=is_full)
     _drop_oldest_requests(segment, process)
     if len(process.connections) <= segment.caps.connections:
         return

@@ -168,7 +168,7 @@ class Scan(ConnectionScan):
             return
         pending = connection.pending.take(op)
         if pending is None:
-            self._result_without_request(number, connection, result._replace(bound_as=connection.bound_as))
+            self._result_without_request(connection, result._replace(bound_as=connection.bound_as))
         else:
             bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
             if account is not None and pending[1] == BIND:
@@ -304,17 +304,14 @@ class Scan(ConnectionScan):
         if pending is None or (connection is not late and connection.is_expired(result.time)):
             if pending is not None:
                 count_unanswered(self.segment, pending)
-            self._result_without_request(number, connection, result)
+            self._result_without_request(connection, result)
         else:
             count_kept_result(self.segment, number, connection, pending, result, connection.bound_as)
         self._end_if_complete(number, connection)
 
-    def _result_without_request(self, number: int, connection: Connection, result: OperationResult) -> None:
-        """Keep a result whose request may be in an earlier chunk; count any other."""
-        if connection.opened is None or result.time <= connection.opened + LATE:
-            connection.unmatched.append(result)
-        else:
-            count_without_request(self.segment, number, result, connection if connection.closed is None else None)
+    def _result_without_request(self, connection: Connection, result: OperationResult) -> None:
+        """Keep a result whose request may be in an earlier chunk, or be written later."""
+        connection.unmatched.append(result)
         if result.kind == BIND and connection.closed is None:
             connection.end_bind(result.op, result.err, result.account, None)
 
