@@ -44,6 +44,7 @@ ALONE = {
     "lib": "the list of modules",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",
+    "templates": "a shortcut to the rows in that dict",
 }
 """Rust modules without a twin, with the reason."""
 

@@ -46,6 +46,7 @@ pub mod substrings;
 pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
+pub mod templates;
 pub mod timeline;
 pub mod write_times;
 

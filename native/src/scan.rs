@@ -16,6 +16,7 @@ use crate::runs::Run;
 use crate::segment::{Part, Segment, sample_of};
 use crate::stamps::SECOND;
 use crate::tables::{Caps, LONGEST, shortened};
+use crate::templates::Templates;
 
 /// The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI.
 pub const SIMPLE: &[u8] = b"simple";
@@ -88,6 +89,7 @@ pub struct Scan {
     /// Rows by reduced filter, reduced base and scope.
     pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
+    pub(crate) templates: Templates,
     /// The base and the scope of the last search, and the reduced base.
     pub(crate) base: (Vec<u8>, i64, Vec<u8>),
     pub(crate) kept: Vec<u8>,
@@ -108,6 +110,7 @@ impl Scan {
             place: period.start(),
             span: period.span(period.start()),
             rows: HashMap::default(),
+            templates: Templates::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),
             kept: Vec::new(),

@@ -1,5 +1,7 @@
 //! The reduced form of a filter: without its values. One pass, eight bytes at a time, since it runs for every search.
 
+use std::ops::Range;
+
 use super::assertions::OBJECT_CLASS;
 
 /// Appends the text with `?` for each value up to its first asterisk, and for each substring after one.
@@ -8,6 +10,29 @@ use super::assertions::OBJECT_CLASS;
 pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len());
     let mut kept = 0;
+    each_value(text, |value| {
+        out.extend_from_slice(&text[kept..value.start]);
+        out.push(b'?');
+        kept = value.end;
+    });
+    out.extend_from_slice(&text[kept..]);
+}
+
+/// The places of what [`reduce`] replaces by `?`. None is empty, and none contains a parenthesis or an asterisk.
+pub fn values(text: &[u8]) -> Vec<Range<usize>> {
+    let mut values = Vec::new();
+    each_value(text, |value| values.push(value));
+    values
+}
+
+/// The end of a value that begins at a place of a text.
+#[inline(always)]
+pub fn end_of_value(text: &[u8], at: usize) -> usize {
+    find(text, at, ends_value)
+}
+
+#[inline(always)]
+fn each_value(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = find(text, 0, begins_value);
     while let Some(next) = text.get(at + 1) {
         match next {
@@ -15,14 +40,12 @@ pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
             b'(' | b')' => at = find(text, at + 1, begins_value),
             _ if text[at] == b'=' && is_behind_object_class(&text[..at]) => at = find(text, at + 1, begins_value),
             _ => {
-                out.extend_from_slice(&text[kept..=at]);
-                out.push(b'?');
-                kept = find(text, at + 1, ends_value);
-                at = if text.get(kept) == Some(&b'*') { kept } else { find(text, kept, begins_value) };
+                let end = end_of_value(text, at + 1);
+                found(at + 1..end);
+                at = if text.get(end) == Some(&b'*') { end } else { find(text, end, begins_value) };
             }
         }
     }
-    out.extend_from_slice(&text[kept..]);
 }
 
 /// Returns whether an equals sign after this text is that of `(objectClass=`.
