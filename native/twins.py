@@ -45,6 +45,7 @@ ALONE = {
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",
     "templates": "a shortcut to the rows in that dict",
+    "words": "primitives that regular expressions provide in the reference",
 }
 """Rust modules without a twin, with the reason."""
 

@@ -48,6 +48,7 @@ pub mod syslog_clocks;
 pub mod tables;
 pub mod templates;
 pub mod timeline;
+pub mod words;
 pub mod write_times;
 
 #[cfg(feature = "python")]
