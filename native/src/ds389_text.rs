@@ -58,9 +58,8 @@ pub fn scan(data: &[u8], log: &mut Scan) {
 fn usual<'a>(log: &mut Scan, stamp: Option<&UsualStamp>, text: &'a [u8]) -> Option<&'a [u8]> {
     let (time, text) = stamp?.read(text)?;
     let (conn, event) = number(text, 18)?;
-    let event = event.strip_prefix(b" ")?;
-    let Some((op, request)) = short_operation(event).or_else(|| operation(event)) else {
-        let (event, rest) = first_line(event);
+    let Some((op, request)) = short_operation(event).or_else(|| operation(event.strip_prefix(b" ")?)) else {
+        let (event, rest) = first_line(event.strip_prefix(b" ")?);
         return read_event(log, conn, time, trimmed(event)).then_some(rest);
     };
     if request.first() == Some(&b'R') {

@@ -38,14 +38,13 @@ impl UsualStamp {
     }
 }
 
-/// `op=\d{1,2} `, and the rest of the line.
+/// ` op=\d{1,2} `, and the rest of the line.
 #[inline(always)]
 pub fn short_operation(event: &[u8]) -> Option<(i64, &[u8])> {
-    match event {
-        [b'o', b'p', b'=', ones @ b'0'..=b'9', b' ', rest @ ..] => Some((i64::from(ones & 15), rest)),
-        [b'o', b'p', b'=', tens @ b'0'..=b'9', ones @ b'0'..=b'9', b' ', rest @ ..] => {
-            Some((i64::from(tens & 15) * 10 + i64::from(ones & 15), rest))
-        }
+    let value = |digit: u8| i64::from(digit & 15);
+    match event.strip_prefix(b" op=")? {
+        [ones @ b'0'..=b'9', b' ', rest @ ..] => Some((value(*ones), rest)),
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9', b' ', rest @ ..] => Some((value(*tens) * 10 + value(*ones), rest)),
         _ => None,
     }
 }
@@ -105,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_short_number_of_an_operation_ends_at_its_blank() {
-        assert_eq!(short_operation(b"op=7 SRCH"), Some((7, &b"SRCH"[..])));
-        assert_eq!(short_operation(b"op=42 "), Some((42, &b""[..])));
-        for text in [&b"op=123 x"[..], b"op=-1 x", b"op= x", b"op=1", b"op=1x ", b"pp=1 x"] {
+        assert_eq!(short_operation(b" op=7 SRCH"), Some((7, &b"SRCH"[..])));
+        assert_eq!(short_operation(b" op=42 "), Some((42, &b""[..])));
+        for text in [&b" op=123 x"[..], b" op=-1 x", b" op= x", b" op=1", b" op=1x ", b"op=1 x"] {
             assert_eq!(short_operation(text), None);
         }
     }
