@@ -271,6 +271,14 @@ impl Connection {
         self.idle_at_end().or(self.closed)
     }
 
+    /// Begins an idle time after a result, unless an operation is outstanding.
+    #[inline]
+    pub fn end_operation(&mut self, time: i64) {
+        if self.pending.is_empty() {
+            self.idle_since = Some(time);
+        }
+    }
+
     /// Sets the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
     ///
     /// The DN of the result takes precedence over that of a line before it, and this over that of the request.

@@ -157,16 +157,24 @@ impl Scan {
     }
 
     /// The slot of a connection that is not closed; one that is new here was opened before this chunk.
+    #[inline]
     pub(crate) fn unless_closed(&mut self, number: i64, time: i64) -> Option<u32> {
         let slot = self.unless_ended(number, time)?;
         self.run.connections.at(slot).closed.is_none().then_some(slot)
     }
 
     /// The slot of a connection; `None` for one that was opened in this run and has ended.
+    #[inline]
     pub(crate) fn unless_ended(&mut self, number: i64, time: i64) -> Option<u32> {
-        if let Some(slot) = self.run.connections.find(number) {
-            return Some(slot);
+        match self.run.connections.find(number) {
+            Some(slot) => Some(slot),
+            None => self.opened_before(number, time),
         }
+    }
+
+    /// The slot of a connection without records yet, which was opened before this chunk; `None` for one that has ended.
+    #[cold]
+    fn opened_before(&mut self, number: i64, time: i64) -> Option<u32> {
         if self.run.numbers.contains(number) {
             return None;
         }

@@ -38,6 +38,7 @@ pub struct PendingRequests {
 
 impl PendingRequests {
     /// Inserts a request; returns the one with the same number that it replaces.
+    #[inline]
     pub fn insert(&mut self, mut pending: Pending) -> Option<Pending> {
         if let Some(there) = self.few.iter_mut().find(|there| there.op == pending.op) {
             pending.line = there.line;
@@ -47,6 +48,11 @@ impl PendingRequests {
             self.few.push(pending);
             return None;
         }
+        self.insert_into_many(pending)
+    }
+
+    #[cold]
+    fn insert_into_many(&mut self, mut pending: Pending) -> Option<Pending> {
         let many = self.many.get_or_insert_default();
         if let Some(there) = many.get(&pending.op) {
             pending.line = there.line;
@@ -63,10 +69,16 @@ impl PendingRequests {
     }
 
     /// Removes and returns the request with this number.
+    #[inline]
     pub fn take(&mut self, op: i64) -> Option<Pending> {
-        if let Some(place) = self.few.iter().position(|there| there.op == op) {
-            return Some(self.few.swap_remove(place));
+        match self.few.iter().position(|there| there.op == op) {
+            Some(place) => Some(self.few.swap_remove(place)),
+            None => self.take_of_many(op),
         }
+    }
+
+    #[cold]
+    fn take_of_many(&mut self, op: i64) -> Option<Pending> {
         let many = self.many.as_mut()?;
         let taken = many.remove(&op);
         if many.is_empty() {

@@ -40,12 +40,16 @@ impl Connections {
     }
 
     /// The slot of a connection.
+    #[inline]
     pub fn find(&mut self, number: i64) -> Option<u32> {
-        if let Some((last, slot)) = self.last
-            && last == number
-        {
-            return Some(slot);
+        match self.last {
+            Some((last, slot)) if last == number => Some(slot),
+            _ => self.look_up(number),
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, number: i64) -> Option<u32> {
         let slot = *self.by_number.get(&number)?;
         self.last = Some((number, slot));
         Some(slot)
@@ -79,6 +83,7 @@ impl Connections {
     }
 
     /// The connection in a slot.
+    #[inline]
     pub fn at(&mut self, slot: u32) -> &mut Connection {
         &mut self.slots[slot as usize]
     }

@@ -163,7 +163,7 @@ impl Scan {
     }
 
     /// Counts a request that will have a result, and keeps it until then.
-    #[inline]
+    #[inline(always)]
     fn count_request(&mut self, number: i64, op: i64, time: i64, requested: Requested, text: &[u8]) -> Location {
         let Requested { kind, row, dn } = requested;
         self.segment.operations[kind as usize] += 1;
@@ -200,10 +200,7 @@ impl Scan {
         if let Some(target) = target {
             self.drop_abandoned(number, &there, target, time);
         }
-        let connection = self.connection(number, &location);
-        if connection.pending.is_empty() {
-            connection.idle_since = Some(time);
-        }
+        self.connection(number, &location).end_operation(time);
         if let Location::Open(slot) = there {
             self.end_if_complete(number, slot);
         }
@@ -224,6 +221,7 @@ impl Scan {
     // -- parts of the above
 
     /// Returns the connection of a request, after counting the idle time that the request ends.
+    #[inline]
     fn connection_of_request(&mut self, number: i64, op: i64, time: i64) -> Location {
         let Some(slot) = self.unless_closed(number, time) else {
             count_request_of(self.after_close(number, time), op, time);
@@ -242,6 +240,7 @@ impl Scan {
         Location::Open(slot)
     }
 
+    #[inline]
     fn connection(&mut self, number: i64, location: &Location) -> &mut Connection {
         match *location {
             Location::Open(slot) => self.run.connections.at(slot),
@@ -249,6 +248,7 @@ impl Scan {
         }
     }
 
+    #[inline]
     fn add_pending(&mut self, number: i64, location: &Location, pending: Pending) {
         self.segment.added += PENDING_BYTES + pending.subject.len();
         if let Some(before) = self.connection(number, location).pending.insert(pending) {
@@ -257,6 +257,7 @@ impl Scan {
     }
 
     /// Keeps the buffer of a request that is no longer pending.
+    #[inline]
     pub(crate) fn recycle(&mut self, pending: Pending) {
         self.segment.added = self.segment.added.saturating_sub(PENDING_BYTES + pending.subject.len());
         if pending.subject.capacity() > 0 && self.buffers.len() < MOST_BUFFERS {
@@ -274,6 +275,7 @@ impl Scan {
 }
 
 /// Counts a request of a connection.
+#[inline]
 fn count_request_of(connection: &mut Connection, op: i64, time: i64) {
     connection.operations += 1;
     if connection.first_request.is_none() {
