@@ -130,7 +130,7 @@ fn digits_of(eight: u64) -> usize {
     others.trailing_zeros() as usize / 8
 }
 
-/// The value of the first `count` of eight digits, combined into pairs, then fours, then eight; `None` if there are none.
+/// The value of the first `count` of eight digits, in pairs, then fours, then eight; `None` if there are none.
 #[inline]
 fn value_of(eight: u64, count: usize) -> Option<i64> {
     let ones = eight.checked_shl(64 - 8 * count as u32)?;

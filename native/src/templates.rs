@@ -1,12 +1,13 @@
-//! Templates: the last searches without the values of their filters. Most searches differ from one of them in these alone,
-//! and have its row.
+//! Templates: the last searches without the values of their filters. Most searches differ from one of them in these
+//! alone, and have its row.
 //!
 //! ```text
 //! (&(objectClass=person)(mail=joe@x))        (&(objectClass=person)(mail=   ))
 //! (|(cn=*joe*)(sn=*joe*))                    (|(cn=*   *)(sn=*   *))
 //! ```
 //!
-//! No value has a byte that ends one (`()*`), so a filter with these texts between its values has the same reduced form.
+//! No value has a byte that ends one (`()*`), so a filter with these texts between its values has the same reduced
+//! form.
 
 use crate::filters::{end_of_value, values};
 use crate::tables::LONGEST;
@@ -15,7 +16,8 @@ use crate::tables::LONGEST;
 const MOST: usize = 8;
 /// The most values of a filter.
 const MOST_VALUES: usize = 4;
-/// With all templates in use, only every so many searches without one replace one: it costs more than a row in the cache.
+/// With all templates in use, only one of so many searches without one replaces one: that costs more than to find a row
+/// in the cache.
 const PATIENCE: usize = 32;
 
 /// The texts between the values of a filter; and its base, scope and row.
