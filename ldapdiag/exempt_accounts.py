@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import is_distinguished_name
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
 from ldapdiag.baseline.reported import ACCESS_LOG, MORE, NEVER_MISSED
 from ldapdiag.check import MainNumber, Worse
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from inspect import cleandoc
 from itertools import groupby
@@ -23,6 +22,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ import os
 import secrets
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from io import StringIO
@@ -21,6 +20,7 @@ import typer
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:

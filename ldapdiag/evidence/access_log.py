@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.bundle import PassedOver

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from ldapdiag.lazy_dataclass import dataclass
 
 SEPARATOR = " with -H "
 LONGEST = 8192

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.findings import TITLE, print_finding
 from ldapdiag.report.head import print_former, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline

@@ -17,12 +17,13 @@ import os
 import re
 import stat
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.check_names import check_names
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.site.reading import read_configuration
 from ldapdiag.sources.targets import parse_target
 

@@ -10,7 +10,6 @@ monitorConnectionLocalAddress: IP=10.77.1.2:1389            the listeners that a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
@@ -28,6 +27,7 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.storage import DirectorySize, FileExtents, FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:

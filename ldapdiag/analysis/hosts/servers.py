@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
@@ -35,6 +35,7 @@ from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.ldap_session import LdapSession, session_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +38,7 @@ from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, SECOND, when
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.defaults import ProductDefaults
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import families_of_programs

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ldap_sockets import End, endpoints_of, rows_by_peer
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.hosts.kernel import (
     KERNEL_PORT_RANGE,
     KERNEL_REUSE_TIME_WAIT,

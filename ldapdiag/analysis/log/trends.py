@@ -9,11 +9,11 @@ Trends in words: since when operations come, and how fast their time grows; and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.series import MOST
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment, when
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import seconds
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ A mount as a Volume: its options in force, and what lies below it down to the di
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +39,7 @@ from ldapdiag.evidence.storage import (
     ZfsProperties,
 )
 from ldapdiag.evidence.storage.settings import Role, StorageSettings, merged_settings
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

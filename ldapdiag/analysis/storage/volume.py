@@ -6,12 +6,13 @@ The kernel's messages about the devices of a volume.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.storage.options import MEMORY, NETWORK, Options
 from ldapdiag.evidence.storage import Mounted
 from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

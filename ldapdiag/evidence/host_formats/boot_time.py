@@ -13,12 +13,12 @@ A file that contains nothing but a time or numbers is recognised only if its nam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.processes import BootTime
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,12 +24,13 @@ Source: HAProxy configuration manual, 2.5 (time format), 4.2 (bind; timeout clie
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,11 +17,12 @@ Source: proc(5), futex(2).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.threads import RUNNING, ProcessThreads, Samples, Thread
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,12 @@ ForgeRock DS 7 and PingDS answer in JSON and PingDirectory in sentences; neither
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

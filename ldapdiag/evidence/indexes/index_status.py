@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.opends_index_types import type_of_key
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

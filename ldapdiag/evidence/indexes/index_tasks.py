@@ -15,13 +15,13 @@ Measured with 389-ds 2.3.1 and slapd 2.5.13.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.monitor import generalized_time
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

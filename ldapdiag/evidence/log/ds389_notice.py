@@ -14,12 +14,12 @@ Source: ldap/servers/slapd/back-ldbm/ldbm_search.c, result.c.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.pattern import lines_like, pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

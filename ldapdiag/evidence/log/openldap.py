@@ -27,7 +27,6 @@ The prefixes of a message are in syslog.py. Sources: servers/slapd/{connection,b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
@@ -38,6 +37,7 @@ from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, 
 from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.stamps import duration
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

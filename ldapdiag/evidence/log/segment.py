@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.client_row import ClientRow
@@ -34,6 +34,7 @@ from ldapdiag.evidence.log.tables import (
 )
 from ldapdiag.evidence.log.timeline import Timeline
 from ldapdiag.evidence.log.write_times import WriteTimes
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.selection import Selection, Slowest

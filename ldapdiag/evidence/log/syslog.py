@@ -17,7 +17,6 @@ A syslog contains the lines of other programs too, and reports of dropped lines.
 from __future__ import annotations
 
 from calendar import isleap
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from ldapdiag.evidence.log.stamps import (
     nanoseconds,
     when,
 )
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,13 +36,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.own_connection import java_endpoint, without_own_connection
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

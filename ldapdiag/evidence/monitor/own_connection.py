@@ -12,12 +12,12 @@ The client address of a monitored connection, normalised.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import CUT, LONGEST_NAME, normalise_address, port_number
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,7 +23,7 @@ failure. Source: back-ldbm/db-bdb/bdb_ldif2db.c (the same messages for db-mdb), 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
@@ -35,6 +35,7 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

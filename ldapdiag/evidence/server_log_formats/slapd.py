@@ -31,7 +31,7 @@ Source: servers/slapd/daemon.c, hosts_ctl() in libwrap; measured with ulimit -n 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
@@ -41,6 +41,7 @@ from ldapdiag.evidence.monitor.openldap import parse_address
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

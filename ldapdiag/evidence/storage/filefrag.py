@@ -12,11 +12,11 @@ It counts extents that adjoin on the disk as one. Source: filefrag(8).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import FileExtents
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,12 @@ Source: Documentation/ABI/stable/sysfs-block of Linux; lsblk(8) for the names of
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import BlockDevice, BlockDevices
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ The parts of a page in at most 60 kB: those that fit, and a sentence about what 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.table import MARKDOWN, Table
 from ldapdiag.wording import counted

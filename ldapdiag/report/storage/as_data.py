@@ -6,7 +6,6 @@ What the evidence does not show of a server's storage, and the command that show
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, KernelErro
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.storage.rows import flush_lost_by, option_words
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ are replaced, or the remedy becomes advice.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import HOST_NAME, bracketed
 

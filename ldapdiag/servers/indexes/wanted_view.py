@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
 
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,127}")

@@ -9,11 +9,11 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, is_distinguished_name
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,

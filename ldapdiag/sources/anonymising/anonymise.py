@@ -8,11 +8,12 @@ meanwhile: a name found in one file is replaced in all. A MiB of access log take
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.ldap_session import without_files
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.anonymising.contents import anonymised_content
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.anonymising.text_anonymiser import GRAMMAR, TextAnonymiser

@@ -6,13 +6,14 @@ import base64
 import binascii
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.anonymising import storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
 

@@ -18,7 +18,7 @@ import re
 import secrets
 import shutil
 import tarfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from ldapdiag.sources.files.compressed import can_compress, compressing

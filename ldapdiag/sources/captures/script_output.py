@@ -15,7 +15,7 @@ with a line feed, NONCE follows in the middle of a line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible

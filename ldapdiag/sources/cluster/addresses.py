@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 
 VARIABLE = "DASK_SCHEDULER_ADDRESS"
 """The environment variable that `env` stands for."""

@@ -16,13 +16,14 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.evidence.log.merge import start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of

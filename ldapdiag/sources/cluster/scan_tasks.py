@@ -12,13 +12,14 @@ import os
 import pickle
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import TaskError, difference, installation
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +12,7 @@ from ldapdiag.evidence.access_log import CountedLog, LogStream
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.batches import groups
 from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of

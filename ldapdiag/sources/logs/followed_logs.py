@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from glob import has_magic
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import merge, start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable

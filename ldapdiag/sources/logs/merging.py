@@ -5,11 +5,12 @@ It can be pickled between two results, and continued elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.merge import start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import shrunk
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.records import too_long

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import timezone
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.period import Place
 
 if TYPE_CHECKING:

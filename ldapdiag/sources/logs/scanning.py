@@ -6,13 +6,13 @@ The reference scanner scans a small log in this process and a large one in Worke
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.records import whole_lines

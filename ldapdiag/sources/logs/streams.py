@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
 from ldapdiag.evidence.log.line_scan import NEVER
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.period import TAIL_BYTES
 from ldapdiag.sources.logs.samples import DISORDER
 

@@ -6,10 +6,10 @@ An address with a user, a password or a query is refused: credentials have no pl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 
 URL = re.compile(r"([a-z][a-z0-9+.-]{1,30})://(.*)", re.DOTALL)
 TARGETS = frozenset({"ldap", "ldaps", "ldapi", "ssh", "local", "netns"})

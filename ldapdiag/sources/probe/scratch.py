@@ -14,11 +14,11 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.probe import removal
 
 if TYPE_CHECKING:

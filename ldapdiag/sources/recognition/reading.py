@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Gap
@@ -12,6 +12,7 @@ from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fcntl import ioctl
 from functools import partial
@@ -24,6 +24,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.live.local.namespaces import has_ended, identity, pids, program_of
 
 if TYPE_CHECKING:

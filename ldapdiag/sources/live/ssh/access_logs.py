@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from operator import itemgetter
@@ -20,6 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures.find import MOST_BYTES as MAX_DECOMPRESSED
 from ldapdiag.sources.captures.script_output import TIMED_OUT, ScriptSection

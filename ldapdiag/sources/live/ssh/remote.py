@@ -10,7 +10,7 @@ import re
 import secrets
 import shlex
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.resources import files
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.captures.script_output import (
