@@ -29,13 +29,14 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 EXAMPLES, EXIT_CODE = "Examples", "Exit code"
 """Sections that the manual page collects from all commands."""
 WIDEST_NAME = 28
 """Columns of the name of an option; a longer one has a line of its own."""
-SECTION = re.compile(r"^(\S.*):\n(?= )", re.MULTILINE)
-CODE = re.compile(r"\d+  ")
+SECTION = pattern(r"^(\S.*):\n(?= )", re.MULTILINE)
+CODE = pattern(r"\d+  ")
 HELP = "help"
 
 

@@ -20,7 +20,6 @@ from calendar import isleap
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import (
     EPOCH,
     FIRST_YEAR,
@@ -34,6 +33,7 @@ from ldapdiag.evidence.log.stamps import (
     when,
 )
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,6 +17,7 @@ from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.storage.rows import flush_lost_by, option_words
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ OF_SERVER = {
     KernelErrors.kind: ("I/O errors that the kernel reported", KernelErrors.how),
 }
 """By the kind of evidence that is missing: what is not known, and how to collect it."""
-PATH = re.compile(r"/[\w.,:@%+=/ {}-]*", re.ASCII)
+PATH = pattern(r"/[\w.,:@%+=/ {}-]*", re.ASCII)
 """A path that commands contain; of any other one they have a placeholder."""
 PLACEHOLDER = "DIRECTORY"
 

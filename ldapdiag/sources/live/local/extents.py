@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import struct
 from dataclasses import replace
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.origin import Span
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 LISTED = "database-files"
 """Name of the list that the collection script prints: size and path of each file, the largest first."""
-LINE = re.compile(r"\d{1,20} (/[A-Za-z0-9._/-]{1,4095})")
-PROCESS = re.compile(r"process (\d{1,9})\b")
+LINE = pattern(r"\d{1,20} (/[A-Za-z0-9._/-]{1,4095})")
+PROCESS = pattern(r"process (\d{1,9})\b")
 MOST_FILES = 200
 MOST_SECONDS = 2.0
 """For the files of one server, within the time limit of the target."""
