@@ -11,7 +11,6 @@ The keys that count the rows which a RankedTable removes: a more general key, in
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -238,6 +237,8 @@ class Segment:
 
     def copied(self) -> Segment:
         """Return a copy; pickling takes a quarter of the time of copy.deepcopy."""
+        import pickle  # noqa: PLC0415  import late: few Segments are copied
+
         selection, self.selection = self.selection, None  # functions, which cannot be pickled
         try:
             copy: Segment = pickle.loads(pickle.dumps(self))  # noqa: S301  made here

@@ -13,9 +13,7 @@ import re
 import sys
 from contextlib import suppress
 
-from ldapdiag.lazy_pattern import pattern
-
-FILE = pattern(r"file-\d{5,9}|unlinked", re.ASCII)
+FILE = re.compile(r"file-\d{5,9}|unlinked", re.ASCII)
 """The names of a probe's files."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
