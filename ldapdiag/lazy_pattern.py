@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, AnyStr, cast
+from typing import TYPE_CHECKING, AnyStr, cast
 
 if TYPE_CHECKING:
     from re import Pattern
@@ -22,7 +22,19 @@ class _LazyPattern:
     def __reduce__(self) -> tuple[type[_LazyPattern], tuple[str | bytes, re.RegexFlag]]:
         return _LazyPattern, (self._text, self._flags)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any method of a pattern
-        method = getattr(re.compile(self._text, self._flags), name)  # re caches compiled patterns
-        setattr(self, name, method)  # so that this is called once
-        return method
+
+class _Attribute:
+    """Compiles the pattern, and gives way to the method or value; with `__getattr__` later calls would be slower."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, one: _LazyPattern, _: type[_LazyPattern]) -> object:
+        compiled = re.compile(one._text, one._flags)  # noqa: SLF001  re caches compiled patterns
+        found = vars(one)[self._name] = getattr(compiled, self._name)
+        return found
+
+
+for _name in dir(re.Pattern):
+    if not _name.startswith("_"):
+        setattr(_LazyPattern, _name, _Attribute(_name))
