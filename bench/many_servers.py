@@ -26,7 +26,7 @@ from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.merge import combine, finish, merge, start
+from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
 
@@ -81,8 +81,10 @@ def scanned(text: bytes) -> Segment:
     """Return the finished Segment of a log."""
     scan = native.scan(named("389-text"), Hints(), None)
     scan.feed(text)
-    ((_, segment),) = native.segments(native.take_parts(scan))
-    return finish(merge(start(), segment))
+    counts = native.NativeCounts()
+    for _, part in native.take_parts(scan):
+        counts.merge(part)
+    return counts.finished()
 
 
 def combined(text: bytes, servers: int, costs: Costs, *, others: bool) -> Segment:

@@ -24,9 +24,6 @@ from measure import HEADER, Figure
 
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.merge import finish, merge, start
-from ldapdiag.evidence.log.plain import segment_of
-from ldapdiag.evidence.log.tables import CAPS
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.batches import MOST_BYTES
 
@@ -76,7 +73,7 @@ def figures(folder: Path) -> Iterator[Figure | str]:
 def costs(path: Path) -> Iterator[tuple[float, float, float]]:
     """Yield the processor seconds of scanning a piece, of carrying its counts, and of merging them, in order."""
     dialect = named("389-text")
-    total = start()
+    total = native.NativeCounts()
     with path.open("rb") as log:
         while data := log.read(PIECE):
             data += log.readline()
@@ -85,14 +82,14 @@ def costs(path: Path) -> Iterator[tuple[float, float, float]]:
             scan.feed(data)
             parts = native.take_parts(scan)
             times.append(process_time())
-            packed = zlib.compress(pickle.dumps([counts.plain() for _, counts in parts]), 1)
-            segments = [segment_of(one, CAPS) for one in pickle.loads(zlib.decompress(packed))]  # noqa: S301  made here
+            packed = zlib.compress(pickle.dumps([part for _, part in parts]), 1)
+            arrived = pickle.loads(zlib.decompress(packed))  # noqa: S301  made here
             times.append(process_time())
-            for segment in segments:
-                total = merge(total, segment)
+            for part in arrived:
+                total.merge(part)
             times.append(process_time())
             yield times[1] - times[0], times[2] - times[1], times[3] - times[2]
-    finish(total)
+    total.finished()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from enum import StrEnum
 from inspect import signature
 from typing import (
@@ -24,6 +23,7 @@ from typing import (
 
 from ldapdiag.check_setting import Value, require_order, settings_of
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.spelling import did_you_mean
 
 if TYPE_CHECKING:

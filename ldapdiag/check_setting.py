@@ -9,13 +9,13 @@ severity: `critical_percent`, `high_percent`. They keep the order that their def
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from ldapdiag.errors import UsageError
 from ldapdiag.exempt_accounts import ExemptAccounts, exempt_accounts
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

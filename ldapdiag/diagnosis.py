@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from ldapdiag.evidence.main_evidence import shortfall
 from ldapdiag.evidence.report_kind import ReportKind
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Crashed, Finding, Judged, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.site.acceptances import Decided, decide
 from ldapdiag.wording import number
 

@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds."""
 MILLISECOND = 0.001
 NAMES, PLAIN, WITH_UNIT = {"s": "seconds", "d": "days"}, {"s": "300", "d": "30"}, {"s": "5m", "d": "4w"}
 """Of the units in which durations are counted: the plural, and values that are always taken."""
-NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
-DURATION = re.compile(rf"(?:{NUMBER.pattern}(?:ms|[smhdw]))+", re.ASCII)
-PART = re.compile(rf"({NUMBER.pattern})(ms|[smhdw])", re.ASCII)
+NUMBER = pattern(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+DURATION = pattern(rf"(?:{NUMBER.pattern}(?:ms|[smhdw]))+", re.ASCII)
+PART = pattern(rf"({NUMBER.pattern})(ms|[smhdw])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

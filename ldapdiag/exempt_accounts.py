@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_distinguished_name
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 ANONYMOUS = "anonymous"
 """How reports name the account of a connection without bind DN."""
 
-ESCAPE = re.compile(r"(?:\\[0-9A-Fa-f]{2})+|\\(.)", re.DOTALL)
+ESCAPE = pattern(r"(?:\\[0-9A-Fa-f]{2})+|\\(.)", re.DOTALL)
 SHORT_NAMES = {
     "2.5.4.3": "cn",
     "2.5.4.6": "c",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,28 +18,28 @@ if TYPE_CHECKING:
 NUMBER = r"(?:0|[1-9][0-9]*)"
 ATTRIBUTE_TYPE = rf"(?:[A-Za-z][A-Za-z0-9-]*|{NUMBER}(?:\.{NUMBER})+)"
 """RFC 4512, 1.4: descr or numericoid."""
-ATTRIBUTE_TYPES = re.compile(rf"(?=.{{1,128}}\Z){ATTRIBUTE_TYPE}")
-ATTRIBUTE_DESCRIPTIONS = re.compile(rf"(?=.{{1,255}}\Z){ATTRIBUTE_TYPE}(?:;[A-Za-z0-9-]+)*")
+ATTRIBUTE_TYPES = pattern(rf"(?=.{{1,128}}\Z){ATTRIBUTE_TYPE}")
+ATTRIBUTE_DESCRIPTIONS = pattern(rf"(?=.{{1,255}}\Z){ATTRIBUTE_TYPE}(?:;[A-Za-z0-9-]+)*")
 """RFC 4512, 2.5; longer ones are not plausible."""
 ATTRIBUTE_VALUE = r"(?:#(?:[0-9A-Fa-f]{2})+|(?:[^\\,+\"<>;=\x00-\x1f\x7f]|=|\\[\\ #=\"+,;<>]|\\[0-9A-Fa-f]{2})*)"
-DISTINGUISHED_NAME = re.compile(
+DISTINGUISHED_NAME = pattern(
     rf"{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE}(?:[,+] *{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE})*",
 )
 """RFC 4514 section 3, with the space after a comma that servers print (RFC 2253 section 4)."""
 
-HERE_DOCUMENT = re.compile(r"(<<'?(\w+)\b).*?\n\2$", re.DOTALL | re.MULTILINE)
-PROMPT = re.compile(r"(?<= )-W(?= |$)", re.MULTILINE)
+HERE_DOCUMENT = pattern(r"(<<'?(\w+)\b).*?\n\2$", re.DOTALL | re.MULTILINE)
+PROMPT = pattern(r"(?<= )-W(?= |$)", re.MULTILINE)
 """The option of ldapsearch and ldapmodify that asks for a password at the terminal."""
-CHANGE = re.compile(r"(?:^|[ |])(?:ldapmodify |dsconf |dsconfig (?=.*\brestart\b))", re.DOTALL | re.MULTILINE)
+CHANGE = pattern(r"(?:^|[ |])(?:ldapmodify |dsconf |dsconfig (?=.*\brestart\b))", re.DOTALL | re.MULTILINE)
 """A tool that changes a server, and may be refused; indexes of OpenDJ that exist are built all the same."""
-GROUP = re.compile(r"^\(\nset -e\n(.*?)\n\)$", re.DOTALL | re.MULTILINE)
+GROUP = pattern(r"^\(\nset -e\n(.*?)\n\)$", re.DOTALL | re.MULTILINE)
 """What `read_whole` writes."""
-COMMENTS = re.compile(r"\A(?:(?:#|: ).*\n)*")
+COMMENTS = pattern(r"\A(?:(?:#|: ).*\n)*")
 """What precedes commands: comments, and tests of variables."""
 OWN_GUARD = "\nset -eu\n"
 """In blocks that stop by themselves (servers/shell_session.py)."""
 
-LDIF_SAFE = re.compile(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+LDIF_SAFE = pattern(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 """SAFE-STRING of RFC 2849, without a trailing space."""
 
 

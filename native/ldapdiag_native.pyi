@@ -38,11 +38,35 @@ class Read:
         """The positions of records of more than 64 MiB; only their beginnings were scanned."""
 
 @final
-class Counts:
-    """The counts of a chunk, which take less memory here than in plain form."""
+class Segment:
+    """The counts of a chunk of a stream, or of all its chunks so far; it can be pickled for the same version."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return the plain form (ldapdiag/evidence/log/plain.py), once."""
+    def __init__(self, caps: dict[str, int]) -> None:
+        """Begin a stream."""
+
+    def merge(self, later: Segment) -> None:
+        """Add the chunk that follows; `later` cannot be used again."""
+
+    def reset_counts(self) -> None:
+        """Forget all counts, and keep the state of the open connections."""
+
+    def add_clock(self, later: Segment) -> None:
+        """Keep the zones and the resolution of records that are not counted."""
+
+    def finished(self) -> dict[str, Any]:
+        """Return the plain form (ldapdiag/evidence/log/plain.py) as if the stream ended here; more can be added."""
+
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+
+    @property
+    def first_time(self) -> int | None:
+        """Nanoseconds since 1970: the time of the first record; None if there is none."""
+
+    @property
+    def last_time(self) -> int | None:
+        """The time of the last record; None if there is none."""
 
 @final
 class Scan:
@@ -80,7 +104,7 @@ class Scan:
     def is_heavy(self) -> bool:
         """Return whether the undecided state is so large that the chunk should be taken now."""
 
-    def take(self) -> list[tuple[str, Counts]]:
+    def take(self) -> list[tuple[str, Segment]]:
         """Return the parts of the chunk in their order, and reset the scan.
 
         A part has consecutive records in one place: `before`, `within` or `later` than the period, or `untimed`: lines

@@ -26,6 +26,8 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 """The folders of the Python twins."""
 
 PARTS = {
+    "processes": "merge",
+    "prune": "merge",
     "border": "period_counts",
     "pending_requests": "connection",
     "result_fields": "scan",
@@ -42,8 +44,12 @@ ALONE = {
     "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
     "lib": "the list of modules",
+    "packing": "the reference is pickled",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",
+    "templates": "a shortcut to the rows in that dict",
+    "translation": "the reference has texts and rows, no numbers of them",
+    "words": "primitives that regular expressions provide in the reference",
 }
 """Rust modules without a twin, with the reason."""
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION, named, scan_chunk
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.merge import merge
+from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.records import whole_lines
+from ldapdiag.sources.logs.stream_counts import ReferenceCounts
 
 if TYPE_CHECKING:
     import pytest
-
-    from ldapdiag.evidence.log.segment import Segment
 
 BUFFER = 5_000
 HEAVY = 20_000
@@ -42,12 +42,25 @@ class Read:
         self.too_long: list[int] = []
 
 
-class Counts:
-    def __init__(self, segment: Segment) -> None:
-        self._segment = segment
+class Counts(ReferenceCounts):
+    """What it calls a Segment."""
 
-    def plain(self) -> Segment:
-        return self._segment
+    def __init__(self, begun: dict[str, int] | Segment) -> None:
+        super().__init__()
+        if isinstance(begun, Segment):
+            self.segment = begun
+
+    def merge(self, part: Any) -> None:
+        super().merge(part.segment)
+
+    def add_clock(self, part: Any) -> None:
+        super().add_clock(part.segment)
+
+    def finished(self, **_: bool) -> Segment:
+        return super().finished(goes_on=True)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["segment"], name)
 
 
 class Scan:
@@ -96,7 +109,8 @@ class Scan:
 def put_in(monkeypatch: pytest.MonkeyPatch, **other: object) -> None:
     """Let it stand in for the native scanner; `other` is what it should have instead."""
     module = ModuleType("ldapdiag_native")
-    has = {"GRAMMAR_VERSION": GRAMMAR_VERSION, "DIALECTS": ("389-text",), "Scan": Scan, "Watch": Watch}
+    classes = {"Scan": Scan, "Segment": Counts, "Watch": Watch}
+    has = {"GRAMMAR_VERSION": GRAMMAR_VERSION, "DIALECTS": ("389-text",), **classes}
     vars(module).update(has | other)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(native, "segment_of", lambda piece, _: piece)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import subprocess
 import sys
 import tokenize
 import tomllib
 from collections import defaultdict
+from importlib import import_module
 from importlib.metadata import entry_points
 from io import StringIO
 from pathlib import Path
@@ -17,10 +19,12 @@ from runpy import run_path
 import pytest
 import typer
 
+from ldapdiag import lazy_pattern
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.cli.app import app
 from ldapdiag.servers.queries import ASKED
 from ldapdiag.servers.traits import FOLDERS
+from ldapdiag.sources.probe import removal
 
 HOUSE = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
@@ -260,3 +264,24 @@ def test_the_diagnosis_of_one_check_imports_no_other_subject() -> None:
         "ldapdiag.report.html",
     }
     assert rooms & others == set()
+
+
+def test_dataclasses_are_lazy() -> None:
+    """Generated at import, their methods were a third of every start."""
+    program = [path for path in SOURCES if path.relative_to(HOUSE).parts[0] in {"ldapdiag", "checks"}]
+    eager = re.compile(r"^from dataclasses import .*\bdataclass\b", re.MULTILINE)
+    assert [str(path) for path in program if eager.search(path.read_text())] == []
+
+
+def test_patterns_are_lazy_and_compile() -> None:
+    """Compiled at import, they were a tenth of every start. What is compiled in a function is made of its arguments."""
+    program = [path for path in SOURCES if path.relative_to(HOUSE).parts[0] in {"ldapdiag", "checks"}]
+    program.remove(Path(removal.__file__))  # runs without the package
+    assert [
+        str(path) for path in program if re.search(r"^[^ #].*\bre\.compile\(", path.read_text(), re.MULTILINE)
+    ] == []
+    for path in [path for path in program if path.name != "__main__.py"]:
+        import_module(".".join(path.relative_to(HOUSE).with_suffix("").parts).removeprefix("checks."))
+    lazy = [one for one in gc.get_objects() if type(one) is lazy_pattern._LazyPattern]
+    assert len(lazy) > 400
+    assert all(one.pattern for one in lazy)

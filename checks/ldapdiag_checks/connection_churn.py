@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -17,6 +16,7 @@ from ldapdiag.evidence.log.client_row import ClientRow, below
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.client_settings.client_advice import pool_connections
 from ldapdiag.wording import counted, rounded
 

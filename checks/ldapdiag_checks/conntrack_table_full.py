@@ -6,7 +6,6 @@ ConntrackUsage: how full the connection tracking table of a host is (conntrack(8
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -15,6 +14,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.hosts.host_remedies import raise_conntrack
 from ldapdiag.servers.hosts.kernel import CONNTRACK_COUNT, CONNTRACK_MAX
 from ldapdiag.wording import counted, percent

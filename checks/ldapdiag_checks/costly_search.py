@@ -5,7 +5,6 @@ Costly searches: those that take a large share of all search time and are slow, 
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -31,6 +30,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import are, counted, percent
 
@@ -42,7 +42,7 @@ NAMED = 3
 MOST = 10
 """Findings, and clients and accounts named in each."""
 
-ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
+ATTRIBUTE = pattern(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 """The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
 
 

@@ -6,7 +6,6 @@ Fragmentation: in how many pieces the files of a database lie on a volume, and w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -16,6 +15,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.servers.volumes.layout_remedies import write_anew
 from ldapdiag.wording import counted, number, rounded

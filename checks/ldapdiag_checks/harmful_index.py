@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ldapdiag.analysis.indexes.costs import is_membership
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
@@ -24,6 +23,7 @@ from ldapdiag.cost_thresholds import (
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
@@ -12,6 +12,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 
 PARTS = frozenset({"subinitial", "subany", "subfinal"})
 """What slapd's `sub` stands for."""

@@ -6,7 +6,7 @@ ClientKeepalive: whether the clients of a path send their keepalive probes withi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
@@ -20,6 +20,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.hosts.kernel import KEEPALIVE_TIME
 from ldapdiag.wording import bound, counted

@@ -6,7 +6,6 @@ Which parts of a server's data are on one volume, or on volumes of the same disk
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -20,6 +19,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.volumes.layout_remedies import separate_log
 from ldapdiag.wording import rounded
 

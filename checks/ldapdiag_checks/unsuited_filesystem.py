@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -14,6 +13,7 @@ from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.storage import DirectorySize
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.volumes.volume_remedies import add_directory_index, move_data
 
 SUITED = frozenset({"ext2", "ext3", "ext4", "ext2/ext3", "xfs", "btrfs", "zfs", "ufs", "jfs", "jfs2", "f2fs"})

@@ -9,15 +9,16 @@ evidence, has a much shorter access log, was judged with other settings, or has 
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
 from ldapdiag.baseline.reported import ACCESS_LOG, MORE, NEVER_MISSED
 from ldapdiag.check import MainNumber, Worse
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ SHARE, DIFFERENCE = 0.1, 1.0
 """A number has changed if it differs by more than this share of what it was, and by more than this."""
 LACKING = 5
 """Sources that a note names."""
-PROCESS = re.compile(r"\(process \d+\)")
+PROCESS = pattern(r"\(process \d+\)")
 """In the name of a server of which nothing else is known; it changes with every restart."""
 REMAINDER = MainNumber(MORE, Worse.MORE)
 

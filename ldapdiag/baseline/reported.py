@@ -6,9 +6,10 @@ How much the access log of a server covers: what is rare in a log is not found i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ def main() -> None:
     atexit.register(gc.freeze)  # no collection at exit: the memory ends with the process
     ignore_impossible_sizes()
     try:
-        from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
-        from ldapdiag.cli.completion import answer_shell  # noqa: PLC0415  import late
+        from ldapdiag.cli.app import answer_shell, app  # noqa: PLC0415  import late: --help must be quick
 
         answer_shell()
         app()

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from ldapdiag import __version__
-from ldapdiag.cli.checks import checks
-from ldapdiag.cli.client_settings import client_settings
-from ldapdiag.cli.collect import collect
-from ldapdiag.cli.commands import CommandGroup, SingleCommand
-from ldapdiag.cli.completion import completion
-from ldapdiag.cli.config import config
-from ldapdiag.cli.diagnose import diagnose
-from ldapdiag.cli.history import history
-from ldapdiag.cli.indexes import indexes
-from ldapdiag.cli.log import log
-from ldapdiag.cli.man import man
-from ldapdiag.cli.schema import schema
-from ldapdiag.cli.storage import storage
+from ldapdiag.cli.commands import CommandGroup
 
 WIDEST_HELP = 120
 """Columns of --help on a wide terminal; longer lines are hard to read."""
+VARIABLE = "_LDAPDIAG_COMPLETE"
+"""Is in the environment where a shell asks for completions."""
 
 app = typer.Typer(
     name="ldapdiag",
@@ -58,15 +49,9 @@ def options(
     """
 
 
-app.command(cls=SingleCommand)(diagnose)
-app.command(cls=SingleCommand)(indexes)
-app.command(cls=SingleCommand)(storage)
-app.command(cls=SingleCommand)(log)
-app.command(cls=SingleCommand)(history)
-app.command(cls=SingleCommand)(collect)
-app.command(cls=SingleCommand)(checks)
-app.command(cls=SingleCommand)(client_settings)
-app.command(cls=SingleCommand)(config)
-app.command(cls=SingleCommand)(schema)
-app.command(cls=SingleCommand)(completion)
-app.command(cls=SingleCommand)(man)
+def answer_shell() -> None:
+    """Let Typer answer the script, if that runs this process; Typer offers to install scripts only with all of it."""
+    if VARIABLE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415  import late
+
+        completion_init()

@@ -14,25 +14,29 @@ An error about an unknown option names the one that was probably meant; click li
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from importlib import import_module
 from inspect import cleandoc
 from itertools import groupby
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 EXAMPLES, EXIT_CODE = "Examples", "Exit code"
 """Sections that the manual page collects from all commands."""
 WIDEST_NAME = 28
 """Columns of the name of an option; a longer one has a line of its own."""
-SECTION = re.compile(r"^(\S.*):\n(?= )", re.MULTILINE)
-CODE = re.compile(r"\d+  ")
+SECTION = pattern(r"^(\S.*):\n(?= )", re.MULTILINE)
+CODE = pattern(r"\d+  ")
 HELP = "help"
 
 
@@ -85,8 +89,56 @@ class ListedOption:
         return self.names.split(", ")[-1].split()[0]
 
 
+COMMANDS = {
+    "diagnose": "Diagnose LDAP connections from live hosts or captures.",
+    "indexes": "Find missing indexes, and the smallest set to add.",
+    "storage": "Show the disk under a server, and what a power cut loses.",
+    "log": "Report slow searches, clients and more from access logs.",
+    "history": "Report how connections and findings change over time.",
+    "collect": "Collect the evidence of servers and clients as a capture.",
+    "checks": "List the checks, or print the manual page of one.",
+    "client-settings": "Print the settings of LDAP clients for idle connections.",
+    "config": "Print the site configuration that is in force.",
+    "schema": "List the JSON Schemas of the output, or print one.",
+    "completion": "Print the completion script of a shell.",
+    "man": "Print the manual page of ldapdiag.",
+}
+"""The commands with the first line of their help: the list of them is printed without importing them."""
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name. Each is imported when it is asked for: `ldapdiag.cli.NAME` has the function."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  typer hides click's classes
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+@cache
+def _built(name: str) -> Any:  # noqa: ANN401  as above
+    function = name.replace("-", "_")
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name, cls=SingleCommand)(getattr(import_module(f"ldapdiag.cli.{function}"), function))
+    return get_command(alone)
+
+
 class CommandGroup(TyperGroup):
-    """A group of commands."""
+    """The group of all commands."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  those of typer
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]  # typer adds none
+
+    def list_commands(self, _: Any) -> list[str]:  # noqa: ANN401  typer hides click's classes
+        """Return the names of the commands."""
+        return list(COMMANDS)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer hides click's classes
         """Parse the options before the command; `help COMMAND` is `COMMAND --help`."""
@@ -106,7 +158,7 @@ class CommandGroup(TyperGroup):
     def format_commands(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
         """Write the commands with the first line of their help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, str(one.help).partition("\n")[0]) for name, one in self.commands.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def format_epilog(self, _: Any, formatter: Any) -> None:  # noqa: ANN401  as above
         """Write the sections after the options."""

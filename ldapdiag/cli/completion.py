@@ -6,15 +6,14 @@ over the network, and no check is imported.
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from ldapdiag.cli.app import VARIABLE
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import standard_output
-
-VARIABLE = "_LDAPDIAG_COMPLETE"
 
 
 class Shell(StrEnum):
@@ -51,6 +50,7 @@ zsh reads a file in $fpath at the first Tab, as the body of the function that co
 """
 
 
+@command
 def completion(
     shell: Annotated[
         Shell, typer.Argument(metavar="bash|zsh|fish", help="The shell that reads the script.", show_default=False)
@@ -75,14 +75,6 @@ def completion(
     script = get_completion_script(prog_name="ldapdiag", complete_var=VARIABLE, shell=shell)
     with standard_output() as stream:
         stream.write(f"{script.rstrip()}\n{END[shell]}")
-
-
-def answer_shell() -> None:
-    """Let Typer answer the script, if that runs this process; Typer offers to install scripts only with all of it."""
-    if VARIABLE in os.environ:
-        from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415  import late
-
-        completion_init()
 
 
 def check_ids(incomplete: str) -> list[str]:

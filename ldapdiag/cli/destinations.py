@@ -6,10 +6,8 @@ Files that reports are written to: checked before anything is read, and replaced
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from io import StringIO
@@ -21,6 +19,7 @@ import typer
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
@@ -232,11 +231,13 @@ def _replace(path: Path, content: bytes) -> bool:
     That is so for pipes and devices, files with further names (hard links) or another owner, and in a folder that
     allows no new file.
     """
+    from secrets import token_hex  # noqa: PLC0415  import late: with OpenSSL
+
     target = path.resolve()
     before = target.stat() if target.exists() else None
     if is_special(path) or (before and (before.st_nlink > 1 or before.st_uid != os.geteuid())):
         return False
-    partial = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.partial")
+    partial = target.with_name(f".{target.name[:100]}.{token_hex(4)}.partial")
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError:

@@ -12,6 +12,7 @@ import typer  # noqa: TC002  typer evaluates the annotation
 from ldapdiag import __version__
 from ldapdiag.cli.commands import EXAMPLES, EXIT_CODE, Panel, help_text, listed_options
 from ldapdiag.cli.exit_codes import EXIT_STATUS
+from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import standard_output
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~
 """Characters that man(7) or a printer takes for others: groff_char(7), section "Eight-bit encodings"."""
 
 
-def man(ctx: typer.Context) -> None:
+@command
+def man(context: typer.Context) -> None:
     """Print the manual page of ldapdiag.
 
     Examples:
@@ -49,28 +51,27 @@ def man(ctx: typer.Context) -> None:
             ldapdiag man > /usr/local/share/man/man1/ldapdiag.1
     """
     with standard_output() as stream:
-        stream.writelines(f"{line}\n" for line in _page(ctx.find_root().command))
+        stream.writelines(f"{line}\n" for line in _page(context.find_root().command))
 
 
 def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's classes
     """Yield the lines of the page: the group, each command with its options, and what several commands share."""
     parent = group.make_context("ldapdiag", [], resilient_parsing=True)
-    commands = {name: command for name, command in group.commands.items() if not command.hidden}
+    commands = {name: single for name, single in group.commands.items() if not single.hidden}
     contexts = {
-        name: command.make_context(name, [], parent=parent, resilient_parsing=True)
-        for name, command in commands.items()
+        name: single.make_context(name, [], parent=parent, resilient_parsing=True) for name, single in commands.items()
     }
-    options = {name: listed_options(command, contexts[name]) for name, command in commands.items()}
+    options = {name: listed_options(single, contexts[name]) for name, single in commands.items()}
     of_program = listed_options(group, parent)
     times = Counter(chain.from_iterable(options.values()))
     shared = [one for one, number in times.items() if number > 1 and one not in of_program]
     yield f'.TH LDAPDIAG 1 "{DATE}" "ldapdiag {__version__}" "User Commands"'
     yield from (".SH NAME", r"ldapdiag \- LDAP connection and index diagnostics")
     yield ".SH SYNOPSIS"
-    for number, (name, command) in enumerate(commands.items()):
+    for number, (name, single) in enumerate(commands.items()):
         yield from ([".br"] if number else [])
         yield f".B ldapdiag {escaped(name)}"
-        yield escaped(" ".join(command.collect_usage_pieces(contexts[name])))
+        yield escaped(" ".join(single.collect_usage_pieces(contexts[name])))
     yield ".SH DESCRIPTION"
     yield from _paragraphs(help_text(group).before)
     yield ".SH OPTIONS"
@@ -80,9 +81,9 @@ def _page(group: Any) -> Iterator[str]:  # noqa: ANN401  typer hides click's cla
         if of_panel := [one for one in shared if one.panel is panel]:
             yield from (f".SS {panel}", *_options(of_panel))
     yield ".SH COMMANDS"
-    for name, command in commands.items():
+    for name, single in commands.items():
         yield f".SS ldapdiag {escaped(name)}"
-        yield from _command(help_text(command), options[name], (*of_program, *shared))
+        yield from _command(help_text(single), options[name], (*of_program, *shared))
     yield ".SH EXIT STATUS"
     for code, meaning in EXIT_STATUS.items():
         yield from (".TP", f".B {code}", escaped(meaning))
@@ -119,8 +120,8 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _sections(commands: dict[str, Any], title: str) -> Iterator[str]:
     """Yield a section of every command that has it; equal ones once, under the names of their commands."""
     of: dict[str, list[str]] = defaultdict(list)
-    for name, command in commands.items():
-        for section in help_text(command).sections:
+    for name, single in commands.items():
+        for section in help_text(single).sections:
             if section.title == title:
                 of["\n".join(_blocks(section))].append(f"ldapdiag {name}")
     for lines, names in of.items():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.cli.destinations import ReportFormat
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from ldapdiag.report.table import Table
 
 
-SECRETS = ((re.compile(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (re.compile(r"(://[^?\s]*\?).*", re.DOTALL), r"\1***"))
+SECRETS = ((pattern(r"//([^/@:\s]*):\S*@"), r"//\1:***@"), (pattern(r"(://[^?\s]*\?).*", re.DOTALL), r"\1***"))
 """Of addresses: the password of a user, and what follows a question mark (signed addresses of objects)."""
 
 
 def shell_words(arguments: Iterable[str]) -> str:
     """Return arguments as they can be pasted into a shell, without the secrets of addresses. No option takes any."""
-    for pattern, shown in SECRETS:
-        arguments = [pattern.sub(shown, argument) for argument in arguments]
+    for secret, shown in SECRETS:
+        arguments = [secret.sub(shown, argument) for argument in arguments]
     return " ".join(map(_word, arguments))
 
 

@@ -6,15 +6,15 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from ldapdiag.cli.exit_codes import FAILED
-from ldapdiag.cli.output import print_error, standard_output
-from ldapdiag.errors import LdapdiagError
+from ldapdiag.cli.option_groups import command
+from ldapdiag.cli.output import standard_output
 
 SchemaName = Literal["report", "log", "history", "capture", "config", "settings", "checks"]
 """The schemas in the package; each is a file of this name in ldapdiag/report/schemas."""
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
 
 
+@command
 def schema(
     name: Annotated[
         SchemaName | None,
@@ -39,12 +39,8 @@ def schema(
             ldapdiag schema report > report.schema.json
             check-jsonschema --schemafile report.schema.json report.json
     """
-    try:
-        with standard_output() as stream:
-            stream.write(_catalogue() if name is None else text_of(name))
-    except LdapdiagError as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    with standard_output() as stream:
+        stream.write(_catalogue() if name is None else text_of(name))
 
 
 def text_of(name: SchemaName) -> str:

@@ -24,19 +24,20 @@ import typer
 from ldapdiag.duration import UNITS, Duration
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.stamps import EPOCH, NETSCAPE, SECOND, nanoseconds, when
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from ldapdiag.sources.logs.asked_period import AskedPeriod, AskedTime, Span
 
-OFFSET = re.compile(r"[+-]\d\d:?\d\d")
-BEFORE_END = re.compile(r"-(?:\d{1,9}[smhdw])+", re.ASCII)
-AMOUNT = re.compile(r"(\d+)([smhdw])", re.ASCII)
-TIME_OF_DAY = re.compile(r"\d\d?:\d\d(?::\d\d)?", re.ASCII)
-FRACTION = re.compile(r"(.*\d\d:\d\d:\d\d)[.,](\d{1,9})(.*)", re.ASCII)
-NETSCAPE_FORM = re.compile(r"(\d\d/[A-Za-z]{3,12}/\d{4}:\d\d:\d\d:\d\d)( ?(?:[+-]\d{4}|Z))?", re.ASCII)
-SYSLOG_FORM = re.compile(r"[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d", re.ASCII)
-HEXADECIMAL = re.compile(r"([0-9a-f]{8})(?:\.([0-9a-f]{8}))?")
-SINCE_1970 = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?", re.ASCII)
+OFFSET = pattern(r"[+-]\d\d:?\d\d")
+BEFORE_END = pattern(r"-(?:\d{1,9}[smhdw])+", re.ASCII)
+AMOUNT = pattern(r"(\d+)([smhdw])", re.ASCII)
+TIME_OF_DAY = pattern(r"\d\d?:\d\d(?::\d\d)?", re.ASCII)
+FRACTION = pattern(r"(.*\d\d:\d\d:\d\d)[.,](\d{1,9})(.*)", re.ASCII)
+NETSCAPE_FORM = pattern(r"(\d\d/[A-Za-z]{3,12}/\d{4}:\d\d:\d\d:\d\d)( ?(?:[+-]\d{4}|Z))?", re.ASCII)
+SYSLOG_FORM = pattern(r"[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d", re.ASCII)
+HEXADECIMAL = pattern(r"([0-9a-f]{8})(?:\.([0-9a-f]{8}))?")
+SINCE_1970 = pattern(r"(\d{9,10})(?:\.(\d{1,9}))?", re.ASCII)
 DAYS = {"today": 0, "yesterday": 1}
 
 UNDERSTOOD = (

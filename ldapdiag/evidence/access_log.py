@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.bundle import PassedOver
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.origin import Origin
 
-ENDPOINT = re.compile(r"([^:]{1,255}|\[[^\]]{2,60}\]):(\d{1,5})", re.ASCII)
+ENDPOINT = pattern(r"([^:]{1,255}|\[[^\]]{2,60}\]):(\d{1,5})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ understood.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Other lines of a kind, below which it is unknown how they end."""
 
-QUOTED = re.compile(r'"[^"]*"')
-BRACKETED = re.compile(r"\[[^]]*\]")
-NUMBER = re.compile(r"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
-NAME = re.compile(r"[\w#@/.-]+")
+QUOTED = pattern(r'"[^"]*"')
+BRACKETED = pattern(r"\[[^]]*\]")
+NUMBER = pattern(r"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
+NAME = pattern(r"[\w#@/.-]+")
 
 
 def is_cut(document: Document, first_lines: Iterable[str]) -> bool:

@@ -18,6 +18,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage import dsconf_settings as storage
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.origin import Fact
 
-ROW = re.compile(r"([a-z][a-z0-9-]{0,80})\s*:\s+(.*)", re.ASCII)
-CHARACTERISTIC = re.compile(
+ROW = pattern(r"([a-z][a-z0-9-]{0,80})\s*:\s+(.*)", re.ASCII)
+CHARACTERISTIC = pattern(
     r"(?:idle-timeout|file-descriptor-count|max-thread-count|look-through-limit|db-path|db-log-path)\s*:\s{2,}\S"
 )
 WANTED = frozenset(

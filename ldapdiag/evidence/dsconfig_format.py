@@ -31,6 +31,7 @@ from ldapdiag.evidence.configuration.opends_settings import (
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.dsconfig_list import RULE
 from ldapdiag.evidence.storage import opends_settings as storage
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.origin import Fact
 
-HEADING = re.compile(r"Property\s*:\s*Value\(s\)\s*")
-ROW = re.compile(r"([a-z][a-z0-9-]{0,80})?(?:\s*: ?|\t)(.*)", re.ASCII)
-TABBED = re.compile(rf"(?:{IDLE}|{'|'.join(MOST_CONNECTIONS)})\t\S", re.ASCII)
+HEADING = pattern(r"Property\s*:\s*Value\(s\)\s*")
+ROW = pattern(r"([a-z][a-z0-9-]{0,80})?(?:\s*: ?|\t)(.*)", re.ASCII)
+TABBED = pattern(rf"(?:{IDLE}|{'|'.join(MOST_CONNECTIONS)})\t\S", re.ASCII)
 KEPT = WANTED | storage.PROPERTIES
 NONE = "-"
 WITHHELD = "(a row without a property's name)"

@@ -12,11 +12,14 @@ before it is used in a command.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,15 +30,15 @@ DEEPEST = 40
 MOST_REMEMBERED = 4096
 """Cached trees of shapes; a shape is parsed many times in a run."""
 
-ASSERTION = re.compile(
+ASSERTION = pattern(
     r"(?P<undefined>\??)(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)?(?P<options>(?:;[A-Za-z0-9_=-]+)*)"
     r"(?:(?P<dn>:dn)?(?::(?P<rule>[A-Za-z0-9][A-Za-z0-9._-]*))?(?P<extended>:))?(?P<operator>[~<>]?)=(?P<value>.*)",
     re.DOTALL | re.IGNORECASE,
 )
-WRITTEN = re.compile(r"\(\s*\??([A-Za-z0-9][A-Za-z0-9._-]*)")
+WRITTEN = pattern(r"\(\s*\??([A-Za-z0-9][A-Za-z0-9._-]*)")
 HIDDEN = "?"
 """The placeholder of a value in a shape."""
-ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+ESCAPE = pattern(rb"\\([0-9A-Fa-f]{2})")
 SHORT_PIECE = 9
 """Octets: substring pieces of this length or longer are treated alike (no server's default keys are longer)."""
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 
+from ldapdiag.lazy_pattern import pattern
+
 UNPARSEABLE = b"(unparseable)"
 CUT = b"..."
 LONGEST_SHAPE = 1024
@@ -23,15 +25,15 @@ DEEPEST = 1000
 """Nesting depth of sets; deeper filters would fill the memory."""
 MOST_REMEMBERED = 4096
 
-VALUE = re.compile(rb"=(?<!\((?i:objectclass)=)[^()*]++")
+VALUE = pattern(rb"=(?<!\((?i:objectclass)=)[^()*]++")
 """An assertion value up to its first asterisk: no value contains a parenthesis or an asterisk (RFC 4515, 3)."""
-PIECE = re.compile(rb"\*[^()*]++")
-PIECES = re.compile(rb"[^*]++")
-TOKEN = re.compile(rb"\(\s*+(?:([&|!])|([^()=*]*+)=([^()]*+)\))|(\))|\s++", re.DOTALL)
+PIECE = pattern(rb"\*[^()*]++")
+PIECES = pattern(rb"[^*]++")
+TOKEN = pattern(rb"\(\s*+(?:([&|!])|([^()=*]*+)=([^()]*+)\))|(\))|\s++", re.DOTALL)
 """The start of a set, an assertion, the end of a set, or blanks (which Active Directory logs)."""
-UNFINISHED = re.compile(rb"\(\s*+(?:([^()=*]*+)=([^()]*+)|[^()=*]*+)")
+UNFINISHED = pattern(rb"\(\s*+(?:([^()=*]*+)=([^()]*+)|[^()=*]*+)")
 """The last assertion of a truncated filter, as far as it was logged."""
-OBJECT_CLASS = re.compile(rb"[A-Za-z][A-Za-z\d-]{0,63}+|(?=.{1,64}\Z)\d++(?>(?:\.\d++)*)")
+OBJECT_CLASS = pattern(rb"[A-Za-z][A-Za-z\d-]{0,63}+|(?=.{1,64}\Z)\d++(?>(?:\.\d++)*)")
 """The name of an object class, or its OID (RFC 4512, 1.4)."""
 
 

@@ -7,11 +7,12 @@ not in it: a finding is known by its check and the SHA-256 of its id.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import ClassVar, Literal, get_args
 
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 SeverityName = Literal["info", "low", "medium", "high", "critical"]
 SEVERITIES: tuple[SeverityName, ...] = get_args(SeverityName)

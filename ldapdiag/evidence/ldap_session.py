@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 SEPARATOR = " with -H "
 LONGEST = 8192
 """Characters of the options; longer ones are not the collector's."""
-URL = re.compile(
+URL = pattern(
     r"ldaps?://(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\])(?::\d{1,5})?"
     r"|ldapi://%2[Ff][A-Za-z0-9._%~-]{1,400}",
     re.ASCII,

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +36,7 @@ FOLD = (" ", "\t")
 WITHHELD = "(a line without an attribute name)"
 """Shown in place of a line that may be part of a password."""
 
-DESCRIPTION = re.compile(r"[a-z0-9][\w.#-]*(?:;[\w.=-]*)*", re.ASCII | re.IGNORECASE)
+DESCRIPTION = pattern(r"[a-z0-9][\w.#-]*(?:;[\w.=-]*)*", re.ASCII | re.IGNORECASE)
 """An attribute description with options (RFC 4512, 2.5); '#' for 389-ds' unhashed#user#password."""
 LONGEST_DESCRIPTION = 255
 LONGEST_NUMBER = 18

@@ -5,7 +5,6 @@ A file that contains both cn=monitor and cn=config is read once. Another product
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,6 +29,7 @@ from ldapdiag.evidence.monitor import openldap as openldap_monitor
 from ldapdiag.evidence.schema import ldif as schema_ldif
 from ldapdiag.evidence.storage import ds389_settings, opends_settings, slapd_settings
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,7 +65,7 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
 
 Identified = TypeVar("Identified", Configuration, IndexConfiguration, StorageSettings)
 
-DN = re.compile(r"dn::? ?\S|dn:$")
+DN = pattern(r"dn::? ?\S|dn:$")
 
 
 def recognises(head: Head) -> bool:

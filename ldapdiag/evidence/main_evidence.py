@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
@@ -33,6 +32,7 @@ from ldapdiag.evidence.storage import (
 )
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import LONGEST_VALUE
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-DIRECTIVE = re.compile(r"[A-Za-z][\w:#-]{0,80}(?=\s|$)", re.ASCII)
+DIRECTIVE = pattern(r"[A-Za-z][\w:#-]{0,80}(?=\s|$)", re.ASCII)
 CHARACTERISTIC = frozenset({"database", "suffix", "rootdn", "argsfile", "moduleload", "modulepath", "idletimeout"})
 """Directives that occur in slapd.conf only, not in schema files."""
 WITHHELD = "(a line that begins with no directive)"

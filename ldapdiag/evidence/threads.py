@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 TICKS_PER_SECOND = 100
 """Of utime and stime in /proc/PID/stat: USER_HZ, the same on all machines that a directory server runs on."""

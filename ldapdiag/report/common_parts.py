@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.findings import TITLE, print_finding
 from ldapdiag.report.head import print_former, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline
@@ -237,7 +238,7 @@ HINTED_NAMES = {family.short: family for family in Family}
 """The products, as hints name them."""
 
 HINTED_NAME = "|".join(map(re.escape, HINTED_NAMES))
-PART = re.compile(
+PART = pattern(
     rf"(?P<names>(?:{HINTED_NAME})(?:(?:, | and )(?:{HINTED_NAME}))*)(?:: |, (?=[^;]*: ))(?P<text>.+)", re.DOTALL
 )
 SEPARATOR = "; "

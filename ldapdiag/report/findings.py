@@ -5,10 +5,10 @@ The chart of a finding on a terminal: without -v one at most, so that the first 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, step_labels
 from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes import change_word
@@ -44,7 +44,7 @@ FIRST_SCREEN = 24
 TITLE = 2
 """Lines of a title without -v."""
 
-SENTENCE_END = re.compile(r"(?<=[\w)])\. (?=[A-Z])")
+SENTENCE_END = pattern(r"(?<=[\w)])\. (?=[A-Z])")
 
 STYLES = {
     Severity.CRITICAL: "bold red",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ldapdiag.check import GROUPS
 from ldapdiag.exempt_accounts import ExemptAccounts
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MARGIN = " " * 4
 WIDEST = 80
 BULLET = "- "
-QUOTED = re.compile(r"`([^`]+)`")
+QUOTED = pattern(r"`([^`]+)`")
 
 
 def manual_page(check: Check[...], width: int, *, origin: str = "") -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 FEW = 3
 """Reasons that differ only in names and numbers are printed one by one up to this many; also the names in a group."""
 
-WORD = re.compile(r"[^\s,;()]+")
-VARIES = re.compile(r"\d|::")
+WORD = pattern(r"[^\s,;()]+")
+VARIES = pattern(r"\d|::")
 """In a word that may differ between subjects: a number, an address, a name or path with a digit."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.color import Color, console_settings
 from ldapdiag.report.neutral import neutral
 

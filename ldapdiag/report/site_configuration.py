@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.neutral import neutral
 from ldapdiag.site.keys import DEFAULTS, LONGEST_TEXT, TARGET
 from ldapdiag.site.keys import SCHEMA as FILE_SCHEMA

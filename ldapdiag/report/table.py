@@ -10,11 +10,11 @@ Numbers are written as they are. Characters that control a terminal, tabs and li
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Any, NamedTuple
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import duration, number, percent
 
@@ -133,7 +133,7 @@ def rows_at(path: str) -> Callable[[Plain], Iterable[Plain]]:
     return lambda document: value_at(document, path) or ()
 
 
-FORMULA = re.compile(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
+FORMULA = pattern(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
 """Where a cell would begin with a sign of formulas, or with its full-width form."""
 
 

@@ -5,8 +5,9 @@ A value that no source confirms is None, never a guess. The records are in the `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Never, TypeVar
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

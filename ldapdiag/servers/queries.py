@@ -9,13 +9,13 @@ indexes and the schema.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from importlib.util import find_spec
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.schema import ldif as schema
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import FOLDERS
 
 RootDse = Mapping[str, tuple[str, ...]]

@@ -10,11 +10,12 @@ An entry never changes a finding that it does not match; of several that match o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.finding import Acceptance, Finding, Judged, Standing, finding_id
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
 from ldapdiag.duration import Duration
 from ldapdiag.errors import UsageError
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_dataclass import dataclass
 
 SCHEMA = "ldapdiag.config/1"
 LONGEST_TEXT = 1000

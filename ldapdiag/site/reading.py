@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ldapdiag.errors import UsageError
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.site.configuration import AcceptedFinding, SiteConfiguration, SiteTarget
 from ldapdiag.site.keys import ACCEPTED, CHECK, DEFAULTS, SECTIONS, TARGET, TOP, Key
 from ldapdiag.spelling import did_you_mean
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from datetime import date
 
 LONGEST_ACCEPTANCE = timedelta(days=400)
-TARGET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-SECRET = re.compile(r"(?i)passw(?:or)?d|passphrase|secret|(?:^|_)pw(?:$|_)")
-SECRET_IN_URL = re.compile(r"[a-z0-9+]+://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
+TARGET_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+SECRET = pattern(r"(?i)passw(?:or)?d|passphrase|secret|(?:^|_)pw(?:$|_)")
+SECRET_IN_URL = pattern(r"[a-z0-9+]+://[^/@\s]*:[^/@\s]*@", re.IGNORECASE)
 SHOWN = 60
 """Characters of a key that an error shows."""
 

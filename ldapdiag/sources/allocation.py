@@ -5,7 +5,6 @@ glibc maps large blocks afresh, and the kernel clears their pages: that takes as
 
 from __future__ import annotations
 
-import ctypes
 from contextlib import suppress
 from functools import cache
 
@@ -17,6 +16,8 @@ LARGE = 64 << 20
 @cache
 def keep_freed_memory() -> None:
     """Let the allocator reuse large blocks, once for the process; other C libraries than glibc have no mallopt."""
+    import ctypes  # noqa: PLC0415  import late: a small log needs none
+
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         for parameter in (MMAP_THRESHOLD, TRIM_THRESHOLD):

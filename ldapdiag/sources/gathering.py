@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.check_names import check_names
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.site.reading import read_configuration
 from ldapdiag.sources.targets import parse_target
 
@@ -140,7 +141,7 @@ def _reason(error: OSError) -> str:
 
 MOST_BYTES = 1 << 20
 MOST_PARTS = 16
-LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
+LONG_KEY = pattern(rf"""(?<![\w-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""")
 """tomllib takes memory by the square of the parts of a key: a file of 40 kB takes 1.5 GB."""
 PATHS = ("password_file", "ca_file")
 """Options of a target that are paths."""

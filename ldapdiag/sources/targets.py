@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,12 +32,10 @@ LDAP_PORTS = {"ldap": 389, "ldaps": 636}
 """Default port by URL scheme."""
 LOCAL_SOCKET = "ldapi"
 SSH_PORT = 22
-HOST = re.compile(
-    r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]"
-)
+HOST = pattern(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]")
 """A host name or an address; ssh would take a leading dash for an option."""
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}")
-NAMESPACE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:@-]{0,200}")
+USER = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}")
+NAMESPACE = pattern(r"[A-Za-z0-9_.][A-Za-z0-9_.:@-]{0,200}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,8 +209,8 @@ def _without_user(argument: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-HOST_AND_PORT = re.compile(rf"(?:(?P<user>{USER.pattern})@)?(?P<host>{HOST.pattern})(?::(?P<port>[0-9]{{1,5}}))?")
-SCHEME = re.compile(r"([A-Za-z]{2,10})(?::/*|//)(.*)")
+HOST_AND_PORT = pattern(rf"(?:(?P<user>{USER.pattern})@)?(?P<host>{HOST.pattern})(?::(?P<port>[0-9]{{1,5}}))?")
+SCHEME = pattern(r"([A-Za-z]{2,10})(?::/*|//)(.*)")
 FORMS = {
     "ldap": "ldap://",
     "ldaps": "ldaps://",
@@ -220,7 +220,7 @@ FORMS = {
     "local": "local:",
 }
 BY_PORT = {**{port: scheme for scheme, port in LDAP_PORTS.items()}, 3268: "ldap", 3269: "ldaps", SSH_PORT: "ssh"}
-FILE_ENDING = re.compile(
+FILE_ENDING = pattern(
     r"\.(?:log|txt|ldif|json|csv|xml|conf|cfg|sh|out|gz|tgz|bz2|xz|zst|tzst|tar|zip|access|errors)", re.IGNORECASE
 )
 LOCAL = frozenset({"localhost", "local", "127.0.0.1"})

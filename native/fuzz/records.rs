@@ -11,7 +11,7 @@ use ldapdiag_native::scan::{Hints, Offset, Scan};
 use ldapdiag_native::tables::Caps;
 use libfuzzer_sys::fuzz_target;
 
-const CAPS: Caps = Caps { owed: 2, codes: 2, notes: 2, pages: 2 };
+const CAPS: Caps = Caps { owed: 2, codes: 2, notes: 2, pages: 2, ..Caps::NONE };
 const ALL: Period = Period { since: None, until: None };
 
 fn scanned(dialect: &Dialect, chunks: &[&[u8]], period: Period) -> Vec<Part> {

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::dialects::{DIALECTS, Dialect, named};
+use crate::packing::{from_bytes, to_bytes};
 use crate::period::{Period, Place};
 use crate::plain::plain_of;
 use crate::reading::{Progress, Reached, Reading};
@@ -76,17 +77,96 @@ struct PyScan {
 
 type ZoneError = Arc<Mutex<Option<PyErr>>>;
 
-/// The counts of a chunk, which take less memory here than in plain form.
-#[pyclass(name = "Counts", module = "ldapdiag_native")]
-struct PyCounts(Option<Segment>);
+/// The counts of a chunk of a stream, or of all chunks so far.
+#[pyclass(name = "Segment", module = "ldapdiag_native")]
+struct PySegment(Option<Segment>);
 
 #[pymethods]
-impl PyCounts {
-    /// Return the plain form, and forget the counts.
-    fn plain<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let segment = self.0.take().ok_or_else(|| PyRuntimeError::new_err("the counts were taken before"))?;
-        plain_of(py, &segment)
+impl PySegment {
+    /// Begin a stream.
+    #[new]
+    fn new(caps: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(PySegment(Some(Segment::start(caps_of(caps)?))))
     }
+
+    /// Add the chunk that follows, which is empty then.
+    fn merge(&mut self, py: Python<'_>, later: &mut PySegment) -> PyResult<()> {
+        let later = later.0.take().ok_or_else(taken)?;
+        let segment = self.there()?;
+        py.detach(|| with_location(|| segment.merge(later)));
+        Ok(())
+    }
+
+    /// Forget all counts, and keep the state of the open connections.
+    fn reset_counts(&mut self, py: Python<'_>) -> PyResult<()> {
+        let segment = self.there()?;
+        py.detach(|| with_location(|| segment.reset_counts()));
+        Ok(())
+    }
+
+    /// Keep the zones and the resolution of records that are not counted.
+    fn add_clock(&mut self, later: &PySegment) -> PyResult<()> {
+        let later = later.0.as_ref().ok_or_else(taken)?;
+        let segment = self.there()?;
+        segment.zones.extend(later.zones.iter().cloned());
+        segment.resolution = segment.resolution.max(later.resolution);
+        Ok(())
+    }
+
+    /// Return the plain form of the stream, as if it ended here; more can be added.
+    fn finished<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let segment = self.0.as_ref().ok_or_else(taken)?;
+        let finished = py.detach(|| {
+            with_location(|| {
+                let mut copy = segment.clone();
+                copy.finish();
+                copy
+            })
+        });
+        plain_of(py, &finished)
+    }
+
+    /// The number of lines.
+    #[getter]
+    fn lines(&self) -> PyResult<u64> {
+        Ok(self.0.as_ref().ok_or_else(taken)?.lines)
+    }
+
+    /// The time of the first record; None if there is none.
+    #[getter]
+    fn first_time(&self) -> PyResult<Option<i64>> {
+        let segment = self.0.as_ref().ok_or_else(taken)?;
+        Ok(segment.last_time_or_none().map(|_| segment.first_time))
+    }
+
+    /// The time of the last record; None if there is none.
+    #[getter]
+    fn last_time(&self) -> PyResult<Option<i64>> {
+        Ok(self.0.as_ref().ok_or_else(taken)?.last_time_or_none())
+    }
+
+    /// What `pickle` restores it from.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let packed = to_bytes(self.0.as_ref().ok_or_else(taken)?).map_err(PyRuntimeError::new_err)?;
+        let from_bytes = py.get_type::<PySegment>().getattr("from_bytes")?;
+        Ok((from_bytes, (PyBytes::new(py, &packed),)))
+    }
+
+    /// Return the Segment that was packed, by this version.
+    #[staticmethod]
+    fn from_bytes(packed: &[u8]) -> PyResult<Self> {
+        from_bytes(packed).map(|segment| PySegment(Some(segment))).map_err(PyValueError::new_err)
+    }
+}
+
+impl PySegment {
+    fn there(&mut self) -> PyResult<&mut Segment> {
+        self.0.as_mut().ok_or_else(taken)
+    }
+}
+
+fn taken() -> PyErr {
+    PyRuntimeError::new_err("the counts were taken before")
 }
 
 #[pymethods]
@@ -144,9 +224,9 @@ impl PyScan {
         self.scan.is_heavy()
     }
 
-    /// Return the parts of the chunk in their order, with their places and in plain form, and reset the scan.
-    fn take(&mut self) -> Vec<(&'static str, PyCounts)> {
-        self.scan.take().into_iter().map(|(place, segment)| (name_of(place), PyCounts(Some(segment)))).collect()
+    /// Return the parts of the chunk in their order, with their places, and reset the scan.
+    fn take(&mut self) -> Vec<(&'static str, PySegment)> {
+        self.scan.take().into_iter().map(|(place, segment)| (name_of(place), PySegment(Some(segment)))).collect()
     }
 }
 
@@ -198,7 +278,21 @@ fn caps_of(caps: &Bound<'_, PyDict>) -> PyResult<Caps> {
     let most = |name: &str| -> PyResult<usize> {
         caps.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?.extract()
     };
-    Ok(Caps { owed: most("owed")?, codes: most("codes")?, notes: most("notes")?, pages: most("pages")? })
+    Ok(Caps {
+        shapes: most("shapes")?,
+        targets: most("targets")?,
+        clients: most("clients")?,
+        accounts: most("accounts")?,
+        attribution: most("attribution")?,
+        idle_times: most("idle_times")?,
+        owed: most("owed")?,
+        codes: most("codes")?,
+        notes: most("notes")?,
+        results: most("results")?,
+        pending: most("pending")?,
+        pages: most("pages")?,
+        connections: most("connections")?,
+    })
 }
 
 #[cfg(unix)]
@@ -215,7 +309,7 @@ fn is_same(_: &File, _: (u64, u64)) -> bool {
 #[pymodule]
 mod ldapdiag_native {
     #[pymodule_export]
-    use super::{PyCounts, PyScan, Read, Watch};
+    use super::{PyScan, PySegment, Read, Watch};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

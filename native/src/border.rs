@@ -23,6 +23,7 @@ impl Scan {
     /// Ends the part that is scanned.
     fn finish_part(&mut self) {
         self.rows.clear();
+        self.templates.clear();
         let caps = self.segment.caps;
         let mut segment = mem::replace(&mut self.segment, Segment::new(caps));
         self.segment.zones.clone_from(&segment.zones); // dialects report only changes

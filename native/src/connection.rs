@@ -1,11 +1,13 @@
 //! The state of one connection within one chunk of a log, and what is undecided at the chunk's edges.
 //!
 //! In a chunk that does not contain the connection's opening, three things are unknown: the client, the account before
-//! the first BIND, and the operations outstanding at its start. Counts that depend on them are kept here until Python's
+//! the first BIND, and the operations outstanding at its start. Counts that depend on them are kept here until
 //! `joining` joins the chunks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
+use crate::idle_times::IdleTimes;
 use crate::interner::{ANONYMOUS, Symbol, UNKNOWN};
 use crate::operation_kinds::OperationKind;
 use crate::pending_requests::PendingRequests;
@@ -21,7 +23,7 @@ const STARTTLS: &[u8] = b"1.3.6.1.4.1.1466.20037";
 pub const IN_PROGRESS: i64 = 14;
 
 /// The account to which an operation is attributed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Account {
     /// The account at the end of the earlier chunk; anonymous where there is none.
     Inherited,
@@ -31,8 +33,24 @@ pub enum Account {
     Dn(Symbol),
 }
 
+impl Account {
+    /// The account, where nothing came before it: then it is anonymous until the first BIND.
+    pub fn or_anonymous(self) -> Self {
+        if self == Account::Inherited { Account::Dn(ANONYMOUS) } else { self }
+    }
+
+    /// The account as far as it is known, now that no record before it can follow; `unbound`: before the first BIND.
+    pub fn known(self, unbound: Symbol) -> Symbol {
+        match self {
+            Account::Dn(account) => account,
+            Account::Inherited => unbound,
+            Account::OfBind(_) => UNKNOWN,
+        }
+    }
+}
+
 /// A result, which can be kept until its request is known; or what ends or describes one, as an ABANDON or SORT line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct OperationResult {
     /// The operation number.
     pub op: i64,
@@ -81,7 +99,7 @@ impl OperationResult {
 }
 
 /// An idle time that a request ended, as far as this chunk determines it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct IdleTime {
     /// The number of unmatched results before its end; it counts if no operation of an earlier chunk was outstanding
     /// then.
@@ -95,7 +113,7 @@ pub struct IdleTime {
 }
 
 /// The first request of a chunk, which may end an idle time that began in an earlier one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct FirstRequest {
     /// The operation number.
     pub op: i64,
@@ -110,7 +128,7 @@ pub struct FirstRequest {
 }
 
 /// The idle time at the close of a connection, as far as this chunk determines it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct IdleAtClose {
     /// `None`: no result in this chunk.
     pub idle_since: Option<i64>,
@@ -120,11 +138,32 @@ pub struct IdleAtClose {
     pub quiet: bool,
 }
 
+/// What ends a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Its close.
+    Close,
+    /// A restart of the server at this time, where it is known; it has its close, or the code RESTART.
+    Restart(Option<i64>),
+    /// The end of the log, whose last record has this time.
+    EndOfLog(Option<i64>),
+}
+
+impl Ending {
+    /// When it is known to have ended, where it has no close.
+    pub fn at(self) -> Option<i64> {
+        match self {
+            Ending::Close => None,
+            Ending::Restart(at) | Ending::EndOfLog(at) => at,
+        }
+    }
+}
+
 /// What operations are counted by, beside client and account: their kind, and the filter shape or the target.
 pub type Subject = (OperationKind, Symbol);
 
 /// Counts of results, as attributed to client and account.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct ResultCounts {
     /// Results.
     pub answered: u64,
@@ -144,16 +183,20 @@ impl ResultCounts {
 }
 
 /// State that few connections need, kept apart to keep the others small.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct RareState {
     /// The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ.
     pub named_client: Option<Symbol>,
     /// Results whose request may be in an earlier chunk.
     pub unmatched: Vec<OperationResult>,
+    /// Results whose request is in no earlier chunk, but may be written later; false: written after the close.
+    pub early: Vec<(OperationResult, bool)>,
     /// While the client or account is unknown, by subject, account and result code.
     pub unattributed: FxHashMap<(Subject, Account, i64), ResultCounts>,
-    /// Idle times while the client or account is unknown.
-    pub idle_times: Vec<IdleTime>,
+    /// Idle times while the client or account is unknown, or operations of an earlier chunk may have been outstanding.
+    pub uncertain_idle_times: Vec<IdleTime>,
+    /// The others, while the client or account is unknown.
+    pub idle_times: FxHashMap<Account, IdleTimes>,
     /// Paged searches seen here, by the server's number; true: more pages follow.
     pub pages: FxHashMap<i64, bool>,
     /// Paged searches whose first page here may be a later one.
@@ -161,6 +204,7 @@ pub struct RareState {
 }
 
 /// A connection, or the part of it that is in one chunk of a log.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Connection {
     /// The line of the chunk with its first record.
     pub line: u64,
@@ -263,15 +307,40 @@ impl Connection {
         self.bind_dn.map_or(self.account, Account::Dn)
     }
 
-    /// Since when it is idle at its close; `None`: it is not, or this chunk does not determine it.
-    pub fn idle_at_end(&self) -> Option<i64> {
-        let idle = self.idle_at_close.filter(|idle| idle.quiet)?;
-        idle.idle_since.or(self.opened.filter(|_| self.last_op < 0))
+    /// The client to count it under, now that no opening or PROXY header can follow.
+    pub fn client_at_end(&self) -> Symbol {
+        self.client.or(self.rare.as_ref().and_then(|rare| rare.named_client)).unwrap_or(UNKNOWN)
     }
 
-    /// When it was last used: by its last result, or with operations outstanding until its close.
-    pub fn last_use(&self) -> Option<i64> {
-        self.idle_at_end().or(self.closed)
+    /// The account before its first BIND, now that no opening can follow.
+    pub fn unbound(&self) -> Symbol {
+        if self.opened.is_some() { ANONYMOUS } else { UNKNOWN }
+    }
+
+    /// Since when it is idle at its close, or at the end of the log; `None`: it is not, or that is not known.
+    pub fn idle_at_end(&self) -> Option<i64> {
+        let (idle_since, is_quiet) = match self.idle_at_close {
+            Some(idle) => (idle.idle_since, idle.quiet),
+            None => (self.idle_since, self.pending.is_empty()),
+        };
+        idle_since.or(self.opened.filter(|_| self.last_op < 0)).filter(|_| is_quiet)
+    }
+
+    /// When it was last used: by its last result, or with operations outstanding until its end.
+    ///
+    /// `until`: when a restart of the server, or the end of the log, ended it. A close alone is no use: an idle timeout
+    /// closes connections of clients that are gone.
+    pub fn last_use(&self, until: Option<i64>) -> i64 {
+        let with_pending = until.filter(|_| !self.pending.is_empty()).unwrap_or(self.first);
+        self.idle_at_end().or(self.closed).unwrap_or(with_pending)
+    }
+
+    /// Begins an idle time after a result, unless an operation is outstanding.
+    #[inline]
+    pub fn end_operation(&mut self, time: i64) {
+        if self.pending.is_empty() {
+            self.idle_since = Some(time);
+        }
     }
 
     /// Sets the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
@@ -295,14 +364,27 @@ impl Connection {
         self.secured |= err == 0 && oid == STARTTLS;
     }
 
+    /// Adds a SORT or VLV line to the request it belongs to; returns whether this is known.
+    pub fn add_sorting(&mut self, op: i64, line: Sorting) -> bool {
+        let Some(pending) = self.pending.get_mut(op) else { return false };
+        pending.sorting = Some(Box::new(pending.sorting.as_ref().map_or(line, |before| before.and_then(line))));
+        true
+    }
+
     /// Returns whether it was closed so long ago that no result is expected.
     pub fn is_expired(&self, time: i64) -> bool {
         self.closed.is_some_and(|closed| time - closed > RESULT_TIMEOUT)
     }
 
+    /// Returns whether it is closed, and no result is expected.
+    pub fn is_done(&self) -> bool {
+        let has_early = self.rare.as_ref().is_some_and(|rare| !rare.early.is_empty());
+        self.closed.is_some() && self.opened.is_some() && self.pending.is_empty() && self.epoch() == 0 && !has_early
+    }
+
     /// Returns whether no record of it can follow or be in an earlier chunk.
     pub fn is_complete(&self) -> bool {
         let begun = self.first_request.map_or(self.operations == 0, |request| request.op == 0);
-        begun && self.closed.is_some() && self.opened.is_some() && self.pending.is_empty() && self.epoch() == 0
+        begun && self.is_done()
     }
 }

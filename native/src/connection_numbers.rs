@@ -1,10 +1,12 @@
 //! A set of connection numbers kept as intervals, because a server assigns them consecutively.
 
+use serde::{Deserialize, Serialize};
+
 /// Each hole is a missing opening. Beyond this limit every second hole is closed, as if its openings had been seen.
 const MOST_INTERVALS: usize = 50_000;
 
 /// A set of mostly consecutive numbers.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ConnectionNumbers {
     starts: Vec<i64>,
     /// One past the last of each interval.
@@ -30,6 +32,13 @@ impl ConnectionNumbers {
             return self.starts.len() > before;
         }
         false
+    }
+
+    /// Adds the numbers of another set.
+    pub fn update(&mut self, other: &ConnectionNumbers) {
+        for (&start, &end) in other.starts.iter().zip(&other.ends) {
+            self.span(start, end);
+        }
     }
 
     /// The intervals, as (first, one past the last).

@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::clients;
-use crate::connection::{Connection, IdleAtClose};
+use crate::connection::{Connection, Ending, IdleAtClose};
 use crate::counting::end_connection;
 use crate::interner::Symbol;
 use crate::joining::apply_late_opening;
@@ -157,16 +157,24 @@ impl Scan {
     }
 
     /// The slot of a connection that is not closed; one that is new here was opened before this chunk.
+    #[inline]
     pub(crate) fn unless_closed(&mut self, number: i64, time: i64) -> Option<u32> {
         let slot = self.unless_ended(number, time)?;
         self.run.connections.at(slot).closed.is_none().then_some(slot)
     }
 
     /// The slot of a connection; `None` for one that was opened in this run and has ended.
+    #[inline]
     pub(crate) fn unless_ended(&mut self, number: i64, time: i64) -> Option<u32> {
-        if let Some(slot) = self.run.connections.find(number) {
-            return Some(slot);
+        match self.run.connections.find(number) {
+            Some(slot) => Some(slot),
+            None => self.opened_before(number, time),
         }
+    }
+
+    /// The slot of a connection without records yet, which was opened before this chunk; `None` for one that has ended.
+    #[cold]
+    fn opened_before(&mut self, number: i64, time: i64) -> Option<u32> {
         if self.run.numbers.contains(number) {
             return None;
         }
@@ -182,7 +190,7 @@ impl Scan {
         if self.run.connections.at(slot).is_complete()
             && let Some(mut connection) = self.run.connections.remove(number)
         {
-            end_connection(&mut self.segment, number, &mut connection);
+            end_connection(&mut self.segment, number, &mut connection, Ending::Close);
             self.segment.added = self.segment.added.saturating_sub(CONNECTION_BYTES);
         }
     }

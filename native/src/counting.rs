@@ -1,13 +1,14 @@
 //! Counting: add a result or the end of a connection to a Segment, once its client is known.
 
 use crate::client_row::{ClientRow, bit_length};
-use crate::connection::{Account, Connection, IN_PROGRESS, IdleTime, OperationResult, ResultCounts, Subject};
+use crate::connection::{Account, Connection, Ending, IN_PROGRESS, OperationResult, ResultCounts, Subject};
+use crate::idle_counting::count_last_idle_time;
 use crate::interner::{ANONYMOUS, Interner, OTHER, Symbol, UNKNOWN};
 use crate::operation_kinds::{ABANDON, BIND, OperationKind, SEARCH};
 use crate::operation_row::{OTHER_RESULT, ShapeKey};
-use crate::pending_requests::Pending;
+use crate::pending_requests::{NO_ROW, Pending};
 use crate::segment::Segment;
-use crate::shape_row::ShapeRow;
+use crate::shape_row::{ShapeRow, SortCounts, StoppedCounts, SubstringCounts};
 use crate::sorting::Sorting;
 use crate::stamps::SECOND;
 use crate::substrings::lengths;
@@ -29,6 +30,11 @@ const UNINDEXED: [&[u8]; 2] = [b"A", b"U"];
 /// The note of 389-ds on a page of a paged search.
 const PAGE: &[u8] = b"P";
 
+/// A result that is written before its request is of a time as near as this.
+const EARLY: i64 = SECOND;
+/// Such a result waits for its request as long; then it has none.
+const MOST_EARLY: i64 = 10 * SECOND;
+
 /// Approximate bytes of the counts of one combination of substring lengths.
 const SUBSTRING_COUNTS_BYTES: usize = 64;
 
@@ -40,9 +46,6 @@ const SORT_COUNTS_BYTES: usize = 100;
 
 /// Approximate bytes of counts kept for an unknown client.
 const UNATTRIBUTED_BYTES: usize = 130;
-
-/// Approximate bytes of an idle time kept for an unknown client or account.
-const IDLE_TIME_BYTES: usize = 48;
 
 /// Counts the result of a request, attributed to `account`; that of a BIND to the DN that it asks for, else to the
 /// account that its result reports.
@@ -127,7 +130,8 @@ fn count_substrings(
     let count = row.substring_lengths.len();
     let digits = lengths(filter);
     let lengths = if is_stopped(result.err) { texts.intern(&digits.stopped()) } else { texts.intern(digits.text()) };
-    row.measured(lengths, etime, u64::from(result.notes != ANONYMOUS), result.entries);
+    let noted = u64::from(result.notes != ANONYMOUS);
+    row.measured(lengths, SubstringCounts { answered: 1, etime: i128::from(etime), noted, most: result.entries });
     (row.substring_lengths.len() - count) * SUBSTRING_COUNTS_BYTES
 }
 
@@ -135,7 +139,10 @@ fn count_substrings(
 #[inline(never)]
 fn count_sort(row: &mut ShapeRow, sorting: Sorting, notes: &[u8], etime: i64) -> usize {
     let count = row.sorts.len();
-    row.sorted(sorting, etime, notes.split(|&byte| byte == b',').any(|note| UNINDEXED.contains(&note)));
+    let unindexed = u64::from(notes.split(|&byte| byte == b',').any(|note| UNINDEXED.contains(&note)));
+    let most = sorting.candidates.max(0);
+    let etime = i128::from(etime);
+    row.sorted(sorting, SortCounts { answered: 1, etime, unindexed, candidates: i128::from(most), most });
     (row.sorts.len() - count) * SORT_COUNTS_BYTES
 }
 
@@ -145,7 +152,9 @@ fn count_sort(row: &mut ShapeRow, sorting: Sorting, notes: &[u8], etime: i64) ->
 fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8], etime: i64) -> usize {
     let count = row.stopped.len();
     if is_stopped(result.err) {
-        row.stop(result, etime);
+        let (wait, most) = (i128::from(result.wait.unwrap_or(0)), result.entries);
+        let counts = StoppedCounts { answered: 1, etime: i128::from(etime), wait, entries: i128::from(most), most };
+        row.stop((result.err, result.notes), counts);
     }
     if result.notes != ANONYMOUS {
         *row.noted.entry(result.notes).or_default() += 1;
@@ -168,7 +177,9 @@ fn is_stopped(err: i64) -> bool {
 pub fn name_mechanism(segment: &mut Segment, connection: &mut Connection, op: i64, mechanism: Symbol) -> bool {
     let Some(pending) = connection.pending.get_mut(op) else { return false };
     if pending.kind == BIND {
-        segment.targets.at(pending.row as usize).requests -= 1;
+        let before = segment.row_again(BIND, pending.row);
+        let requests = &mut segment.targets.at(before as usize).requests;
+        *requests = requests.saturating_sub(1);
         pending.row = segment.target((BIND, mechanism));
         segment.targets.at(pending.row as usize).requests += 1;
     }
@@ -184,6 +195,10 @@ pub fn count_without_request(
 ) {
     let kind = result.kind;
     if kind < 0 || kind == ABANDON {
+        return;
+    }
+    if let Some(dropped) = segment.dropped_requests[kind as usize].checked_sub(1) {
+        segment.dropped_requests[kind as usize] = dropped;
         return;
     }
     segment.operations[kind as usize] += 1;
@@ -231,7 +246,7 @@ pub fn attribute(
         let mut key = (subject, account, err);
         if !kept.contains_key(&key) {
             if kept.len() >= segment.caps.owed {
-                segment.cut_short.insert("attribution");
+                segment.cut_short("attribution");
                 key = ((subject.0, OTHER), Account::Inherited, OTHER_RESULT);
             }
             segment.added += UNATTRIBUTED_BYTES;
@@ -241,67 +256,51 @@ pub fn attribute(
     cell.add(counts);
 }
 
-/// Counts an idle time that a request ended, or keeps it with the connection until client and account are known.
-#[inline(never)]
-pub fn count_idle_time(segment: &mut Segment, number: i64, connection: &mut Connection, since: i64, ended: i64) {
-    let account = connection.bound_as();
-    if let (Some(client), Account::Dn(account)) = (connection.client, account) {
-        segment.idle_row((client, account)).used.add(ended - since, ended, number);
-        segment.timeline.idle_time(since, ended, 1, 0);
+/// Attributes what came before the first BIND to the anonymous account, where the connection's opening is known.
+pub fn resolve_account(segment: &mut Segment, connection: &mut Connection) {
+    if connection.opened.is_none() || connection.account != Account::Inherited {
         return;
     }
-    segment.added += IDLE_TIME_BYTES;
-    let epoch = connection.epoch();
-    connection.rare().idle_times.push(IdleTime { epoch, account, since, ended });
+    connection.account = Account::Dn(ANONYMOUS);
+    attribute_kept(segment, connection);
 }
 
-/// Counts the idle times of a closed connection that were kept, and the one before its close.
-fn count_last_idle_times(segment: &mut Segment, number: i64, connection: &mut Connection) {
-    let client = connection.client.unwrap_or(UNKNOWN);
-    let unbound = if connection.opened.is_none() { UNKNOWN } else { ANONYMOUS };
-    let known = |account| match account {
-        Account::Dn(account) => account,
-        Account::Inherited => unbound,
-        Account::OfBind(_) => UNKNOWN,
-    };
-    for &IdleTime { account, since, ended, .. } in connection.rare.iter().flat_map(|rare| &rare.idle_times) {
-        segment.idle_row((client, known(account))).used.add(ended - since, ended, number);
-        segment.timeline.idle_time(since, ended, 1, 0);
-    }
-    if let (Some(closed), Some(since)) = (connection.closed, connection.idle_at_end())
-        && closed - since >= SECOND
-    {
-        let row = segment.idle_row((client, known(connection.bound_as())));
-        row.before_close.entry(connection.code).or_default().add(closed - since, closed, number);
-        segment.timeline.idle_time(since, closed, 0, 1);
+/// Attributes what was kept, now that the client is known; what came before the first BIND is anonymous.
+pub fn attribute_kept(segment: &mut Segment, connection: &mut Connection) {
+    let Some(rare) = connection.rare.as_mut() else { return };
+    for ((subject, account, err), counts) in std::mem::take(&mut rare.unattributed) {
+        attribute(segment, connection, subject, account.or_anonymous(), err, counts);
     }
 }
 
-/// Counts a closed connection of which no record can follow.
-pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Connection) {
-    count_unattributed(segment, connection);
+/// Counts a connection of which no record can follow.
+pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Connection, ending: Ending) {
+    count_last_idle_time(segment, number, connection, ending);
+    let last_use = connection.last_use(ending.at());
+    count_early_results(segment, number, connection, None, true);
+    count_unattributed(segment, connection, false);
     count_clear_binds(segment, connection);
-    count_last_idle_times(segment, number, connection);
-    let row = connection.row.unwrap_or_else(|| segment.client(UNKNOWN));
-    let account = match connection.account {
-        Account::Dn(account) => account,
-        Account::Inherited if connection.opened.is_some() => ANONYMOUS,
-        _ => UNKNOWN,
-    };
-    segment.accounts.count(account, 1);
+    for pending in connection.pending.iter() {
+        count_unanswered(segment, pending);
+    }
+    let row = connection.row.unwrap_or_else(|| segment.client(connection.client_at_end()));
+    segment.accounts.count(connection.account.known(connection.unbound()), 1);
     segment.continued += connection.continued;
     if let Some(first) = connection.first_request {
         let span = i128::from(connection.last_op) - i128::from(first.op) + 1;
         segment.holes += (span - i128::from(connection.requests)).max(0);
     }
-    count_close(segment.clients.at(row as usize), connection);
+    let row = segment.clients.at(row as usize);
+    row.operations += connection.operations;
+    row.used(connection.opened.unwrap_or(connection.first), last_use);
+    if matches!(ending, Ending::EndOfLog(_)) {
+        segment.open_at_end += 1;
+    } else {
+        count_close(row, connection);
+    }
 }
 
 fn count_close(row: &mut ClientRow, connection: &Connection) {
-    row.operations += connection.operations;
-    if let Some(begun) = connection.opened {
-        row.used(begun, connection.last_use().unwrap_or(begun));
-    }
     *row.codes.entry(connection.code).or_default() += 1;
     if connection.operations == 0 {
         *row.silent.entry(connection.code).or_default() += 1;
@@ -312,38 +311,105 @@ fn count_close(row: &mut ClientRow, connection: &Connection) {
     }
 }
 
+/// Counts a result that was kept until its request was known.
+pub fn count_kept_result(
+    segment: &mut Segment,
+    number: i64,
+    connection: &mut Connection,
+    pending: &mut Pending,
+    kept: &OperationResult,
+    account: Account,
+) {
+    if pending.row == NO_ROW {
+        segment.took += i128::from(kept.etime.unwrap_or_else(|| (kept.time - pending.time).max(0)));
+        return;
+    }
+    pending.row = segment.row_again(pending.kind, pending.row);
+    count_result(segment, number, connection, pending, kept, account);
+}
+
+/// Counts a request that an ABANDON ended before its result.
+pub fn count_abandoned(segment: &mut Segment, pending: &Pending) {
+    if pending.row != NO_ROW {
+        let row = segment.row_again(pending.kind, pending.row);
+        segment.operations_at(pending.kind, row).abandoned += 1;
+    }
+}
+
+/// Counts the results that have no request before them: threads may write a result before its request.
+///
+/// At the end of the connection such a result belongs to the request that has no other. Until then a result waits for one
+/// that comes, and both for another result: so they are joined alike wherever the log is cut. `late`: the stand-in with
+/// the requests after the close.
+pub fn count_early_results(
+    segment: &mut Segment,
+    number: i64,
+    connection: &mut Connection,
+    mut late: Option<&mut Connection>,
+    is_at_end: bool,
+) {
+    let early = connection.rare.as_mut().map(|rare| std::mem::take(&mut rare.early)).unwrap_or_default();
+    for (result, is_open) in early {
+        if let Some(late) = late.as_mut().filter(|_| !is_open)
+            && let Some(mut pending) = late.pending.take(result.op)
+        {
+            let account = late.account;
+            count_kept_result(segment, number, late, &mut pending, &result, account);
+            continue;
+        }
+        let is_of = |pending: &Pending| pending.kind == result.kind && (pending.time - result.time).abs() <= EARLY;
+        let has_request = connection.pending.get_mut(result.op).is_some_and(|pending| is_of(pending));
+        let may_come = || segment.last_time_or_none().unwrap_or(0) - result.time <= MOST_EARLY;
+        if is_at_end && has_request {
+            if let Some(mut pending) = connection.pending.take(result.op) {
+                count_kept_result(segment, number, connection, &mut pending, &result, result.bound_as);
+            }
+        } else if !is_at_end && (has_request || may_come()) {
+            connection.rare().early.push((result, is_open));
+        } else {
+            count_without_request(segment, number, is_open.then_some(&mut *connection), &result);
+        }
+    }
+}
+
+/// Counts a request whose result is not in the log.
+pub fn count_unanswered(segment: &mut Segment, pending: &Pending) {
+    if pending.row != NO_ROW {
+        let row = segment.row_again(pending.kind, pending.row);
+        segment.operations_at(pending.kind, row).unanswered += 1;
+    }
+}
+
 /// Counts what cannot be attributed any more, under the unknown client and account.
-fn count_unattributed(segment: &mut Segment, connection: &mut Connection) {
+///
+/// That is what is kept of a client or account that is not in the log, and what came after the close.
+pub fn count_unattributed(segment: &mut Segment, connection: &mut Connection, is_after_close: bool) {
+    let (client, unbound) =
+        if is_after_close { (UNKNOWN, UNKNOWN) } else { (connection.client_at_end(), connection.unbound()) };
     let Some(rare) = connection.rare.as_mut() else { return };
-    let client = connection.client.unwrap_or(UNKNOWN);
-    let unbound = if connection.opened.is_none() { UNKNOWN } else { ANONYMOUS };
     for (&((kind, text), account, err), &counts) in &rare.unattributed {
-        let account = match account {
-            Account::Dn(account) => account,
-            Account::Inherited => unbound,
-            Account::OfBind(_) => UNKNOWN,
-        };
+        let account = if is_after_close && kind != BIND { UNKNOWN } else { account.known(unbound) };
         let place = segment.attribution_index((kind, text, client, account, err));
         segment.attribution.at(place).add(counts);
     }
 }
 
-/// Keeps a BIND that sent a password without TLS, by epoch and DN, until the end of the connection.
-pub fn count_clear_bind(segment: &mut Segment, connection: &mut Connection, dn: Symbol) {
-    let epoch = connection.epoch();
+/// Keeps BINDs that sent a password without TLS, by epoch and DN, until the end of the connection.
+pub fn count_clear_bind(segment: &mut Segment, connection: &mut Connection, key: (usize, Symbol), count: u64) {
+    let (epoch, dn) = key;
     let kept = &mut connection.clear_binds;
     let place = |dn, kept: &[((usize, Symbol), u64)]| kept.iter().position(|&(known, _)| known == (epoch, dn));
     if let Some(place) = place(dn, kept) {
-        kept[place].1 += 1;
+        kept[place].1 += count;
         return;
     }
     let is_full = kept.len() >= segment.caps.owed;
     if is_full {
-        segment.cut_short.insert("clear_binds");
+        segment.cut_short("clear_binds");
     }
     match place(OTHER, kept).filter(|_| is_full) {
-        Some(place) => kept[place].1 += 1,
-        None => kept.push(((epoch, if is_full { OTHER } else { dn }), 1)),
+        Some(place) => kept[place].1 += count,
+        None => kept.push(((epoch, if is_full { OTHER } else { dn }), count)),
     }
 }
 
@@ -353,5 +419,7 @@ fn count_clear_binds(segment: &mut Segment, connection: &Connection) {
         for &((_, dn), count) in &connection.clear_binds {
             segment.clear_binds.count((client, dn), count);
         }
+    } else if !connection.clear_binds.is_empty() {
+        segment.maybe_clear += 1;
     }
 }

@@ -17,21 +17,19 @@
 //! A quote in a base, a filter or a DN is not escaped, and a client can put ` notes=A` into any of them. So each field is
 //! read at its position, never searched for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
 
+mod fixed_forms;
 mod outside;
 
+use fixed_forms::{UsualStamp, plain_result, short_operation};
 use memchr::memchr;
 use outside::{outside, read_header};
 
 use crate::ds389_lines::{base_and_scope, filter, read_event, read_request, read_result, result_head};
-use crate::fields::{before, digits, nine, number, signed, trimmed};
+use crate::fields::{before, digits, number, signed, trimmed};
 use crate::fields::{is_space, like, run};
-use crate::result_fields::ResultFields;
 use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, nanoseconds, netscape_in};
 
-/// The lengths before and after the fraction in `[20/Nov/2026:08:45:20.751921248 +0000] conn=1 `, the usual stamp.
-const BEFORE: usize = b"[20/Nov/2026:08:45:20.".len();
-const BEHIND: usize = b" +0000] conn=".len();
 /// Bytes kept of a line that no rule matches.
 const SAMPLE: usize = 200;
 
@@ -43,7 +41,7 @@ pub fn scan(data: &[u8], log: &mut Scan) {
     let mut clock = TextClock::default();
     let mut rest = data;
     while !rest.is_empty() {
-        rest = match usual(log, &clock, rest) {
+        rest = match usual(log, clock.usual.as_ref(), rest) {
             Some(rest) => rest,
             None => {
                 let (text, rest) = first_line(rest);
@@ -57,17 +55,15 @@ pub fn scan(data: &[u8], log: &mut Scan) {
 
 /// Reads a line with the current second and returns the lines after it; `None`, with nothing counted, for any other.
 #[inline(always)]
-fn usual<'a>(log: &mut Scan, clock: &TextClock, text: &'a [u8]) -> Option<&'a [u8]> {
-    let (time, text) = clock.known(text)?;
+fn usual<'a>(log: &mut Scan, stamp: Option<&UsualStamp>, text: &'a [u8]) -> Option<&'a [u8]> {
+    let (time, text) = stamp?.read(text)?;
     let (conn, event) = number(text, 18)?;
-    let event = event.strip_prefix(b" ")?;
-    let Some((op, request)) = operation(event) else {
-        let (event, rest) = first_line(event);
+    let Some((op, request)) = short_operation(event).or_else(|| operation(event.strip_prefix(b" ")?)) else {
+        let (event, rest) = first_line(event.strip_prefix(b" ")?);
         return read_event(log, conn, time, trimmed(event)).then_some(rest);
     };
-    if let Some((outcome, rest)) = request.strip_prefix(b"RESULT ").and_then(plain_result) {
-        log.result(conn, op, time, &outcome);
-        return Some(rest);
+    if request.first() == Some(&b'R') {
+        return usual_result(log, conn, op, time, request);
     }
     let (request, rest) = first_line(request);
     if let Some((base, scope, text)) = request.strip_prefix(b"SRCH base=\"").and_then(base_and_scope)
@@ -79,31 +75,28 @@ fn usual<'a>(log: &mut Scan, clock: &TextClock, text: &'a [u8]) -> Option<&'a [u
     read_operation(log, conn, op, time, request).then_some(rest)
 }
 
+#[inline(always)]
+fn usual_result<'a>(log: &mut Scan, conn: i64, op: i64, time: i64, request: &'a [u8]) -> Option<&'a [u8]> {
+    if let Some((outcome, rest)) = request.strip_prefix(b"RESULT ").and_then(plain_result) {
+        log.result(conn, op, time, &outcome);
+        return Some(rest);
+    }
+    let (request, rest) = first_line(request);
+    read_operation(log, conn, op, time, request).then_some(rest)
+}
+
 /// The current second, and the zone and resolution reported for it.
 #[derive(Default)]
 struct TextClock<'a> {
     began: i64,
     stamp: &'a [u8],
     zone: &'a [u8],
-    /// The beginning of a usual line with this second.
-    before: Option<[u8; BEFORE]>,
-    behind: [u8; BEHIND],
+    /// The stamps of usual lines with this second.
+    usual: Option<UsualStamp>,
     missing_digits: usize,
 }
 
 impl<'a> TextClock<'a> {
-    /// The time of a usual stamp with this second, and the text after `conn=`.
-    #[inline(always)]
-    fn known<'t>(&self, text: &'t [u8]) -> Option<(i64, &'t [u8])> {
-        let (before, text) = text.split_first_chunk()?;
-        if self.before.as_ref() != Some(before) {
-            return None;
-        }
-        let (fraction, text) = nine(text)?;
-        let (behind, text) = text.split_first_chunk()?;
-        (*behind == self.behind).then_some((self.began + fraction, text))
-    }
-
     /// Returns the time of a stamp, and keeps the clock's zone and resolution; `None` for an invalid time.
     fn read(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<i64> {
         if stamp.second != self.stamp || stamp.zone != self.zone {
@@ -123,35 +116,9 @@ impl<'a> TextClock<'a> {
             log.clock(Some(stamp.zone));
         }
         (self.stamp, self.zone) = (stamp.second, stamp.zone);
-        self.before = None;
-        if self.stamp.len() == BEFORE - 2 && self.zone.len() == 5 {
-            self.before = [b"[", self.stamp, b"."].concat().try_into().ok();
-            self.behind = [b" ", self.zone, b"] conn="].concat().try_into().unwrap_or_default();
-        }
+        self.usual = UsualStamp::of(self.began, stamp.second, stamp.zone);
         Some(())
     }
-}
-
-/// `err=0 tag=101 nentries=1[ wtime=0.000091024 optime=0.000464531] etime=0.000554371` and the end of the line; also
-/// returns the lines after it.
-#[inline(always)]
-fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
-    let (result_head, mut text) = result_head(text)?;
-    let (mut wait, mut optime) = (None, None);
-    if let Some(waited) = text.strip_prefix(b" wtime=0.") {
-        let (waited, behind) = nine(waited)?;
-        let (worked, behind) = nine(behind.strip_prefix(b" optime=0.")?)?;
-        (wait, optime, text) = (Some(waited), Some(worked), behind);
-    }
-    let (etime, text) = nine(text.strip_prefix(b" etime=0.")?)?;
-    let rest = if text.is_empty() { text } else { text.strip_prefix(b"\n")? };
-    let outcome = ResultFields {
-        kind: result_head.kind,
-        err: result_head.err,
-        entries: result_head.entries,
-        ..ResultFields::default()
-    };
-    Some((ResultFields { etime: Some(etime), wait, optime, ..outcome }, rest))
 }
 
 /// The first line, and the lines after it.
@@ -267,17 +234,5 @@ mod tests {
         {
             assert_eq!(read(text), None);
         }
-    }
-
-    #[test]
-    fn a_plain_result_is_whole() {
-        let text = b"err=0 tag=101 nentries=1 wtime=0.000091024 optime=0.000464531 etime=0.000554371\nnext";
-
-        let (outcome, rest) = plain_result(text).unwrap();
-
-        let durations = (outcome.wait, outcome.optime, outcome.etime);
-        assert_eq!((durations, rest), ((Some(91_024), Some(464_531), Some(554_371)), &b"next"[..]));
-        assert!(plain_result(b"err=0 tag=101 nentries=1 etime=0.000554371 notes=A\n").is_none());
-        assert!(plain_result(b"err=0 tag=48 nentries=1 etime=0.000554371\n").is_none());
     }
 }

@@ -7,6 +7,8 @@
 //! bucket         0 .. 31    32      33          48
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::histogram::Histogram;
 
 /// 16 buckets for each power of two.
@@ -22,7 +24,7 @@ pub fn bucket(nanoseconds: u64) -> u16 {
 }
 
 /// The number of durations in each bucket.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Durations(pub Histogram);
 
 impl Durations {

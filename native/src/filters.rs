@@ -19,7 +19,7 @@ mod sets;
 
 use std::borrow::Cow;
 
-pub use reduce::reduce;
+pub use reduce::{end_of_value, reduce, values};
 
 use crate::fields::stripped;
 use assertions::{LONGEST_SHAPE, assertion, reduce_value, up_to};

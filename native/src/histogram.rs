@@ -1,10 +1,12 @@
 //! Counts by small numbers, dense: the numbers that one row counts are close together.
 
+use serde::{Deserialize, Serialize};
+
 /// Numbers by which the window grows at either end.
 const STEP: u16 = 8;
 
 /// Counts of small numbers, in a window around those that have been counted.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     /// The number of the first count.
     base: u16,
@@ -15,17 +17,30 @@ impl Histogram {
     /// Counts a number; returns the bytes by which the window has grown.
     #[inline]
     pub fn count(&mut self, number: u16) -> usize {
+        self.add(number, 1)
+    }
+
+    /// Counts a number so many times; returns the bytes by which the window has grown.
+    #[inline]
+    fn add(&mut self, number: u16, times: u64) -> usize {
         match self.counts.get_mut(usize::from(number.wrapping_sub(self.base))) {
             Some(count) => {
-                *count += 1;
+                *count += times;
                 0
             }
-            None => self.grow(number),
+            None => self.grow(number, times),
+        }
+    }
+
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (number, times) in other.iter() {
+            self.add(number, times);
         }
     }
 
     #[cold]
-    fn grow(&mut self, number: u16) -> usize {
+    fn grow(&mut self, number: u16, times: u64) -> usize {
         let (first, before) = (number / STEP * STEP, self.counts.len());
         if before == 0 {
             self.base = first;
@@ -36,7 +51,7 @@ impl Histogram {
         self.counts.resize(end, 0);
         self.counts.splice(..0, std::iter::repeat_n(0, in_front));
         self.base = self.base.min(first);
-        self.counts[usize::from(number - self.base)] += 1;
+        self.counts[usize::from(number - self.base)] += times;
         (self.counts.len() - before) * size_of::<u64>()
     }
 

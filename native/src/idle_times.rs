@@ -4,6 +4,7 @@
 
 use crate::interner::Symbol;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::stamps::SECOND;
 
@@ -33,16 +34,36 @@ pub fn bucket(nanoseconds: i64) -> i64 {
 pub const IDLE_BYTES: usize = 400;
 
 /// The idle times of the connections of one client that were bound as one account, by what ended them.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct IdleRow {
     /// Those that a request ended.
     pub used: IdleTimes,
     /// Those that a close ended, by close code.
     pub before_close: FxHashMap<Symbol, IdleTimes>,
+    /// Those that nothing ended before the end of the log.
+    pub open: IdleTimes,
+}
+
+impl IdleRow {
+    /// Adds the idle times of another row, whose close codes `code` translates.
+    pub fn merge(&mut self, other: &IdleRow, mut code: impl FnMut(Symbol) -> Symbol) {
+        self.used.merge(&other.used);
+        self.open.merge(&other.open);
+        for (&closed, idle_times) in &other.before_close {
+            self.before_close.entry(code(closed)).or_default().merge(idle_times);
+        }
+    }
+
+    /// The number of idle times, and the longest in nanoseconds.
+    pub fn count_and_longest(&self) -> (u64, i64) {
+        let all = || [&self.used, &self.open].into_iter().chain(self.before_close.values());
+        let count = all().flat_map(|one| one.buckets.values()).map(|&(count, _)| count).sum();
+        (count, all().map(|one| one.longest.0).max().unwrap_or(0))
+    }
 }
 
 /// Idle times of a second and more: number and sum in each bucket, and the longest.
-#[derive(Default, Clone)]
+#[derive(Default, Clone, Serialize, Deserialize)]
 pub struct IdleTimes {
     /// By bucket: idle times, and their sum in nanoseconds.
     pub buckets: FxHashMap<i64, (u64, i128)>,
@@ -51,6 +72,15 @@ pub struct IdleTimes {
 }
 
 impl IdleTimes {
+    /// Adds other idle times.
+    pub fn merge(&mut self, other: &IdleTimes) {
+        for (&number, &(count, nanoseconds)) in &other.buckets {
+            let cell = self.buckets.entry(number).or_default();
+            *cell = (cell.0 + count, cell.1 + nanoseconds);
+        }
+        self.longest = self.longest.max(other.longest);
+    }
+
     /// Counts one idle time.
     pub fn add(&mut self, nanoseconds: i64, ended: i64, connection: i64) {
         let cell = self.buckets.entry(bucket(nanoseconds)).or_default();

@@ -2,9 +2,10 @@
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
 
 /// The number of an interned text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Symbol(u32);
 
 /// The anonymous account; also any other empty text.
@@ -13,6 +14,8 @@ pub const ANONYMOUS: Symbol = Symbol(0);
 pub const UNKNOWN: Symbol = Symbol(1);
 /// The key that counts everything beyond a cap.
 pub const OTHER: Symbol = Symbol(2);
+/// The close code of connections that a restart of the server ended.
+pub const RESTART: Symbol = Symbol(3);
 
 impl Symbol {
     /// The index of the text.
@@ -25,6 +28,7 @@ impl Symbol {
 const ENTRY_BYTES: usize = 64;
 
 /// The texts of one chunk.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Interner {
     /// Hashed with a random seed per process, because clients choose these texts.
     texts: IndexSet<Box<[u8]>, RandomState>,
@@ -34,7 +38,7 @@ pub struct Interner {
 impl Default for Interner {
     fn default() -> Self {
         let mut interner = Interner { texts: IndexSet::default(), bytes: 0 };
-        for known in [&b""[..], b"?", b"other"] {
+        for known in [&b""[..], b"?", b"other", b"restart"] {
             interner.intern(known);
         }
         interner
@@ -57,7 +61,7 @@ impl Interner {
     }
 
     /// All texts, in the order of their symbols.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.texts.iter().map(|text| &text[..])
     }
 

@@ -1,7 +1,7 @@
 //! The compiled access log scanner of ldapdiag: it counts a log into the Segments of the Python reference.
 //!
 //! A module has the name of its Python twin. A dialect (`ds389_text`, `openldap`, ...) calls [`scan::Scan`], which fills
-//! a [`segment::Segment`]. Chunks are merged in Python, which calls the crate through `bindings`.
+//! a [`segment::Segment`]; chunks are merged in [`merge`]. Python calls the crate through `bindings`.
 
 #![forbid(unsafe_code)]
 
@@ -21,15 +21,19 @@ pub mod durations;
 pub mod fields;
 pub mod filters;
 pub mod histogram;
+pub mod idle_counting;
 pub mod idle_times;
 pub mod interner;
 pub mod joining;
 pub mod line_scan;
+pub mod merge;
 pub mod openldap;
 pub mod operation_kinds;
 pub mod operation_row;
 pub mod pending_requests;
 pub mod period;
+pub mod processes;
+pub mod prune;
 pub mod reading;
 pub mod result_fields;
 pub mod results;
@@ -46,13 +50,18 @@ pub mod substrings;
 pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
+pub mod templates;
 pub mod timeline;
+pub mod translation;
+pub mod words;
 pub mod write_times;
 
 #[cfg(feature = "python")]
 mod bindings;
 #[cfg(feature = "python")]
+mod packing;
+#[cfg(feature = "python")]
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 16;
+pub const GRAMMAR_VERSION: u32 = 17;

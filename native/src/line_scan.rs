@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::scan::Scan;
 use crate::segment::{SAMPLES, sample_of};
+use crate::tables::LookupCounts;
 
 impl Scan {
     /// Counts lines; called after the record in them.
@@ -35,7 +36,7 @@ impl Scan {
     pub fn index_lookup(&mut self, attribute: &[u8], kind: &[u8], ids: i64) {
         let texts = &mut self.segment.texts;
         let key = (texts.intern(&type_of(attribute)), texts.intern(sample_of(kind)));
-        self.segment.index_lookup(key, ids);
+        self.segment.index_lookup(key, LookupCounts { count: 1, most: ids, least: ids });
     }
 
     /// Counts a MOD request once for each attribute in a list separated by blanks.

@@ -1,6 +1,7 @@
 //! The rows of operations in a Segment: their counts, their durations, and when they came. Times in nanoseconds.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::connection::OperationResult;
 use crate::durations::Durations;
@@ -21,6 +22,7 @@ const MOST_ERRORS: usize = 100;
 const ERROR_BYTES: usize = 32;
 
 /// The slowest operation of a row.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Worst {
     /// Nanoseconds, -time, -connection, -op: of two equal durations the earlier compares greater.
     pub order: (i64, i64, i64, i64),
@@ -30,6 +32,7 @@ pub struct Worst {
 
 /// The operations of one kind and target, or the searches of one shape. Fields as in operation_row.py.
 #[allow(missing_docs)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct OperationRow {
     pub requests: u64,
     pub answered: u64,
@@ -86,19 +89,47 @@ impl OperationRow {
             added += self.optimes.add(optime);
         }
         if result.err != 0 {
-            added += self.failed(result.err);
+            added += self.failed(result.err, 1);
         }
         self.first = self.first.min(result.time);
         self.last = self.last.max(result.time);
         added + self.series.add(second, etime)
     }
 
-    /// Counts a result with a code other than success; returns the approximate number of bytes added.
-    fn failed(&mut self, err: i64) -> usize {
+    /// Counts results with a code other than success; returns the approximate number of bytes added.
+    fn failed(&mut self, err: i64, results: u64) -> usize {
         let count = self.errors.len();
         let err = if count >= MOST_ERRORS && !self.errors.contains_key(&err) { OTHER_RESULT } else { err };
-        *self.errors.entry(err).or_default() += 1;
+        *self.errors.entry(err).or_default() += results;
         (self.errors.len() - count) * ERROR_BYTES
+    }
+
+    /// Adds the counts of another row.
+    pub fn merge(&mut self, other: OperationRow) {
+        self.requests += other.requests;
+        self.answered += other.answered;
+        self.abandoned += other.abandoned;
+        self.unanswered += other.unanswered;
+        self.etime += other.etime;
+        self.wait += other.wait;
+        self.entries += other.entries;
+        for (&err, &count) in &other.errors {
+            self.failed(err, count);
+        }
+        self.etimes.0.merge(&other.etimes.0);
+        self.waits.0.merge(&other.waits.0);
+        self.optimes.0.merge(&other.optimes.0);
+        if (other.worst.order, &other.worst.subject) > (self.worst.order, &self.worst.subject) {
+            self.worst = other.worst;
+        }
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.series.merge(&other.series);
+    }
+
+    /// Returns whether it has counted nothing: its only request was moved to another row.
+    pub fn is_empty(&self) -> bool {
+        self.requests + self.answered + self.abandoned + self.unanswered == 0
     }
 
     /// Keeps an operation if it is the slowest so far; takes the text of `subject` if it is.

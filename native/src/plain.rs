@@ -1,4 +1,4 @@
-//! The plain form of a Segment, which `ldapdiag/evidence/log/plain.py` reads: dicts, lists, tuples, numbers and bytes.
+//! The plain form of a finished Segment, which `ldapdiag/evidence/log/plain.py` reads: dicts, lists, tuples, numbers and bytes.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -6,13 +6,11 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use rustc_hash::FxHashMap;
 
 use crate::client_row::ClientRow;
-use crate::connection::{Account, Connection, RareState, ResultCounts};
+use crate::connection::ResultCounts;
 use crate::histogram::Histogram;
 use crate::idle_times::{IdleRow, IdleTimes, TIMEOUTS};
 use crate::interner::Symbol;
 use crate::operation_row::OperationRow;
-use crate::pending_requests::Pending;
-use crate::runs::Run;
 use crate::segment::Segment;
 use crate::shape_row::{ShapeRow, SortCounts, StoppedCounts, SubstringCounts};
 use crate::sorting::Sorting;
@@ -30,15 +28,13 @@ struct Converter<'py> {
     texts: Vec<Bound<'py, PyBytes>>,
 }
 
-/// Returns the plain form of a Segment.
+/// Returns the plain form of a finished Segment.
 pub fn plain_of<'py>(py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyDict>> {
     let texts = segment.texts.iter().map(|text| PyBytes::new(py, text)).collect();
     let converter = Converter { py, texts };
     let plain = PyDict::new(py);
     converter.numbers(&plain, segment)?;
     converter.tables(&plain, segment)?;
-    let runs = segment.runs.iter().map(|run| converter.run(run)).collect::<PyResult<Vec<_>>>()?;
-    plain.set_item("runs", runs)?;
     Ok(plain)
 }
 
@@ -67,7 +63,13 @@ impl<'py> Converter<'py> {
         let writes = &segment.writes;
         plain.set_item("writes", (writes.first, writes.last, self.histogram(&writes.own.0)?))?;
         plain.set_item("opened", segment.opened)?;
-        plain.set_item("cut_short", segment.cut_short.iter().copied().collect::<Vec<_>>())
+        plain.set_item("open_before", segment.open_before)?;
+        plain.set_item("open_at_end", segment.open_at_end)?;
+        plain.set_item("ended_by_restart", segment.ended_by_restart)?;
+        plain.set_item("server_processes", segment.server_processes)?;
+        plain.set_item("peak", segment.peak)?;
+        plain.set_item("maybe_clear", segment.maybe_clear)?;
+        plain.set_item("cut_short", segment.cut_short.iter().collect::<Vec<_>>())
     }
 
     fn tables(&self, plain: &Bound<'py, PyDict>, segment: &Segment) -> PyResult<()> {
@@ -221,7 +223,7 @@ impl<'py> Converter<'py> {
         for (&code, idle_times) in &row.before_close {
             before_close.set_item(self.text(code), self.idle_times(idle_times)?)?;
         }
-        (self.idle_times(&row.used)?, before_close).into_bound_py_any(self.py)
+        (self.idle_times(&row.used)?, before_close, self.idle_times(&row.open)?).into_bound_py_any(self.py)
     }
 
     fn shape(&self, key: impl IntoPyObject<'py>, row: &ShapeRow) -> PyResult<Object<'py>> {
@@ -260,112 +262,30 @@ impl<'py> Converter<'py> {
             .into_bound_py_any(self.py)
     }
 
-    fn run(&self, run: &Run) -> PyResult<Object<'py>> {
-        let connections = PyDict::new(self.py);
-        for (number, connection) in run.connections.in_order() {
-            connections.set_item(number, self.connection(connection)?)?;
-        }
-        let late_requests = PyDict::new(self.py);
-        for (&number, connection) in &run.late_requests {
-            late_requests.set_item(number, self.connection(connection)?)?;
-        }
-        let numbers: Vec<_> = run.numbers.intervals().collect();
-        let openings = (run.first, run.last, run.latest, numbers);
-        (run.explicit_start, run.began, openings, connections, late_requests, run.delta, run.top)
-            .into_bound_py_any(self.py)
-    }
-
-    fn connection(&self, connection: &Connection) -> PyResult<Bound<'py, PyTuple>> {
-        let pending =
-            connection.pending.in_order().into_iter().map(|one| self.pending(one)).collect::<PyResult<Vec<_>>>()?;
-        let rare = connection.rare.as_ref().map(|rare| self.rare(rare)).transpose()?;
-        let first_request = connection.first_request.map(|first| {
-            let account = self.account(first.account)?;
-            PyResult::Ok((first.op, first.time, first.epoch, first.idle_since, account))
-        });
-        let first_request = first_request.transpose()?;
-        let idle_at_close = connection
-            .idle_at_close
-            .map(|idle_at_close| (idle_at_close.idle_since, idle_at_close.epoch, idle_at_close.quiet));
-        let fields = [
-            connection.first.into_bound_py_any(self.py)?,
-            connection.opened.into_bound_py_any(self.py)?,
-            connection.client.map(|client| self.text(client)).into_bound_py_any(self.py)?,
-            self.account(connection.account)?,
-            connection.confirmed_dn.map(|named| self.text(named)).into_bound_py_any(self.py)?,
-            connection.bind_dn.map(|binding| self.text(binding)).into_bound_py_any(self.py)?,
-            connection.operations.into_bound_py_any(self.py)?,
-            connection.last_op.into_bound_py_any(self.py)?,
-            connection.previous_op.into_bound_py_any(self.py)?,
-            connection.requests.into_bound_py_any(self.py)?,
-            first_request.into_bound_py_any(self.py)?,
-            connection.idle_since.into_bound_py_any(self.py)?,
-            connection.continued.into_bound_py_any(self.py)?,
-            connection.closed.into_bound_py_any(self.py)?,
-            self.text(connection.code).into_bound_py_any(self.py)?,
-            connection.secured.into_bound_py_any(self.py)?,
-            self.table(connection.clear_binds.iter().map(|(key, count)| (key, count)), |&(epoch, dn)| {
-                (epoch, self.text(dn))
-            })?
-            .into_any(),
-            idle_at_close.into_bound_py_any(self.py)?,
-            pending.into_bound_py_any(self.py)?,
-            rare.into_bound_py_any(self.py)?,
-        ];
-        PyTuple::new(self.py, fields)
-    }
-
     fn sorting(&self, sorting: Sorting) -> (&Bound<'py, PyBytes>, i64, i64) {
         (self.text(sorting.keys), sorting.candidates, sorting.vlv)
     }
-
-    fn account(&self, account: Account) -> PyResult<Object<'py>> {
-        match account {
-            Account::Inherited => self.py.None().into_bound_py_any(self.py),
-            Account::OfBind(op) => op.into_bound_py_any(self.py),
-            Account::Dn(text) => self.text(text).into_bound_py_any(self.py),
-        }
-    }
-
-    fn pending(&self, pending: &Pending) -> PyResult<Object<'py>> {
-        let subject = PyBytes::new(self.py, &pending.subject);
-        let sorting = pending.sorting.as_ref().map(|sorting| self.sorting(**sorting));
-        (pending.op, pending.time, pending.kind, pending.row, subject, sorting).into_bound_py_any(self.py)
-    }
-
-    /// The client named, unmatched results, unattributed results, idle times, pages, and uncertain pages.
-    fn rare(&self, rare: &RareState) -> PyResult<Object<'py>> {
-        let mut unmatched = Vec::new();
-        for one in &rare.unmatched {
-            let account = one.account.map(|account| self.text(account));
-            let (notes, bound_as) = (self.text(one.notes), self.account(one.bound_as)?);
-            let sorting = one.sorting.map(|sorting| self.sorting(sorting));
-            let (durations, rest) = ((one.etime, one.wait, one.optime), (one.entries, notes, account, bound_as));
-            let plain = ((one.op, one.time, one.kind, one.err), durations, rest, sorting);
-            unmatched.push(plain.into_bound_py_any(self.py)?);
-        }
-        let unattributed = PyDict::new(self.py);
-        for (&((kind, text), account, err), cell) in &rare.unattributed {
-            unattributed.set_item(((kind, self.text(text)), self.account(account)?, err), self.cell(cell)?)?;
-        }
-        let mut idle_times = Vec::new();
-        for one in &rare.idle_times {
-            idle_times.push((one.epoch, self.account(one.account)?, one.since, one.ended));
-        }
-        let uncertain_pages: Vec<_> = rare.uncertain_pages.iter().copied().collect();
-        let named = rare.named_client.map(|client| self.text(client));
-        (named, unmatched, unattributed, idle_times, &rare.pages, uncertain_pages).into_bound_py_any(self.py)
-    }
 }
 
-/// The names of the tables whose cap was hit.
-fn full(segment: &Segment) -> Vec<&'static str> {
+/// The names of the tables whose cap was hit, each with the cost that a key of it may have had in addition to its row's.
+fn full(segment: &Segment) -> Vec<(&'static str, i128)> {
     let tables = [
-        ("servers", segment.servers.full),
-        ("instances", segment.instances.full),
-        ("closed", segment.closed.full),
-        ("noted", segment.noted.full),
-        ("ciphers", segment.ciphers.full),
+        ("servers", segment.servers.full, 0),
+        ("instances", segment.instances.full, 0),
+        ("closed", segment.closed.full, 0),
+        ("noted", segment.noted.full, 0),
+        ("ciphers", segment.ciphers.full, 0),
+        ("refused", segment.refused.full, segment.refused.omitted),
+        ("clear_binds", segment.clear_binds.full, segment.clear_binds.omitted),
+        ("not_indexed", segment.not_indexed.full, segment.not_indexed.omitted),
+        ("lookups", segment.lookups.full, segment.lookups.omitted),
+        ("modified", segment.modified.full, segment.modified.omitted),
+        ("shapes", segment.shapes.full, segment.shapes.omitted),
+        ("targets", segment.targets.full, segment.targets.omitted),
+        ("attribution", segment.attribution.full, segment.attribution.omitted),
+        ("clients", segment.clients.full, segment.clients.omitted),
+        ("accounts", segment.accounts.full, segment.accounts.omitted),
+        ("idle_times", segment.idle_times.full, segment.idle_times.omitted),
     ];
-    tables.iter().filter(|(_, full)| *full).map(|(name, _)| *name).collect()
+    tables.iter().filter(|(_, full, _)| *full).map(|&(name, _, omitted)| (name, omitted)).collect()
 }

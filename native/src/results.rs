@@ -29,11 +29,13 @@ impl Scan {
             self.count_write(time, fields);
         }
         let slot = self.unless_ended(number, time);
-        let open = slot.filter(|&slot| self.run.connections.at(slot).closed.is_none());
+        let (open, bound_as) = match slot.map(|slot| (slot, self.run.connections.at(slot))) {
+            Some((slot, connection)) => (connection.closed.is_none().then_some(slot), connection.bound_as()),
+            None => (None, Account::Inherited),
+        };
         let notes = self.count_notes(open, fields);
         let account = fields.account.map(|account| self.intern_shortened(account));
         let &ResultFields { kind, err, etime, wait, optime, entries, .. } = fields;
-        let bound_as = slot.map_or(Account::Inherited, |slot| self.run.connections.at(slot).bound_as());
         let result = OperationResult {
             op,
             time,
@@ -58,14 +60,11 @@ impl Scan {
             if kind == BIND {
                 connection.end_bind(op, err, account, Some(pending.dn));
             }
-            self.recycle(pending);
-        } else {
-            self.result_without_request(slot, &result);
+            connection.end_operation(time);
+            return self.recycle(pending);
         }
-        let connection = self.run.connections.at(slot);
-        if connection.pending.is_empty() {
-            connection.idle_since = Some(time);
-        }
+        self.result_without_request(slot, &result);
+        self.run.connections.at(slot).end_operation(time);
     }
 
     /// Sets the account of a connection that is bound without a BIND: AUTOBIND, a client certificate.
@@ -91,7 +90,8 @@ impl Scan {
         connection.confirmed_dn = Some(account);
         connection.bind_dn = Some(account);
         if mechanism == PLAIN && !connection.secured {
-            count_clear_bind(&mut self.segment, connection, account);
+            let epoch = connection.epoch();
+            count_clear_bind(&mut self.segment, connection, (epoch, account), 1);
         }
         if mechanism == SIMPLE {
             return;
@@ -193,7 +193,7 @@ impl Scan {
             Some(true) => connection.continued += 1,
             Some(false) => {}
             None if rare.pages.len() >= self.segment.caps.pages => {
-                self.segment.cut_short.insert("pages");
+                self.segment.cut_short("pages");
                 return;
             }
             None => {

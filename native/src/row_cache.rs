@@ -16,22 +16,33 @@ const OF_TARGET: [u8; 2] = u16::MAX.to_le_bytes();
 
 impl Scan {
     /// Returns the row that counts searches of this shape and base; caches it unless they are very long.
+    #[inline]
     pub(crate) fn row(&mut self, filter: &[u8], base: &[u8], scope: i64) -> u32 {
+        match self.templates.row(filter, base, scope) {
+            Some(row) => row,
+            None => self.row_without_template(filter, base, scope),
+        }
+    }
+
+    fn row_without_template(&mut self, filter: &[u8], base: &[u8], scope: i64) -> u32 {
         self.key.clear();
         filters::reduce(filter, &mut self.key);
         let filter_length = self.key.len();
-        self.add_reduced_base(base, scope);
+        let is_base_again = self.add_reduced_base(base, scope);
         if self.key.len() > LONGEST || !filter.starts_with(b"(") {
             return self.find_row(filter, base, scope);
         }
         self.key.push(u8::from(filters::is_cut(filter)));
         self.key.extend_from_slice(&scope.to_le_bytes());
         self.key.extend_from_slice(&(filter_length as u16).to_le_bytes());
-        if let Some(&row) = self.rows.get(&self.key[..]) {
-            return row;
+        let known = self.rows.get(&self.key[..]).copied();
+        let row = known.unwrap_or_else(|| self.find_row(filter, base, scope));
+        if known.is_none() {
+            self.cache(row);
         }
-        let row = self.find_row(filter, base, scope);
-        self.cache(row);
+        if is_base_again {
+            self.templates.keep(filter, base, scope, row);
+        }
         row
     }
 
@@ -64,9 +75,10 @@ impl Scan {
         self.rows.insert(self.key[..].into(), row);
     }
 
-    /// Appends the reduced base to the key; most searches have the base of the one before.
-    fn add_reduced_base(&mut self, base: &[u8], scope: i64) {
-        if self.base.0 != base || self.base.1 != scope {
+    /// Appends the reduced base to the key; returns whether it is that of the last search without a template.
+    fn add_reduced_base(&mut self, base: &[u8], scope: i64) -> bool {
+        let is_again = self.base.0 == base && self.base.1 == scope;
+        if !is_again {
             self.base.0.clear();
             self.base.0.extend_from_slice(base);
             self.base.1 = scope;
@@ -74,6 +86,7 @@ impl Scan {
             bases::reduce(base, scope, &mut self.base.2);
         }
         self.key.extend_from_slice(&self.base.2);
+        is_again
     }
 
     fn find_row(&mut self, filter: &[u8], base: &[u8], scope: i64) -> u32 {

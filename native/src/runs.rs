@@ -1,21 +1,24 @@
 //! Runs of connection openings, and the possible restarts of the server between them.
 //!
 //! A server numbers its connections upwards, so a log is a sequence of runs of ascending openings. An opening that does
-//! not ascend is either the first after a restart or a line written out of order. Python decides which, when everything
-//! before it is known.
+//! not ascend is either the first after a restart or a line written out of order. The decision needs everything before
+//! it: two runs belong to one server process unless `restarts` returns true.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::connection::{Account, Connection};
 use crate::connection_numbers::ConnectionNumbers;
 use crate::interner::UNKNOWN;
 use crate::stamps::SECOND;
 
-/// How far below the highest number an opening may be that was accepted earlier and written later, within a second of
-/// another opening.
+/// How far below the highest number an opening may be that was accepted earlier and written later.
+const DISORDER: i64 = 8;
+
+/// The same within a second of another opening: each thread of slapd may delay its line; 32 threads were 37 late.
 const BURST_DISORDER: i64 = 1024;
 
 /// Closed connections whose late requests are followed.
@@ -25,6 +28,7 @@ const MOST_LATE_REQUESTS: usize = 1_000;
 pub const LATE: i64 = SECOND;
 
 /// By number: connections that are open, await a result, or were opened earlier.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Connections {
     /// Hashed with a random seed per process: the numbers come from the log, which may be forged.
     by_number: HashMap<i64, u32, RandomState>,
@@ -40,12 +44,16 @@ impl Connections {
     }
 
     /// The slot of a connection.
+    #[inline]
     pub fn find(&mut self, number: i64) -> Option<u32> {
-        if let Some((last, slot)) = self.last
-            && last == number
-        {
-            return Some(slot);
+        match self.last {
+            Some((last, slot)) if last == number => Some(slot),
+            _ => self.look_up(number),
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, number: i64) -> Option<u32> {
         let slot = *self.by_number.get(&number)?;
         self.last = Some((number, slot));
         Some(slot)
@@ -64,6 +72,7 @@ impl Connections {
             }
         };
         if let Some(before) = self.by_number.insert(number, slot) {
+            self.slots[before as usize] = Connection::new(0, None, None);
             self.free.push(before);
         }
         self.last = Some((number, slot));
@@ -79,16 +88,34 @@ impl Connections {
     }
 
     /// The connection in a slot.
+    #[inline]
     pub fn at(&mut self, slot: u32) -> &mut Connection {
         &mut self.slots[slot as usize]
     }
 
-    /// All connections with their numbers, in the order of their first records.
-    pub fn in_order(&self) -> Vec<(i64, &Connection)> {
-        let each = |(&number, &slot): (&i64, &u32)| (number, &self.slots[slot as usize]);
-        let mut all: Vec<_> = self.by_number.iter().map(each).collect();
-        all.sort_by_key(|(_, connection)| connection.line);
+    /// The numbers and slots of all connections, in the order of their first records.
+    pub fn in_order(&self) -> Vec<(i64, u32)> {
+        let mut all: Vec<_> = self.by_number.iter().map(|(&number, &slot)| (number, slot)).collect();
+        all.sort_unstable_by_key(|&(number, slot)| (self.slots[slot as usize].line, number));
         all
+    }
+
+    /// The numbers of those connections that `is_so` holds of, ascending.
+    pub fn which(&self, is_so: impl Fn(&Connection) -> bool) -> Vec<i64> {
+        let all = self.by_number.iter().filter(|&(_, &slot)| is_so(&self.slots[slot as usize]));
+        let mut numbers: Vec<_> = all.map(|(&number, _)| number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// All connections, in no order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots.iter_mut() // a free slot holds a connection without any record
+    }
+
+    /// The number of connections.
+    pub fn len(&self) -> usize {
+        self.by_number.len()
     }
 
     /// Returns whether there is none.
@@ -98,6 +125,7 @@ impl Connections {
 }
 
 /// A part of a log in which openings ascend: its connections, and how many were open at once.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Run {
     /// The log reports a start of the server here.
     pub explicit_start: bool,
@@ -119,6 +147,8 @@ pub struct Run {
     pub delta: i64,
     /// The maximum of delta.
     pub top: i64,
+    /// Connections that were open before the log began.
+    pub initial: i64,
 }
 
 impl Run {
@@ -135,7 +165,13 @@ impl Run {
             late_requests: FxHashMap::default(),
             delta: 0,
             top: 0,
+            initial: 0,
         }
+    }
+
+    /// Calls `each` with each connection, and each stand-in for a closed one.
+    pub fn each_connection(&mut self, mut each: impl FnMut(&mut Connection)) {
+        self.connections.iter_mut().chain(self.late_requests.values_mut()).for_each(&mut each);
     }
 
     /// Counts an opening; returns whether it adds an interval to the numbers.
@@ -158,6 +194,16 @@ impl Run {
         count
     }
 
+    /// Keeps the pending requests that were written after the close of the connection of this number.
+    pub fn keep_late(&mut self, number: i64, late: &mut Connection) {
+        if !late.pending.is_empty() {
+            if !self.late_requests.contains_key(&number) {
+                self.drop_late_requests();
+            }
+            self.after_close(number, late.first).pending.add_all(&mut late.pending);
+        }
+    }
+
     /// The stand-in that takes requests written after the close of the connection of this number.
     pub fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
         self.late_requests.entry(number).or_insert_with(|| {
@@ -166,6 +212,46 @@ impl Run {
             unknown.account = Account::Dn(UNKNOWN);
             unknown
         })
+    }
+
+    /// Returns whether a connection was opened in this run and has ended.
+    pub fn is_closed(&mut self, number: i64) -> bool {
+        self.numbers.contains(number) && self.connections.find(number).is_none()
+    }
+
+    /// Returns whether the server restarted between this run, the whole of its process so far, and the next.
+    pub fn restarts(&mut self, following: &Run) -> bool {
+        if following.explicit_start {
+            return true;
+        }
+        let Some((number, time)) = following.first.filter(|&(number, _)| number <= self.last) else { return false };
+        if let Some(slot) = self.connections.find(number) {
+            return !is_late(self.connections.at(slot), time, true);
+        }
+        let is_burst = self.latest.is_some_and(|latest| time - latest <= LATE);
+        let disorder = if is_burst { BURST_DISORDER } else { DISORDER };
+        self.numbers.contains(number) || number <= self.last - disorder
+    }
+
+    /// When the server restarted between this run and the next, wherever the log is cut.
+    ///
+    /// It is the time that the log reports, else that of the next opening, else that of the last one before.
+    pub fn restarted_at(&self, following: &Run) -> Option<i64> {
+        if following.explicit_start {
+            return following.began.or(self.latest);
+        }
+        following.first.map(|(_, time)| time).or(self.latest)
+    }
+
+    /// Adds the counts of the run that follows.
+    pub fn count_on(&mut self, following: &Run) {
+        self.first = self.first.or(following.first);
+        self.last = self.last.max(following.last);
+        self.latest = self.latest.max(following.latest);
+        self.numbers.update(&following.numbers);
+        self.top = self.top.max(self.delta + following.top);
+        self.delta += following.delta;
+        self.initial += following.initial;
     }
 
     /// Returns whether an opening at this time may belong to this run, with only its line written late.

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::connection::{Connection, FirstRequest, OperationResult};
-use crate::counting::{count_clear_bind, count_idle_time};
+use crate::connection::{Connection, FirstRequest, IdleTime, OperationResult};
+use crate::counting::count_clear_bind;
+use crate::idle_counting::count_idle_time;
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::operation_kinds::{ABANDON, BIND, OperationKind, SEARCH, UNBIND};
 use crate::pending_requests::Pending;
@@ -16,6 +17,7 @@ use crate::runs::Run;
 use crate::segment::{Part, Segment, sample_of};
 use crate::stamps::SECOND;
 use crate::tables::{Caps, LONGEST, shortened};
+use crate::templates::Templates;
 
 /// The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI.
 pub const SIMPLE: &[u8] = b"simple";
@@ -88,6 +90,7 @@ pub struct Scan {
     /// Rows by reduced filter, reduced base and scope.
     pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
+    pub(crate) templates: Templates,
     /// The base and the scope of the last search, and the reduced base.
     pub(crate) base: (Vec<u8>, i64, Vec<u8>),
     pub(crate) kept: Vec<u8>,
@@ -108,6 +111,7 @@ impl Scan {
             place: period.start(),
             span: period.span(period.start()),
             rows: HashMap::default(),
+            templates: Templates::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),
             kept: Vec::new(),
@@ -148,7 +152,8 @@ impl Scan {
             connection.bind_dn = Some(dn);
         }
         if !connection.secured && (mechanism == PLAIN || (mechanism == SIMPLE && dn != ANONYMOUS)) {
-            count_clear_bind(segment, connection, dn);
+            let epoch = connection.epoch();
+            count_clear_bind(segment, connection, (epoch, dn), 1);
         }
     }
 
@@ -162,7 +167,7 @@ impl Scan {
     }
 
     /// Counts a request that will have a result, and keeps it until then.
-    #[inline]
+    #[inline(always)]
     fn count_request(&mut self, number: i64, op: i64, time: i64, requested: Requested, text: &[u8]) -> Location {
         let Requested { kind, row, dn } = requested;
         self.segment.operations[kind as usize] += 1;
@@ -203,10 +208,7 @@ impl Scan {
         if let Some(target) = target {
             self.drop_abandoned(number, &there, target, time);
         }
-        let connection = self.connection(number, &location);
-        if connection.pending.is_empty() {
-            connection.idle_since = Some(time);
-        }
+        self.connection(number, &location).end_operation(time);
         if let Location::Open(slot) = there {
             self.end_if_complete(number, slot);
         }
@@ -227,6 +229,7 @@ impl Scan {
     // -- parts of the above
 
     /// Returns the connection of a request, after counting the idle time that the request ends.
+    #[inline]
     fn connection_of_request(&mut self, number: i64, op: i64, time: i64) -> Location {
         let Some(slot) = self.unless_closed(number, time) else {
             count_request_of(self.after_close(number, time), op, time);
@@ -239,12 +242,14 @@ impl Scan {
             && time - since >= SECOND
             && connection.pending.is_empty()
         {
-            count_idle_time(&mut self.segment, number, connection, since, time);
+            let (epoch, account) = (connection.epoch(), connection.bound_as());
+            count_idle_time(&mut self.segment, number, connection, IdleTime { epoch, account, since, ended: time });
         }
         count_request_of(connection, op, time);
         Location::Open(slot)
     }
 
+    #[inline]
     fn connection(&mut self, number: i64, location: &Location) -> &mut Connection {
         match *location {
             Location::Open(slot) => self.run.connections.at(slot),
@@ -252,12 +257,14 @@ impl Scan {
         }
     }
 
+    #[inline]
     fn add_pending(&mut self, number: i64, location: &Location, pending: Pending) {
         self.segment.added += PENDING_BYTES + pending.subject.len();
         self.connection(number, location).pending.add(pending);
     }
 
     /// Keeps the buffer of a request that is no longer pending.
+    #[inline]
     pub(crate) fn recycle(&mut self, pending: Pending) {
         self.segment.added = self.segment.added.saturating_sub(PENDING_BYTES + pending.subject.len());
         if pending.subject.capacity() > 0 && self.buffers.len() < MOST_BUFFERS {
@@ -275,6 +282,7 @@ impl Scan {
 }
 
 /// Counts a request of a connection.
+#[inline]
 fn count_request_of(connection: &mut Connection, op: i64, time: i64) {
     connection.operations += 1;
     if connection.first_request.is_none() {

@@ -1,10 +1,11 @@
 //! Segment: the counts of a chunk of an access log; all integers: nanoseconds and counts.
 //!
-//! `plain.rs` converts it for Python, where chunks are merged.
+//! Adjacent chunks of one stream are merged in `merge`; `plain.rs` converts a finished one for Python.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::client_row::{CLIENT_BYTES, ClientRow};
 use crate::connection::ResultCounts;
@@ -12,6 +13,7 @@ use crate::idle_times::{IDLE_BYTES, IdleRow};
 use crate::interner::{Interner, OTHER, Symbol};
 use crate::operation_kinds::{self, OperationKind};
 use crate::operation_row::{OperationRow, ShapeKey, TargetKey};
+use crate::pending_requests::REMOVED;
 use crate::period::Place;
 use crate::runs::Run;
 use crate::shape_row::ShapeRow;
@@ -34,17 +36,34 @@ pub fn sample_of(text: &[u8]) -> &[u8] {
 const CODE_BYTES: usize = 32;
 
 /// Results by code; nearly all codes are small numbers.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct CodeCounts {
+    #[serde(with = "small_codes")]
     small: [u64; 128],
     others: FxHashMap<i64, u64>,
 }
 
 impl CodeCounts {
     /// Counts a code.
+    #[inline]
     pub fn count(&mut self, err: i64) {
+        self.add(err, 1);
+    }
+
+    /// Returns whether results of a code may be counted under it, where there may be `most` different ones.
+    pub fn admits(&self, err: i64, most: usize) -> bool {
+        let is_there =
+            usize::try_from(err).ok().and_then(|small| self.small.get(small)).is_some_and(|&count| count > 0)
+                || self.others.contains_key(&err);
+        is_there || self.iter().count() < most
+    }
+
+    /// Counts results of a code.
+    #[inline]
+    pub fn add(&mut self, err: i64, results: u64) {
         match usize::try_from(err).ok().and_then(|small| self.small.get_mut(small)) {
-            Some(count) => *count += 1,
-            None => *self.others.entry(err).or_default() += 1,
+            Some(count) => *count += results,
+            None => *self.others.entry(err).or_default() += results,
         }
     }
 
@@ -68,10 +87,13 @@ pub type Part = (Place, Segment);
 
 /// The counts of a chunk of a log, and the connections that are undecided at its edges (`runs`). Fields as in segment.py.
 #[allow(missing_docs)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Segment {
     pub caps: Caps,
     pub texts: Interner,
     pub runs: Vec<Run>,
+    /// Lines of all chunks so far: what the order of records goes by.
+    pub line_base: u64,
     pub lines: u64,
     pub misread: u64,
     pub samples: Vec<Vec<u8>>,
@@ -82,6 +104,7 @@ pub struct Segment {
     pub zones: BTreeSet<Vec<u8>>,
     pub resolution: i64,
     pub operations: [u64; operation_kinds::COUNT],
+    pub dropped_requests: [u64; operation_kinds::COUNT],
     pub internal: u64,
     pub results: CodeCounts,
     pub continued: u64,
@@ -92,7 +115,13 @@ pub struct Segment {
     pub took: i128,
     pub writes: WriteTimes,
     pub opened: u64,
-    pub cut_short: BTreeSet<&'static str>,
+    pub open_before: i64,
+    pub open_at_end: u64,
+    pub ended_by_restart: u64,
+    pub server_processes: u64,
+    pub peak: i64,
+    pub maybe_clear: u64,
+    pub cut_short: BTreeSet<String>,
     pub servers: CappedTable<Symbol, u64>,
     pub instances: CappedTable<(Symbol, Symbol), u64>,
     pub closed: CappedTable<Symbol, u64>,
@@ -109,8 +138,21 @@ pub struct Segment {
     pub clients: RankedTable<Symbol, ClientRow>,
     pub accounts: RankedTable<Symbol, u64>,
     pub idle_times: RankedTable<(Symbol, Symbol), IdleRow>,
+    /// Bytes of texts at which those that no row has any more are dropped.
+    pub compacted_at: usize,
+    /// The keys of removed rows to which pending requests still refer.
+    pub removed_rows: Vec<RowKey>,
     /// Approximate bytes of what the rows refer to, and of what is undecided.
     pub added: usize,
+}
+
+/// The key of a row that counts the operations of a kind.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub enum RowKey {
+    /// Of searches.
+    Shape(ShapeKey),
+    /// Of other operations.
+    Target(TargetKey),
 }
 
 impl Segment {
@@ -120,6 +162,7 @@ impl Segment {
             caps,
             texts: Interner::default(),
             runs: Vec::new(),
+            line_base: 0,
             lines: 0,
             misread: 0,
             samples: Vec::new(),
@@ -130,6 +173,7 @@ impl Segment {
             zones: BTreeSet::new(),
             resolution: 1,
             operations: [0; operation_kinds::COUNT],
+            dropped_requests: [0; operation_kinds::COUNT],
             internal: 0,
             results: CodeCounts { small: [0; 128], others: FxHashMap::default() },
             continued: 0,
@@ -140,23 +184,31 @@ impl Segment {
             took: 0,
             writes: WriteTimes::default(),
             opened: 0,
+            open_before: 0,
+            open_at_end: 0,
+            ended_by_restart: 0,
+            server_processes: 0,
+            peak: 0,
+            maybe_clear: 0,
             cut_short: BTreeSet::new(),
             servers: CappedTable::new(caps.codes, OTHER),
             instances: CappedTable::new(caps.codes, (OTHER, OTHER)),
             closed: CappedTable::new(caps.codes, OTHER),
             noted: CappedTable::new(caps.notes, OTHER),
             ciphers: CappedTable::new(caps.codes, (OTHER, OTHER)),
-            refused: RankedTable::default(),
-            clear_binds: RankedTable::default(),
-            not_indexed: RankedTable::default(),
-            lookups: RankedTable::default(),
-            modified: RankedTable::default(),
-            shapes: RankedTable::default(),
-            targets: RankedTable::default(),
-            attribution: RankedTable::default(),
-            clients: RankedTable::default(),
-            accounts: RankedTable::default(),
-            idle_times: RankedTable::default(),
+            refused: RankedTable::new(caps.clients),
+            clear_binds: RankedTable::new(caps.accounts),
+            not_indexed: RankedTable::new(caps.shapes),
+            lookups: RankedTable::new(caps.shapes),
+            modified: RankedTable::new(caps.shapes),
+            shapes: RankedTable::new(caps.shapes),
+            targets: RankedTable::new(caps.targets),
+            attribution: RankedTable::new(caps.attribution),
+            clients: RankedTable::new(caps.clients),
+            accounts: RankedTable::new(caps.accounts),
+            idle_times: RankedTable::new(caps.idle_times),
+            compacted_at: usize::MAX,
+            removed_rows: Vec::new(),
             added: 0,
         }
     }
@@ -191,11 +243,34 @@ impl Segment {
         self.idle_times.at(place)
     }
 
-    /// Counts an index lookup, with the longest and the shortest ID list.
-    pub fn index_lookup(&mut self, key: (Symbol, Symbol), ids: i64) {
-        let place = self.lookups.place(key, || LookupCounts { count: 0, most: ids, least: ids });
-        let counts = self.lookups.at(place);
-        *counts = LookupCounts { count: counts.count + 1, most: counts.most.max(ids), least: counts.least.min(ids) };
+    /// The row of a request, which is made again where it was removed.
+    pub fn row_again(&mut self, kind: OperationKind, row: u32) -> u32 {
+        if row < REMOVED {
+            return row;
+        }
+        match self.removed_rows[(row - REMOVED) as usize] {
+            RowKey::Shape(key) if kind == operation_kinds::SEARCH => self.shape(key),
+            RowKey::Shape(_) => self.target((kind, OTHER)),
+            RowKey::Target(key) => self.target(key),
+        }
+    }
+
+    /// The time of the last record.
+    pub fn last_time_or_none(&self) -> Option<i64> {
+        (self.last_time != i64::MIN).then_some(self.last_time)
+    }
+
+    /// Keeps the name of a cap that was hit, other than those of tables.
+    pub fn cut_short(&mut self, cap: &str) {
+        if !self.cut_short.contains(cap) {
+            self.cut_short.insert(cap.to_owned());
+        }
+    }
+
+    /// Counts lookups in an index, with the longest and the shortest ID list.
+    pub fn index_lookup(&mut self, key: (Symbol, Symbol), lookups: LookupCounts) {
+        let place = self.lookups.place(key, || LookupCounts { count: 0, ..lookups });
+        self.lookups.at(place).add(lookups);
     }
 
     /// The index of the counts of results by kind, shape or target, client, account and result code.
@@ -220,5 +295,19 @@ impl Segment {
             + self.accounts.weight()
             + self.idle_times.weight()
             + self.idle_times.len() * IDLE_BYTES
+    }
+}
+
+/// The counts of small codes as a list: serde knows no array of that length.
+mod small_codes {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(small: &[u64; 128], serializer: S) -> Result<S::Ok, S::Error> {
+        small.to_vec().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u64; 128], D::Error> {
+        let small = Vec::<u64>::deserialize(deserializer)?;
+        small.try_into().map_err(|_| D::Error::custom("another number of codes"))
     }
 }

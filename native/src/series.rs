@@ -3,12 +3,15 @@
 //! The intervals are as long as the smallest power of two in seconds for which no more than 16 of them have a result. This
 //! length depends on the results alone, not on their order, so Series are merged exactly.
 
+use serde::{Deserialize, Serialize};
+
 /// Intervals with results.
 const MOST: usize = 16;
 /// Approximate bytes of an interval, in a vector that grows by doubling.
 const CELL_BYTES: usize = 48;
 
 /// The results of one interval.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Cell {
     /// The number of the interval since 1970.
     pub number: i64,
@@ -19,7 +22,7 @@ pub struct Cell {
 }
 
 /// Results by interval.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Series {
     /// An interval takes 2**shift seconds.
     pub shift: u32,
@@ -49,12 +52,29 @@ impl Series {
         let before = self.cells.len();
         self.count(number, 1, i128::from(etime));
         while self.cells.len() > MOST {
-            self.shift += 1;
-            for cell in std::mem::take(&mut self.cells) {
-                self.count(cell.number >> 1, cell.count, cell.etime);
-            }
+            self.lengthen();
         }
         self.cells.len().saturating_sub(before) * CELL_BYTES
+    }
+
+    /// Adds the results of another Series.
+    pub fn merge(&mut self, other: &Series) {
+        while self.shift < other.shift {
+            self.lengthen();
+        }
+        for cell in &other.cells {
+            self.count(cell.number >> (self.shift - other.shift), cell.count, cell.etime);
+            while self.cells.len() > MOST {
+                self.lengthen();
+            }
+        }
+    }
+
+    fn lengthen(&mut self) {
+        self.shift += 1;
+        for cell in std::mem::take(&mut self.cells) {
+            self.count(cell.number >> 1, cell.count, cell.etime);
+        }
     }
 
     fn count(&mut self, number: i64, count: u64, etime: i128) {

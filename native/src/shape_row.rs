@@ -1,8 +1,8 @@
 //! The row of the searches of one shape, base class and scope in a Segment. Times in nanoseconds.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
-use crate::connection::OperationResult;
 use crate::interner::{ANONYMOUS, OTHER, Symbol};
 use crate::operation_row::{OTHER_RESULT, OperationRow};
 use crate::sorting::Sorting;
@@ -23,6 +23,7 @@ const IN_MEMORY: i64 = 0;
 const NONE: i64 = -1;
 
 /// Results of searches whose substrings have the same lengths.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct SubstringCounts {
     /// Results.
     pub answered: u64,
@@ -35,7 +36,7 @@ pub struct SubstringCounts {
 }
 
 /// Results that a limit or a refusal stopped.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct StoppedCounts {
     /// Results.
     pub answered: u64,
@@ -50,7 +51,7 @@ pub struct StoppedCounts {
 }
 
 /// Results of searches that were to be sorted in the same way.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct SortCounts {
     /// Results.
     pub answered: u64,
@@ -65,6 +66,7 @@ pub struct SortCounts {
 }
 
 /// The searches of one shape, base class and scope.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ShapeRow {
     /// The counts that every kind of operation has.
     pub operations: OperationRow,
@@ -99,38 +101,62 @@ impl ShapeRow {
         }
     }
 
-    /// Counts a result by the lengths of its filter's substrings.
-    pub fn measured(&mut self, lengths: Symbol, etime: i64, noted: u64, entries: i64) {
+    /// Counts results by the lengths of their filter's substrings.
+    pub fn measured(&mut self, lengths: Symbol, results: SubstringCounts) {
         let nothing = |_| SubstringCounts { answered: 0, etime: 0, noted: 0, most: NONE };
         let place = self.substring_lengths.place(lengths, nothing);
         let counts = self.substring_lengths.at(place);
-        counts.answered += 1;
-        counts.etime += i128::from(etime);
-        counts.noted += noted;
-        counts.most = counts.most.max(entries);
+        counts.answered += results.answered;
+        counts.etime += results.etime;
+        counts.noted += results.noted;
+        counts.most = counts.most.max(results.most);
     }
 
-    /// Counts a result that a limit or a refusal stopped.
-    pub fn stop(&mut self, result: &OperationResult, etime: i64) {
-        let place = self.stopped.place((result.err, result.notes), |_| StoppedCounts::default());
+    /// Counts results that a limit or a refusal stopped, by code and notes.
+    pub fn stop(&mut self, key: (i64, Symbol), results: StoppedCounts) {
+        let place = self.stopped.place(key, |_| StoppedCounts::default());
         let counts = self.stopped.at(place);
-        counts.answered += 1;
-        counts.etime += i128::from(etime);
-        counts.wait += i128::from(result.wait.unwrap_or(0));
-        counts.entries += i128::from(result.entries);
-        counts.most = counts.most.max(result.entries);
+        counts.answered += results.answered;
+        counts.etime += results.etime;
+        counts.wait += results.wait;
+        counts.entries += results.entries;
+        counts.most = counts.most.max(results.most);
     }
 
-    /// Counts a result by its SORT and VLV lines.
-    pub fn sorted(&mut self, sorting: Sorting, etime: i64, unindexed: bool) {
+    /// Counts results by their SORT and VLV lines.
+    pub fn sorted(&mut self, sorting: Sorting, results: SortCounts) {
         let key = Sorting { candidates: sorting.candidates.min(IN_MEMORY), ..sorting };
         let place = self.sorts.place(key, |_| SortCounts::default());
         let counts = self.sorts.at(place);
-        let candidates = sorting.candidates.max(0);
-        counts.answered += 1;
-        counts.etime += i128::from(etime);
-        counts.unindexed += u64::from(unindexed);
-        counts.candidates += i128::from(candidates);
-        counts.most = counts.most.max(candidates);
+        counts.answered += results.answered;
+        counts.etime += results.etime;
+        counts.unindexed += results.unindexed;
+        counts.candidates += results.candidates;
+        counts.most = counts.most.max(results.most);
+    }
+
+    /// Adds the counts of another row; `text` translates its texts, and notes that `notes` lacks are counted as other.
+    pub fn merge(&mut self, other: ShapeRow, notes: &CappedTable<Symbol, u64>, mut text: impl FnMut(Symbol) -> Symbol) {
+        let kept = |noted| if noted == ANONYMOUS || notes.contains(noted) { noted } else { OTHER };
+        self.operations.merge(other.operations);
+        for (noted, count) in other.noted {
+            *self.noted.entry(kept(text(noted))).or_default() += count;
+        }
+        self.most_entries = self.most_entries.max(other.most_entries);
+        self.most_limited = self.most_limited.max(other.most_limited);
+        self.substring_lengths.full |= other.substring_lengths.full && self.has_substrings;
+        self.stopped.full |= other.stopped.full;
+        self.sorts.full |= other.sorts.full;
+        for (lengths, results) in other.substring_lengths {
+            if self.has_substrings {
+                self.measured(text(lengths), results);
+            }
+        }
+        for ((err, noted), results) in other.stopped {
+            self.stop((err, kept(text(noted))), results);
+        }
+        for (sorting, results) in other.sorts {
+            self.sorted(Sorting { keys: text(sorting.keys), ..sorting }, results);
+        }
     }
 }

@@ -1,17 +1,10 @@
 //! The SORT and VLV lines of searches, kept until the result.
 
-use crate::connection::{Connection, OperationResult};
+use crate::connection::OperationResult;
 use crate::operation_kinds::SORTED;
 use crate::runs::LATE;
 use crate::scan::{Scan, UNMATCHED_BYTES};
 use crate::sorting::{NO_VLV, Sorting, sort_line};
-
-/// Adds a SORT or VLV line to the request it belongs to; returns whether this is known.
-fn add_sorting(connection: &mut Connection, op: i64, line: Sorting) -> bool {
-    let Some(pending) = connection.pending.get_mut(op) else { return false };
-    pending.sorting = Some(Box::new(pending.sorting.as_ref().map_or(line, |before| before.and_then(line))));
-    true
-}
 
 impl Scan {
     /// Keeps the SORT line of a search until its result: `cn (1033)`.
@@ -33,13 +26,13 @@ impl Scan {
         let is_open = slot.is_some_and(|slot| self.run.connections.at(slot).closed.is_none());
         if !is_open
             && let Some(late) = self.run.late_requests.get_mut(&number)
-            && add_sorting(late, op, line)
+            && late.add_sorting(op, line)
         {
             return;
         }
         let Some(slot) = slot else { return };
         let connection = self.run.connections.at(slot);
-        if !connection.is_expired(time) && add_sorting(connection, op, line) {
+        if !connection.is_expired(time) && connection.add_sorting(op, line) {
             return;
         }
         if connection.opened.is_none_or(|opened| time <= opened + LATE) {

@@ -10,6 +10,8 @@
 //!
 //! Source: ldap/servers/slapd/back-ldbm/sort.c, vlv.c.
 
+use serde::{Deserialize, Serialize};
+
 use memchr::memmem::rfind;
 
 use crate::fields::{number, trimmed};
@@ -28,7 +30,7 @@ const ALL: i64 = -1;
 pub const NO_VLV: i64 = -1;
 
 /// The SORT and the VLV line of one search; each may be missing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Sorting {
     /// As logged: `-uidNumber cn;2.5.13.3`.
     pub keys: Symbol,

@@ -7,6 +7,7 @@
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 
 use crate::idle_times::TIMEOUTS;
 use crate::operation_row::OTHER_RESULT;
@@ -45,7 +46,7 @@ const MOST_RESULTS: usize = 100;
 
 /// The records of one interval. Times in nanoseconds. Fields as in timeline.py.
 #[allow(missing_docs)]
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Interval {
     pub answered: u64,
     pub etime: i128,
@@ -120,7 +121,7 @@ impl Interval {
 }
 
 /// Intervals by their number since 1970.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The index of the step in STEPS.
     pub level: usize,
@@ -174,18 +175,40 @@ impl Timeline {
     fn find(&mut self, second: i64) {
         self.place(second);
         while self.intervals.len() > MOST {
-            let before = STEPS[self.level];
-            self.level += 1;
-            for (number, interval) in std::mem::take(&mut self.intervals) {
-                self.place(number * before);
-                let (first, length) = (number * before - self.from, slot_of(STEPS[self.level]));
-                let there = &mut self.intervals[self.last];
-                there.merge(&interval);
-                for place in (0..SLOTS).filter(|place| interval.slots[*place as usize / 64] >> (place % 64) & 1 == 1) {
-                    there.set_slot((first + place * slot_of(before)) / length);
-                }
-            }
+            self.lengthen();
             self.place(second);
+        }
+    }
+
+    /// Makes the intervals one step longer.
+    fn lengthen(&mut self) {
+        let before = STEPS[self.level];
+        self.level += 1;
+        for (number, interval) in std::mem::take(&mut self.intervals) {
+            self.place(number * before);
+            self.merge_here(number * before, before, &interval);
+        }
+    }
+
+    /// Adds an interval that begins at a second to the one around it, which was found last.
+    fn merge_here(&mut self, begin: i64, step: i64, other: &Interval) {
+        let (first, own, length) = (begin - self.from, slot_of(step), slot_of(STEPS[self.level]));
+        let there = &mut self.intervals[self.last];
+        there.merge(other);
+        for place in (0..SLOTS).filter(|&place| other.slots[place as usize / 64] >> (place % 64) & 1 == 1) {
+            there.set_slot((first + place * own) / length);
+        }
+    }
+
+    /// Adds the intervals of another timeline.
+    pub fn merge(&mut self, other: &Timeline) {
+        while self.level < other.level {
+            self.lengthen();
+        }
+        for (&number, interval) in &other.intervals {
+            let (begin, step) = (number * STEPS[other.level], STEPS[other.level]);
+            self.at(begin);
+            self.merge_here(begin, step, interval);
         }
     }
 

@@ -14,7 +14,7 @@ use ldapdiag_native::segment::Segment;
 use ldapdiag_native::tables::Caps;
 
 const ROUNDS: usize = 150;
-const CAPS: Caps = Caps { owed: 2, codes: 2, notes: 2, pages: 2 };
+const CAPS: Caps = Caps { owed: 2, codes: 2, notes: 2, pages: 2, ..Caps::NONE };
 const FORGED: [&[u8]; 24] = [
     b"\"",
     b"\\",

@@ -12,7 +12,7 @@ from typer.main import get_command
 from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag import __version__
 from ldapdiag.cli.app import app
-from ldapdiag.cli.commands import EXAMPLES, Panel
+from ldapdiag.cli.commands import COMMANDS, EXAMPLES, Panel
 from terminal import on_terminal
 
 NOWHERE = "/nowhere.log"
@@ -30,6 +30,11 @@ def test_h_is_short_for_help(command: str) -> None:
     assert (short.code, short.err) == (0, b"")
     assert short.text == long.text
     assert "-h, --help" in short.text or not command
+
+
+def test_the_list_of_commands_has_the_first_lines_of_their_help() -> None:
+    of_commands = get_command(app).commands  # type: ignore[attr-defined]
+    assert {name: one.help.partition("\n")[0] for name, one in of_commands.items()} == COMMANDS
 
 
 def test_the_help_of_all_fits_into_a_terminal_of_24_rows() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from datetime import timezone
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ldapdiag.evidence.log.dialects import named, scan_chunk
+from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.syslog import east, latest
@@ -56,7 +57,7 @@ def _offset(zone: tzinfo) -> Any:
 
 
 def fed(dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps: Caps = CAPS) -> Segment:
-    """Return the Segment that the native scanner makes of whole records, fed in order."""
+    """Return the finished Segment that one native scan makes of whole records, fed in order."""
     scan = native_scan(dialect, hints, caps)
     for chunk in chunks:
         scan.feed(chunk)
@@ -64,14 +65,35 @@ def fed(dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps
 
 
 def only_part(scan: Any, caps: Caps = CAPS) -> Segment:
-    """Return what a scan without a period has counted."""
-    ((place, counts),) = scan.take()
+    """Return what a scan without a period has counted, as a finished Segment."""
+    ((place, part),) = scan.take()
     assert place == "within"
-    return segment_of(counts.plain(), caps)
+    return added_up([part], caps)
+
+
+def added_up(parts: Iterable[Any], caps: Caps = CAPS) -> Segment:
+    """Return the finished Segment of consecutive parts of native scans."""
+    total = need_native().Segment(asdict(caps))
+    for part in parts:
+        total.merge(part)
+    return segment_of(total.finished(), caps)
+
+
+def merged(
+    scanner: str, dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps: Caps = CAPS
+) -> Segment:
+    """Return the finished Segment of consecutive chunks, each scanned apart, by one of the SCANNERS."""
+    if scanner == "native":
+        return added_up((part for one in chunks if one for part in _native_parts(dialect, one, hints, caps)), caps)
+    return finish(reduce(merge, (scan_chunk(dialect, chunk, hints, caps) for chunk in chunks), start(caps)))
+
+
+def _native_parts(dialect: Dialect, chunk: bytes, hints: Hints, caps: Caps) -> Iterable[Any]:
+    scan = native_scan(dialect, hints, caps)
+    scan.feed(chunk)
+    return (part for _, part in scan.take())
 
 
 def scanned(scanner: str, dialect: Dialect, data: bytes, hints: Hints = NO_HINTS, caps: Caps = CAPS) -> Segment:
-    """Return the Segment of whole records, by one of the SCANNERS."""
-    if scanner == "native":
-        return fed(dialect, [data] if data else [], hints, caps)
-    return scan_chunk(dialect, data, hints, caps)
+    """Return the finished Segment of whole records, by one of the SCANNERS."""
+    return merged(scanner, dialect, [data] if data else [], hints, caps)

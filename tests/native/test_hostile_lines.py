@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, reduce
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 import examples
 from hostile_logs import HOSTILE, Hostile
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish, merge, start
-from ldapdiag.evidence.log.tables import CAPS, Caps
+from ldapdiag.evidence.log.tables import Caps
 from log.comparable import plain
 from log.mutations import FORGED, NUMBERS, mutated
 from log.real_logs import ALL_LOGS
 from log.reports import rendered
-from log.scanners import NATIVE_DIALECTS, need_native, scanned
+from log.scanners import NATIVE_DIALECTS, merged, need_native
 from log.servers import drawn_logs
 from log.vectors import HINTS
 
@@ -44,10 +43,10 @@ def _installed() -> None:
     need_native()
 
 
-def agreed(dialect: Dialect, data: bytes, caps: Caps = CAPS) -> tuple[Segment, Segment]:
+def agreed(dialect: Dialect, *chunks: bytes) -> tuple[Segment, Segment]:
     """Return the Segments of both scanners, which are found to be the same."""
-    python, native = (scanned(one, dialect, data, HINTS, caps) for one in ("python", "native"))
-    assert plain(native) == plain(python), data
+    python, native = (merged(one, dialect, chunks, HINTS) for one in ("python", "native"))
+    assert plain(native) == plain(python), chunks
     return python, native
 
 
@@ -82,20 +81,14 @@ def test_every_forged_text_at_every_place_of_a_line_is_read_alike(dialect: Diale
 
 @given(st.lists(drawn_logs(), min_size=1, max_size=3))
 def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]]) -> None:
-    dialect = named("389-text")
-    chunks = [agreed(dialect, b"".join(lines)) for lines in logs]
-    python, native = (finish(reduce(merge, each, start())) for each in zip(*chunks, strict=True))
+    python, native = agreed(named("389-text"), *(b"".join(lines) for lines in logs))
     assert rendered(native) == rendered(python)
 
 
 @given(drawn_logs(), st.integers(0, 60))
 def test_with_caps_hit_the_totals_are_alike(lines: list[bytes], place: int) -> None:
-    dialect = named("389-text")
-    chunks = [
-        [scanned(scanner, dialect, b"".join(part), caps=TINY) for part in (lines[:place], lines[place:])]
-        for scanner in ("python", "native")
-    ]
-    python, native = (finish(reduce(merge, each, start(TINY))) for each in chunks)
+    chunks = [b"".join(lines[:place]), b"".join(lines[place:])]
+    python, native = (merged(scanner, named("389-text"), chunks, caps=TINY) for scanner in ("python", "native"))
     check_totals(native, python)
 
 
@@ -114,11 +107,10 @@ def check_totals(native: Segment, python: Segment) -> None:
 def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
     """The logs of test_bounds, in chunks that hit a cap now and then."""
     units = 1000 if hostile.size == 1 else 2
-    total: list[Segment] = [start(), start()]
-    for block in hostile.blocks(units, 700):
-        chunks = agreed(named("389-text"), block)
-        total = [merge(left, chunk) for left, chunk in zip(total, chunks, strict=True)]
-    python, native = (finish(each) for each in total)
+    chunks = list(hostile.blocks(units, 700))
+    for chunk in chunks:
+        agreed(named("389-text"), chunk)
+    python, native = (merged(scanner, named("389-text"), chunks) for scanner in ("python", "native"))
     assert native.caps_hit == python.caps_hit
     check_totals(native, python)
     if not python.caps_hit:

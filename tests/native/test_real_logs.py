@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from functools import reduce
 from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,18 +12,18 @@ import pytest
 
 import examples
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish, merge, start
-from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.sources.logs.chunks import Chunk
+from ldapdiag.sources.logs.native import NativeCounts
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.scanning import scan_part
+from ldapdiag.sources.logs.stream_counts import ReferenceCounts, StreamCounts
 from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
 from log.reports import rendered
-from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, only_part, scanned
+from log.scanners import NATIVE_DIALECTS, added_up, fed, merged, native_scan, need_native, only_part, scanned
 from log.vectors import HINTS
 
 if TYPE_CHECKING:
@@ -56,28 +55,27 @@ def _installed() -> None:
     need_native()
 
 
-def both(log: RealLog, data: bytes) -> tuple[Segment, Segment]:
+def both(log: RealLog, chunks: list[bytes]) -> tuple[Segment, Segment]:
     """Return the Segments of both scanners, which are found to be the same."""
-    python, native = (scanned(one, log.dialect, data, HINTS) for one in ("python", "native"))
+    python, native = (merged(one, log.dialect, chunks, HINTS) for one in ("python", "native"))
     assert plain(native) == plain(python)
     return python, native
 
 
 @each_log
 def test_whole_it_is_one_answer(log: RealLog) -> None:
-    python, native = both(log, log.data)
-    assert rendered(finish(native)) == rendered(finish(python))
+    python, native = both(log, [log.data])
+    assert rendered(native) == rendered(python)
 
 
 @each_log
 def test_both_scanners_agree_on_each_chunk_and_on_their_sum(log: RealLog) -> None:
     choose = examples.choices(f"{log}")
     cuts = sorted(choose.sample(log.ends, min(PIECES, len(log.ends))))
-    chunks = [both(log, log.head[left:right]) for left, right in pairwise([0, *cuts, len(log.head)])]
-
-    python, native = (finish(reduce(merge, each, start())) for each in zip(*chunks, strict=True))
-
-    assert plain(native) == plain(python)
+    chunks = [log.head[left:right] for left, right in pairwise([0, *cuts, len(log.head)])]
+    for chunk in chunks:
+        both(log, [chunk])
+    python, native = both(log, chunks)
     assert rendered(native) == rendered(python)
 
 
@@ -86,8 +84,8 @@ def test_cut_anywhere_it_is_one_answer(log: RealLog) -> None:
     """The last line of a log that is being written ends anywhere, and a corner cut off may begin anywhere."""
     head = log.head[:6000]
     for place in range(len(log.dialect.name) % STEP, len(head), STEP):
-        both(log, head[:place])
-        both(log, head[place:])
+        both(log, [head[:place]])
+        both(log, [head[place:]])
 
 
 @each_log
@@ -100,12 +98,12 @@ def test_a_log_fed_in_chunks_is_the_same_as_fed_at_once(log: RealLog) -> None:
 
 @each_log
 def test_taken_in_between_it_adds_up_alike(log: RealLog) -> None:
-    scan, native, python = native_scan(log.dialect, HINTS), start(), start()
-    for left, right in pairwise([0, *log.ends[::13], len(log.head)]):
-        scan.feed(log.head[left:right])
-        native = merge(native, only_part(scan))
-        python = merge(python, scanned("python", log.dialect, log.head[left:right], HINTS))
-    assert plain(finish(native)) == plain(finish(python))
+    scan, parts = native_scan(log.dialect, HINTS), []
+    chunks = [log.head[left:right] for left, right in pairwise([0, *log.ends[::13], len(log.head)])]
+    for chunk in chunks:
+        scan.feed(chunk)
+        parts += [part for _, part in scan.take()]
+    assert plain(added_up(parts)) == plain(merged("python", log.dialect, chunks, HINTS))
 
 
 @each_real_log
@@ -145,30 +143,27 @@ def check_period(log: RealLog, period: Period) -> None:
     parts = period.divide(log.dialect, log.head, HINTS)
     scan = native_scan(log.dialect, HINTS, since=period.since, until=period.until)
     scan.feed(log.head)
-    native = [(Place(place), segment_of(counts.plain())) for place, counts in scan.take()]
+    native = [(Place(place), part) for place, part in scan.take()]
     chunk = Chunk(label="", at=0, cost=0, dialect=log.dialect, hints=HINTS)
     python = [(place, scan_part(chunk, place, part)) for place, part in parts]
     assert [described(*one) for one in native] == [described(*one) for one in python]
-    assert rendered(within_alone(native, period)) == rendered(within_alone(python, period))
+    ours, theirs = within_alone(native, NativeCounts(), period), within_alone(python, ReferenceCounts(), period)
+    assert plain(ours) == plain(theirs)
+    assert rendered(ours) == rendered(theirs)
 
 
-def described(place: Place, segment: Segment) -> Any:
-    """Return a part as it should be in both scanners; of records after the period only lines and times count."""
-    times = (segment.lines, segment.first_time, segment.last_time)
-    return (place, *times) if place is Place.LATER else (place, *times, without_clock(segment))
+def described(place: Place, part: Any) -> Any:
+    """Return where a part is, as it should be in both scanners."""
+    return (place, part.lines, part.first_time, part.last_time)
 
 
-def without_clock(segment: Segment) -> Any:
-    return [field for field in plain(segment) if field[0] not in {"zones", "resolution"}]
-
-
-def within_alone(parts: list[tuple[Place, Segment]], period: Period) -> Segment:
+def within_alone(parts: list[tuple[Place, Any]], counts: StreamCounts, period: Period) -> Segment:
     """Return what is counted within a period, as a reading does it."""
-    counts = PeriodCounts(start(), period)
+    within = PeriodCounts(counts, period)
     for place, part in parts:
-        counts.add(place, part)
-    counts.finish()
-    return finish(counts.segment)
+        within.add(place, part)
+    within.finish()
+    return counts.finished()
 
 
 @each_real_log

@@ -9,7 +9,6 @@ import pytest
 
 import examples
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs.access_log import read
 from log.comparable import plain
 from log.scanners import need_native
@@ -33,7 +32,7 @@ def said(path: Path, scanner: Scanner) -> Any:
     """Return the report of a scanner on a file, if that is a log."""
     reading = read([str(path)], workers=1, scanner=scanner)
     assert [one.scanner for one in reading.streams] in ([scanner], [])
-    return [(plain(finish(one.segment)), one.gaps, one.notes) for one in reading.streams]
+    return [(plain(one.counts.finished()), one.gaps, one.notes) for one in reading.streams]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -7,11 +7,11 @@ own: one of another site, or for one application.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.fleet.replicas import IDLE
 from ldapdiag.analysis.log.spellings import OTHER_NAME
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

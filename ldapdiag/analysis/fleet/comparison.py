@@ -8,7 +8,6 @@ Clients that moved from one server to another: their use of the one ends where t
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +16,7 @@ from ldapdiag.analysis.fleet.differences import DifferingSearch, differing_searc
 from ldapdiag.analysis.fleet.replicas import SILENT
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

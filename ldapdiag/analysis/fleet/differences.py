@@ -8,11 +8,11 @@ Settings and versions that differ between servers with the same data: those that
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.defaults import ByVersion
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ Assembly: every host of the evidence, with its snapshots, its routes and the lat
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +40,7 @@ from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import STORAGE_OF_HOST
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ Listening: the server processes of one host as its socket tables and its list of
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ldapdiag.analysis.hosts.listeners import served_ports
 from ldapdiag.evidence.addresses import ANY, LDAP_PORTS
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import directory_programs, families_of_programs, traits_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ monitorConnectionLocalAddress: IP=10.77.1.2:1389            the listeners that a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
@@ -28,6 +27,8 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.storage import DirectorySize, FileExtents, FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
@@ -49,21 +50,21 @@ SERVER_FACTS = (*REPORTS, IndexStatus, EntryCount, IndexExplanations, Schema, Pr
 PROCESS_FACTS = (ProcessLimits, DescriptorCount, MountTable, FileSystemSpace, DirectorySize, FileExtents)
 """Facts about one process: its limits, and its files as it sees them, which a table of the host may show otherwise."""
 
-PROCESS = re.compile(r"(?:/proc/|\bprocess )(\d{1,9})\b", re.ASCII)
-TARGET = re.compile(r"\bldap(s?)://(\[[^\]\s]{1,80}\]|[^\s:/\[\]]{1,255})(?::(\d{1,5}))?(?=[\s/]|$)", re.ASCII)
-INSTANCE = re.compile(
+PROCESS = pattern(r"(?:/proc/|\bprocess )(\d{1,9})\b", re.ASCII)
+TARGET = pattern(r"\bldap(s?)://(\[[^\]\s]{1,80}\]|[^\s:/\[\]]{1,255})(?::(\d{1,5}))?(?=[\s/]|$)", re.ASCII)
+INSTANCE = pattern(
     r"(?:^|[/\s]|%2[Ff])slapd-([A-Za-z0-9_-]{1,64})(?=/|%2[Ff]|\.socket|\.ldif|\s|$)", re.ASCII | re.MULTILINE
 )
 """The folder, the file or the socket of an instance of 389-ds; an instance's name has no dot."""
-HEADER = re.compile(r"\S{1,255}:(\d{1,5}) \((/[^\s)]{1,1000})\)", re.ASCII)
+HEADER = pattern(r"\S{1,255}:(\d{1,5}) \((/[^\s)]{1,1000})\)", re.ASCII)
 """ldap.example:389 (/etc/dirsrv/slapd-ds1), at the beginning of an access log."""
-PATH = re.compile(r"/\S{1,1000}")
-PROCESS_NUMBER = re.compile(
+PATH = pattern(r"/\S{1,1000}")
+PROCESS_NUMBER = pattern(
     r"(?:limits|fds?|count|pid|proc|mountinfo|mounts|space|df|sizes|extents|filefrag)[-_.]?(\d{3,7})(?![0-9A-Za-z]|-\d\d-\d\d)",
     re.ASCII,
 )
 """In the name of a file about a process; lower numbers count files, longer ones are dates."""
-WORD = re.compile(r"[^\W_]{1,64}", re.ASCII)
+WORD = pattern(r"[^\W_]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

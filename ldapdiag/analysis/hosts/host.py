@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.snapshots import Snapshot
@@ -12,6 +11,7 @@ from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, Route,
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.ruleset import Ruleset
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

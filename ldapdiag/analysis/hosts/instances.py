@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts.host import Host
@@ -22,6 +22,7 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.idle.enforcement import UNKNOWN_PRODUCT, IdleEnforcement
 from ldapdiag.servers.product import Product

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-TREE = re.compile(
+TREE = pattern(
     r"(?P<host>.*?[^/])/(?:"
     r"proc(?:/(?:net|sys|self|\d+)(?:/.*)?)?|sos_commands(?:/.*)?"
     r"|etc(?:/(?:dirsrv|openldap|ldap|haproxy|sysctl\.d)(?:/.*)?)?"
@@ -31,10 +34,10 @@ TREE = re.compile(
 )
 """A folder within a copy of a host's file system; `/proc/net` itself is no copy."""
 
-REPORT = re.compile(r"sosreport-(?P<host>.+?)(?:[-.]\d{5,})?(?:-\d{4}-\d\d-\d\d-\w+|-\d{8,14}(?:-\w+)?)?")
+REPORT = pattern(r"sosreport-(?P<host>.+?)(?:[-.]\d{5,})?(?:-\d{4}-\d\d-\d\d-\w+|-\d{8,14}(?:-\w+)?)?")
 """The folder of a host's report: sosreport-HOST-CASE-2026-11-22-abcdefg."""
 
-ARCHIVE = re.compile(r"\.(?:tar|tar\.\w{1,4}|t[gbx]z|tbz2|tzst)$", re.IGNORECASE)
+ARCHIVE = pattern(r"\.(?:tar|tar\.\w{1,4}|t[gbx]z|tbz2|tzst)$", re.IGNORECASE)
 
 LONGEST_ROUND_SECONDS = 900.0
 """Folders named by times further apart belong to different snapshots."""
@@ -205,11 +208,11 @@ def _order(label: Sequence[str]) -> tuple[object, ...]:
 
 DAY = r"(?P<year>(?:19|20)\d\d)[-_.]?(?P<month>\d\d)[-_.]?(?P<day>\d\d)"
 CLOCK = r"(?P<hour>[01]\d|2[0-3])[:h_.-]?(?P<minute>[0-5]\d)(?:[:m_.-]?(?P<second>[0-5]\d))?(?:\.\d+)?s?"
-DATED = re.compile(rf"{DAY}(?:[T_ .-]?{CLOCK})?(?:Z|UTC|[+-]\d\d:?\d\d)?", re.IGNORECASE)
-TIMED = re.compile(CLOCK.replace("[:h_.-]?", "[:h_.-]", 1), re.IGNORECASE)
+DATED = pattern(rf"{DAY}(?:[T_ .-]?{CLOCK})?(?:Z|UTC|[+-]\d\d:?\d\d)?", re.IGNORECASE)
+TIMED = pattern(CLOCK.replace("[:h_.-]?", "[:h_.-]", 1), re.IGNORECASE)
 """A clock time alone; four digits without a separator may be anything."""
 
-NUMBERED = re.compile(
+NUMBERED = pattern(
     r"(?:snap|snapshot|sample|capture|round|run|pass|take|look|step|t|time|try|interval|iteration)[-_. #]?\d{1,6}",
     re.IGNORECASE,
 )
@@ -224,8 +227,8 @@ WORDS = {
 SNAPSHOT_WORDS = WORDS.keys() - {"incident"}
 """A folder `incident` contains hosts; it has an order beside `before`."""
 
-NUMBER = re.compile(r"\d{1,10}")
-DIGITS = re.compile(r"(\d+)")
+NUMBER = pattern(r"\d{1,10}")
+DIGITS = pattern(r"(\d+)")
 
 
 def looks_like_snapshot(name: str) -> bool:

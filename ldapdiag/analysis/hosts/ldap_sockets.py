@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

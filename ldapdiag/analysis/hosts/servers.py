@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
@@ -35,6 +35,8 @@ from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.ldap_session import LdapSession, session_of
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.hints import Endpoint
     from ldapdiag.analysis.hosts.host import Host
 
-LOCAL_SOCKET = re.compile(r"ldapi://%2[Ff](?!proc%2)[A-Za-z0-9._%-]{1,200}")
-READ_AS_ROOT = re.compile(r"^ldapsearch -Y EXTERNAL -H (ldapi://\S{1,200}) ", re.ASCII)
+LOCAL_SOCKET = pattern(r"ldapi://%2[Ff](?!proc%2)[A-Za-z0-9._%-]{1,200}")
+READ_AS_ROOT = pattern(r"^ldapsearch -Y EXTERNAL -H (ldapi://\S{1,200}) ", re.ASCII)
 """What a script asks at a local socket (sources/live/ssh/collect/directories.sh)."""
 WITHOUT_SOCKET = "(without a local socket)"
 """What a script states of a slapd whose command line names none (directories.sh)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.ages import seconds_since_received
@@ -17,6 +16,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 MIDDLEBOX_MARGIN = 0.8

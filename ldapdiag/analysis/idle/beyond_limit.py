@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME, display_name, folded_dn
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseKind
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,6 +39,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import between, bound, counted
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ may prove").
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.pairing.direction import PathKind
 from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.flows import Relay
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.hosts.kernel import CONNTRACK_ESTABLISHED, IP_FORWARD
 
 if TYPE_CHECKING:

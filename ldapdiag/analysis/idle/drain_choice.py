@@ -8,12 +8,12 @@ Round values: the seconds that administrators set.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.idle.replay import Replayed, replay
 from ldapdiag.evidence.log.idle_times import TIMEOUTS
 from ldapdiag.evidence.log.stamps import MILLISECOND
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

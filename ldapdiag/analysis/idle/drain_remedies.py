@@ -13,7 +13,6 @@ replication accounts (docs/how-it-decides.md, "What to set").
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
@@ -32,6 +31,7 @@ from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Remedy, Where, alternative
 from ldapdiag.servers.client_settings.choosing import client_settings, software_of
 from ldapdiag.servers.hosts.closing_remedies import close_ghosts, prove_dead, restart_server, wait_for_close
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.load.accounts import Accounts
     from ldapdiag.analysis.pairing.direction import Direction
 
-LINUX = re.compile(r"Linux (\d+)\.(\d+)")
+LINUX = pattern(r"Linux (\d+)\.(\d+)")
 CLOSES_SOCKETS = (4, 5)
 """The first Linux that has INET_DIAG_DESTROY."""
 

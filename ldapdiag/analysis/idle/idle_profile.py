@@ -6,7 +6,6 @@ LoggedLoad: the connections that a log shows over its time, and how many had bee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +19,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.idle_times import TIMEOUTS, IdleTimes
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.idle_times import IdleRow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import Timer
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.hosts.kernel import (
     KEEPALIVE_INTERVAL,
     KEEPALIVE_PROBES,

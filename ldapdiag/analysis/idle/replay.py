@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.analysis.idle.idle_profile import DAY, IdleGroup, IdleProfile
 from ldapdiag.evidence.log.idle_times import edge_above, edge_below
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.idle.idle_profile import LoggedLoad

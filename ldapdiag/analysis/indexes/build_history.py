@@ -10,7 +10,7 @@ Searches for ranges of numbers that 389-ds answers by an index sorted as text: t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,6 +36,7 @@ from ldapdiag.evidence.indexes.index_tasks import IndexTask
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.ldbm.collations import sorts_as_text
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted

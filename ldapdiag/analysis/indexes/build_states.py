@@ -5,13 +5,13 @@ When a server started, and which builds of indexes its errors logs contain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE
 from ldapdiag.evidence.log.stamps import when
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -21,12 +21,12 @@ search uses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
 from ldapdiag.evidence.log.tables import OTHER
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.traits import traits_of
 

@@ -16,7 +16,7 @@ Index use: how the server found the candidates of searches, by its notes in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
@@ -37,6 +37,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse
 from ldapdiag.servers.traits import traits_of
 

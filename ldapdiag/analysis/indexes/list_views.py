@@ -9,7 +9,7 @@ RefusedView: searches that an access control instruction keeps from the VLV inde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,6 +24,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.wanted_view import WantedView
 from ldapdiag.servers.ldbm.collations import sorts_as_text
 from ldapdiag.servers.traits import traits_of

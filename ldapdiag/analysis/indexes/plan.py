@@ -11,7 +11,6 @@ slapd has the indexes of several attributes in one line, and the line of an attr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
@@ -23,6 +22,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.index_remedies import indexes_set
 from ldapdiag.servers.indexes.candidates import Cause, Change
 

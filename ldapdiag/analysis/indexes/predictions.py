@@ -9,7 +9,7 @@ Predicted times in words: always with their bounds, and never quicker than the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts
@@ -17,6 +17,7 @@ from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Cause, IndexUse
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import duration

@@ -15,7 +15,7 @@ An empty set among them means that the search needs no new index.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, Change, IndexUse
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of

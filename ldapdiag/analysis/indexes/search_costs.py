@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import IndexUse
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ Obstacle: why no new index helps a search; one cause per search.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse
 
 if TYPE_CHECKING:

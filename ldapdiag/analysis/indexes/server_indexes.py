@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
@@ -17,6 +17,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.schema.descriptions import merged
 from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.traits import traits_of
 

@@ -6,13 +6,13 @@ Account limits: indexed searches that were refused because their ID list is long
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import IndexUse
 from ldapdiag.wording import counted, number, percent
 from ldapdiag.wording import seconds as in_seconds

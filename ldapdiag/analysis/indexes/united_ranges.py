@@ -7,12 +7,12 @@ slapd unites the lists of all values in a range, and copies the list found so fa
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.search_costs import RANGES, RETURN_OVER_TEST
 from ldapdiag.analysis.indexes.worth import LEAST_MEAN
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse
 from ldapdiag.servers.products import product_of
 from ldapdiag.wording import counted, rounded

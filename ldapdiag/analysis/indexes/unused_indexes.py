@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.build_states import changed
@@ -13,6 +12,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS, index_type
 from ldapdiag.servers.products import product_of

@@ -16,10 +16,11 @@ long. A few are in progress whenever a log ends.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 

@@ -6,7 +6,7 @@ Internal searches: those of plug-ins and overlays that no index of a database an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix, is_within
@@ -17,6 +17,7 @@ from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.durations import Durations, quantile
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Cause, Change, Database, UnknownFrequencies
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import traits_of

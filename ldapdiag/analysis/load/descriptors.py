@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +38,8 @@ from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.history import History
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, SECOND, when
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.defaults import ProductDefaults
 from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import families_of_programs
@@ -367,7 +369,7 @@ def _peaks(traffic: Traffic | None, served: int | None, limit: int | None) -> tu
 
 
 CONTAINER = r"(?:[^\s=\"\[]{1,255} {1,80}\| ?)?"
-STAMP = re.compile(
+STAMP = pattern(
     CONTAINER + r"(?:\[(?P<netscape>\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?P<zone> [+-]\d{4})\]"
     r"|(?:<\d{1,3}>)?(?:1 )?(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?P<offset>Z|[+-]\d\d:\d\d)"
     r"|(?P<hexadecimal>[4-7][0-9a-f]{7})(?:\.[0-9a-f]{8})? )",

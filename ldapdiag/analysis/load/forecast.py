@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.load.growth import DAY_HOURS, KNOWN_DAYS, SEED, WAVES, GrowthDraw, draw_growth
 from ldapdiag.analysis.load.readings import GrowthSeries, Reading, growth_series
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, rounded
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ldap_sockets import End, endpoints_of, rows_by_peer
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.hosts.kernel import (
     KERNEL_PORT_RANGE,
     KERNEL_REUSE_TIME_WAIT,
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.flows import FlowTable
     from ldapdiag.evidence.host_facts import KernelSettings
 
-RANGE = re.compile(r"(\d{1,5})\s+(\d{1,5})", re.ASCII)
-RESERVED = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+RANGE = pattern(r"(\d{1,5})\s+(\d{1,5})", re.ASCII)
+RESERVED = pattern(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 FIRST_OF_BSD, LAST_OF_BSD = "net.inet.ip.portrange.first", "net.inet.ip.portrange.last"
 LAST_PORT = 65535
 

@@ -14,7 +14,6 @@ Connections over time in intervals of equal length, from readings at any times.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from ldapdiag.analysis.log.time_axis import time_axis
 from ldapdiag.evidence.history import readings as recorded
 from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.log.timeline import MOST, STEPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, rounded
 
 if TYPE_CHECKING:

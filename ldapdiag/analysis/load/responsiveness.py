@@ -6,7 +6,7 @@ does not answer. What its threads do is then the reason, never a proof of its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.traits import directory_programs
 from ldapdiag.wording import counted

@@ -8,10 +8,10 @@ answer: an idle one has only waiting threads, a busy one has running ones.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.threads import TICKS_PER_SECOND, ProcessThreads, Thread
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,12 +9,12 @@ Recv-Q (net/ipv4/tcp_diag.c) and no request. A socket with unsent data waits for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.load.accept_queue import accept_queues
 from ldapdiag.evidence.sockets import Key, TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

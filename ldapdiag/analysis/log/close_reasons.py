@@ -6,12 +6,13 @@ IdleCuts: what an access log shows of the connections of one client that the ser
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.evidence.log.idle_times import at_least_seconds
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseKind
 

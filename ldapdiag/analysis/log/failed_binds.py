@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.spellings import ANONYMOUS, OTHER_NAME, UNKNOWN_NAME, display_name
 from ldapdiag.evidence.log.connection import IN_PROGRESS
 from ldapdiag.evidence.log.operation_kinds import BIND
 from ldapdiag.evidence.log.tables import OTHER_RESULT
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,9 +6,9 @@ what is listed may have cost so much more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, duration
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ steady    ▁▂▂▃▃▄▄▅▅▆▆▇█     a straight line
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.extended_operations import name_of
@@ -24,6 +23,7 @@ from ldapdiag.evidence.log.durations import quantile
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, DELETE, EXTENDED, MODIFY, MODRDN, NAMES, SEARCH
 from ldapdiag.evidence.log.operation_row import OperationRow
 from ldapdiag.evidence.log.tables import OTHER, OTHER_RESULT
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.time_axis import TimeAxis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.extended_operations import START_TLS
@@ -11,6 +10,7 @@ from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded
 from ldapdiag.evidence.addresses import is_loopback, normalise_address
 from ldapdiag.evidence.log.connection import UNKNOWN
 from ldapdiag.evidence.log.operation_kinds import EXTENDED
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

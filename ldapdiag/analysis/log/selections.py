@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from ipaddress import ip_address, ip_network
@@ -13,6 +12,7 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.connection import ANONYMOUS as ANONYMOUS_DN
 from ldapdiag.evidence.log.connection import UNKNOWN
 from ldapdiag.evidence.log.selection import Selection
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -10,12 +10,12 @@ chance, as often as in the hour around, so many empty ones in a row would come l
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import DAY, slot_of
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ SlowCauses: what a log shows on why operations are slow; nothing is guessed from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.connection import IN_PROGRESS
 from ldapdiag.evidence.log.operation_kinds import BIND
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, seconds
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ Log text is bytes; bytes that are not UTF-8 are shown as backslash escapes.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import UNKNOWN
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ UNKNOWN_NAME = "unknown"
 OTHER_NAME = "other"
 """Those beyond a cap."""
 
-BLANKS = re.compile(rb"(?<! ) *([,+=]) *")
+BLANKS = pattern(rb"(?<! ) *([,+=]) *")
 """Blanks around the separators of a DN, which some clients write."""
 
 

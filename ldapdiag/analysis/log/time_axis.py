@@ -8,12 +8,12 @@ Records whose time is far from that of all others are left out: a forged time st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import DAY, MOST, STEPS, Interval
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

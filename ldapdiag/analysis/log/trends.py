@@ -9,13 +9,13 @@ Trends in words: since when operations come, and how fast their time grows; and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.onsets import onset_of
 from ldapdiag.evidence.log.series import MOST
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment, when
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import duration, rounded, seconds
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ BusiestWorkers: how busy the worker threads were, where the results of a log rep
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.log.tables import RESTART
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseReason
 

@@ -14,7 +14,6 @@ client-side leg. HAProxy and F5 have session tables, which show more.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.listeners import is_relay
@@ -22,6 +21,7 @@ from ldapdiag.analysis.pairing.flow_tables import CARRIED, FlowEntry, Middlebox
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, UNKNOWN_PORT, is_loopback
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import WITHOUT_PEER, Key, TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ldapdiag.analysis.hosts.ages import probes_unanswered
 from ldapdiag.analysis.pairing.absence_reasons import (
@@ -26,6 +26,7 @@ from ldapdiag.analysis.pairing.socket_index import CLOSING_STATES, ClientIndex, 
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 CLOSED_SINCE = "present at the client before the server's table was taken, absent after it: may have closed in between"
 INEXACT_PORT = "the server's table has a truncated port or a name for it (take it with -n, without -A)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +12,7 @@ from ldapdiag.analysis.pairing.drop_style import NO_EVIDENCE, GhostEvidence, Sty
 from ldapdiag.analysis.pairing.samples import SampledConnection
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
+from ldapdiag.lazy_dataclass import dataclass
 
 IDLE_SECONDS = 60
 """A live connection whose idle time is longer counts as idle (docs/contract.md, unreleased-connections)."""

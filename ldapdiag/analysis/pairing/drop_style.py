@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from ldapdiag.analysis.pairing.client_history import NO_HISTORY, ClientHistory, EndCounts
+from ldapdiag.lazy_dataclass import dataclass
 
 MOST_FACTOR, FEW = 2, 10
 """Up to twice the ghosts and 10 resets count them; more have other reasons, too."""

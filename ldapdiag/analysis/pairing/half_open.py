@@ -10,7 +10,7 @@ leaves exactly these (docs/how-it-decides.md, "What a ghost is").
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, seconds_since_received
@@ -26,6 +26,7 @@ from ldapdiag.analysis.pairing.snapshot_order import (
     seconds_between,
 )
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

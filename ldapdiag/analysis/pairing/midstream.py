@@ -8,12 +8,13 @@ not leads both ways, and the answer is unknown unless both agree.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ruleset import MOST_RULES, Chain, Field, Match, Rule, Ruleset, Verdict
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ Network namespaces of one machine: whether all were read is known of the machine
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.ages import column_seconds
@@ -36,6 +36,7 @@ from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

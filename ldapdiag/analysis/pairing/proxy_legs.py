@@ -17,7 +17,7 @@ Measured with HAProxy 2.6.12: timeout client 1h, timeout server 3s.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
@@ -36,6 +36,7 @@ from ldapdiag.analysis.pairing.snapshot_order import (
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_loopback
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import seconds_since_received
@@ -20,6 +20,7 @@ from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.midstream import passes_without_entry
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.hosts.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
 

@@ -7,12 +7,13 @@ between the tables, or if churn is too small to explain it (docs/how-it-decides.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from math import ceil, inf
 
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 TIME_WAIT_SECONDS = 60

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.pairing.socket_index import DirectionKey, ServerIndex
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import Key, SocketTable
+from ldapdiag.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

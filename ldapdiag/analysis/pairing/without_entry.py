@@ -7,7 +7,6 @@ how long ago anything arrived there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +19,7 @@ from ldapdiag.analysis.hosts.ages import (
 )
 from ldapdiag.analysis.pairing.skew import minimum_age_seconds
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.snapshots import Snapshot

@@ -13,7 +13,6 @@ The sentences about writes that wait for the disk, in the order in which they de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,6 +32,7 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.storage.probe import StorageProbe, SyncCall, SyncLatency, WriteKind
 from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.evidence.threads import RUNNING, ProcessThreads
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, rounded, seconds
 

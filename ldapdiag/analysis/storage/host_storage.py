@@ -9,11 +9,12 @@ The mount that a path is on, and the mount below an overlay or a loop device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.evidence.storage import Mount
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.volume import WRITE_BACK, WRITE_THROUGH
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, MountTable
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

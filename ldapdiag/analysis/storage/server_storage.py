@@ -8,7 +8,7 @@ A mount as a Volume: its options in force, and what lies below it down to the di
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from posixpath import normpath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +39,8 @@ from ldapdiag.evidence.storage import (
     ZfsProperties,
 )
 from ldapdiag.evidence.storage.settings import Role, StorageSettings, merged_settings
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -248,7 +250,7 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 UPPER = frozenset({"part", "lvm", "crypt", "dm", "mpath"})
-UPPER_NAME = re.compile(r"dm-\d|md\d|md_|bcache\d", re.ASCII)
+UPPER_NAME = pattern(r"dm-\d|md\d|md_|bcache\d", re.ASCII)
 """Devices that lie on others, by their types and names: where those are not in the evidence, the disks are unknown."""
 DEEPEST = 8
 """File systems in files of file systems; deeper ones are unknown."""

@@ -6,12 +6,14 @@ The kernel's messages about the devices of a volume.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.storage.options import MEMORY, NETWORK, Options
 from ldapdiag.evidence.storage import Mounted
 from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,14 +137,14 @@ def memory_name(fs_type: str, device: BlockDevice | None = None) -> str:
     return ""
 
 
-PARTITION = re.compile(r"((?:sd|vd|xvd|hd)[a-z]{1,3})\d{1,3}|((?:nvme\d+n|mmcblk|md|loop|nbd)\d+)p\d{1,3}", re.ASCII)
+PARTITION = pattern(r"((?:sd|vd|xvd|hd)[a-z]{1,3})\d{1,3}|((?:nvme\d+n|mmcblk|md|loop|nbd)\d+)p\d{1,3}", re.ASCII)
 """A partition, with the disk that its name begins with (Documentation/admin-guide/devices.txt of Linux)."""
 
-NAMESPACE = re.compile(r"(nvme\d+)n\d+", re.ASCII)
+NAMESPACE = pattern(r"(nvme\d+)n\d+", re.ASCII)
 """A disk of an NVMe controller, which messages name, too."""
 
 
-REUSED = re.compile(r"(?:loop|nbd|zram|ram)\d", re.ASCII)
+REUSED = pattern(r"(?:loop|nbd|zram|ram)\d", re.ASCII)
 """Names of devices that are set up while the host runs: the next one gets the name of an earlier one."""
 MAPPED = "dm-"
 

@@ -9,13 +9,13 @@ WriteRate: how many changes a server acknowledges, by its access log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.durations import edges, quantile
 from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.evidence.log.timeline import STEPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, rounded
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 CONFIG = "cn=config"
 WHOLE_ENTRY = ("objectClass", "cn")

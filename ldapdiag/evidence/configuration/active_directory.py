@@ -28,6 +28,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,12 +70,12 @@ CHARACTERISTIC = frozenset(
 MOST_POLICIES = 1000
 
 NAMED = rf"(?:{'|'.join(sorted(NAMES, key=len, reverse=True))})"
-ASSIGNED = re.compile(rf"\b({NAMED})=(\d{{1,18}})\b")
-SHOWN = re.compile(rf"\s{{0,64}}({NAMED})\s{{1,64}}(\d{{1,18}})(?:\((\d{{1,18}})\))?\s*")
-SHOWN_HEADER = re.compile(r"\s{0,64}Policy\s{1,64}Current\(New\)")
-PROPERTY = re.compile(r"([A-Za-z]\w{0,63})\s{0,64}: ?(.*)")
-LDIF_DN = re.compile(r"dn::? ?\S")
-NOISE = re.compile(
+ASSIGNED = pattern(rf"\b({NAMED})=(\d{{1,18}})\b")
+SHOWN = pattern(rf"\s{{0,64}}({NAMED})\s{{1,64}}(\d{{1,18}})(?:\((\d{{1,18}})\))?\s*")
+SHOWN_HEADER = pattern(r"\s{0,64}Policy\s{1,64}Current\(New\)")
+PROPERTY = pattern(r"([A-Za-z]\w{0,63})\s{0,64}: ?(.*)")
+LDIF_DN = pattern(r"dn::? ?\S")
+NOISE = pattern(
     r"\s*(?:-+|\w+(?: \w+)?: .*|\w+\s+\d+(?:\(\d+\))?|Binding to .*|Connected to .*|ldapadminlimits"
     r"|(?:PS )?[A-Za-z]:\\[^>]{0,255}>.*)\s*",
     re.IGNORECASE,

@@ -21,12 +21,14 @@ Durations as OpenDS and its forks write them: `0 seconds`, `300000 ms`, `5 m`, `
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,7 +182,7 @@ def _properties(entry: Entry) -> dict[str, str] | None:
 
 
 LONGEST = 200
-PART = re.compile(
+PART = pattern(
     r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)\b",
     re.ASCII | re.IGNORECASE,
 )

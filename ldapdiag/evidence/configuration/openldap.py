@@ -27,6 +27,7 @@ from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, 
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.slapd_directives import words_of
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ ATTRIBUTES = (*WHOLE_ENTRY, "olcIdleTimeout", "olcThreads")
 """The attributes read of cn=config itself."""
 UPDATE_DN, SYNCREPL = "olcUpdateDN", "olcSyncrepl"
 
-SYNCREPL_ACCOUNT = re.compile(r'\bbinddn=(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+SYNCREPL_ACCOUNT = pattern(r'\bbinddn=(?:"([^"]*)"|(\S+))', re.IGNORECASE)
 """The bind DN of a syncrepl specification; nothing else of it is read, because it contains the password."""
 
 

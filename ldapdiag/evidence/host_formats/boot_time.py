@@ -13,12 +13,13 @@ A file that contains nothing but a time or numbers is recognised only if its nam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.processes import BootTime
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,19 +27,19 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 IN_NAME = ("boot", "uptime", "who")
-WHO = re.compile(r"[ .\w]{0,20}system boot +(\d{4}-\d\d-\d\d \d\d:\d\d)(?: .*)?", re.ASCII)
-UPTIME = re.compile(
+WHO = pattern(r"[ .\w]{0,20}system boot +(\d{4}-\d\d-\d\d \d\d:\d\d)(?: .*)?", re.ASCII)
+UPTIME = pattern(
     r" ?\d\d?:\d\d(?::\d\d)?(?:[ap]m)? +up +(?:(?P<days>\d{1,6}) day(?:s|\(s\))?, +)?"
     r"(?:(?P<hours>\d\d?):(?P<minutes>\d\d)|(?P<only_hours>\d\d?) hrs?|(?P<only_minutes>\d\d?) mins?)?,? .*",
     re.ASCII,
 )
-SINCE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
-PROC_UPTIME = re.compile(r"(\d{1,10}\.\d{1,2}) \d{1,12}\.\d{1,2}", re.ASCII)
-BTIME = re.compile(r"btime (\d{1,11})", re.ASCII)
-ZONE = re.compile(r"([+-])(\d\d):?([0-5]\d)", re.ASCII)
+SINCE = pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
+PROC_UPTIME = pattern(r"(\d{1,10}\.\d{1,2}) \d{1,12}\.\d{1,2}", re.ASCII)
+BTIME = pattern(r"btime (\d{1,11})", re.ASCII)
+ZONE = pattern(r"([+-])(\d\d):?([0-5]\d)", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MINUTE = 60.0
-PROMPT = re.compile(r"[+$#] .*")
+PROMPT = pattern(r"[+$#] .*")
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class _Times:
         """Take a line's value; return whether it has one."""
         if found := WHO.fullmatch(line) or SINCE.fullmatch(line.strip()):
             self.local = _local(found[found.re.groups])
-            self.rounding_seconds = 1.0 if found.re is SINCE else MINUTE
+            self.rounding_seconds = MINUTE if found.re.groups else 1.0  # SINCE has none
             return self.local is not None
         if found := BTIME.fullmatch(line):
             self.epoch = EPOCH + timedelta(seconds=int(found[1]))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import CaptureTimes
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 IN_NAME = ("captured", "taken", "date")
-TIME = re.compile(
+TIME = pattern(
     r"(?:19|20|21)\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.ASCII
 )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import DescriptorCount
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 IN_NAME = "fd"
-NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-LINK = re.compile(r"l[r-][w-][x-]------[.+]?\s{1,20}\d.{1,200}? (\d{1,10}) -> \S.*", re.ASCII)
+NUMBER = pattern(r"\d{1,10}", re.ASCII)
+LINK = pattern(r"l[r-][w-][x-]------[.+]?\s{1,20}\d.{1,200}? (\d{1,10}) -> \S.*", re.ASCII)
 NOISE = ("total ", "ls: ")
 
 

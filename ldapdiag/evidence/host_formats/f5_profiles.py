@@ -12,19 +12,19 @@ listing does not show which virtual server uses a profile. Source: F5 tmsh refer
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-PROFILE = re.compile(r"ltm profile (tcp|fast[lL]4) (\S{1,200}) \{(.*)")
-IDLE = re.compile(r"(?:.*[ {])?\s*idle-timeout (\w{1,20})\b")
+PROFILE = pattern(r"ltm profile (tcp|fast[lL]4) (\S{1,200}) \{(.*)")
+IDLE = pattern(r"(?:.*[ {])?\s*idle-timeout (\w{1,20})\b")
 MOST_PROFILES = 10_000
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 FIRST = "ldapdiag-probe 1"
-LINE = re.compile(r"(target|address|port|outcome|seconds): ?(\S{0,300})", re.ASCII)
-SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
+LINE = pattern(r"(target|address|port|outcome|seconds): ?(\S{0,300})", re.ASCII)
+SECONDS = pattern(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
 
 
 def recognises(head: Head) -> bool:

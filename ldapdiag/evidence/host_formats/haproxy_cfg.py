@@ -23,29 +23,28 @@ Source: HAProxy configuration manual, 2.5 (time format), 4.2 (bind; timeout clie
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
 
-SECTION = re.compile(r"(global|defaults|frontend|backend|listen)(?:\s+(\S{1,200}))?(?:\s.*)?")
-OTHER_SECTION = re.compile(r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b")
-TIMEOUT = re.compile(r"\s*(?:timeout\s+(client|server|tunnel)|(cli|srv)timeout)\s+(\d{1,15})(us|ms|s|m|h|d)?(?:\s.*)?")
-INDENTED_TIMEOUT = re.compile(
-    r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d"
-)
-SERVER = re.compile(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
-BIND = re.compile(r"\s*bind\s+(\S{1,1000})(?:\s.*)?")
-PORTS = re.compile(r"[^/]*:(\d{1,5})(?:-(\d{1,5}))?")
-USE = re.compile(r"\s*(?:default_backend|use_backend)\s+(\S{1,200})(?:\s.*)?")
+SECTION = pattern(r"(global|defaults|frontend|backend|listen)(?:\s+(\S{1,200}))?(?:\s.*)?")
+OTHER_SECTION = pattern(r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b")
+TIMEOUT = pattern(r"\s*(?:timeout\s+(client|server|tunnel)|(cli|srv)timeout)\s+(\d{1,15})(us|ms|s|m|h|d)?(?:\s.*)?")
+INDENTED_TIMEOUT = pattern(r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d")
+SERVER = pattern(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
+BIND = pattern(r"\s*bind\s+(\S{1,1000})(?:\s.*)?")
+PORTS = pattern(r"[^/]*:(\d{1,5})(?:-(\d{1,5}))?")
+USE = pattern(r"\s*(?:default_backend|use_backend)\s+(\S{1,200})(?:\s.*)?")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}
 OLD = {"cli": "client", "srv": "server"}
 MOST_SECTIONS = 10_000

@@ -26,6 +26,7 @@ from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import HostDescription, RouteTable
 from ldapdiag.evidence.host_formats.ip_route import Routes
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 FIRST = "ldapdiag-host 1"
-LINE = re.compile(r"([a-z][a-z-]{0,30}): ?(.{0,300})", re.ASCII)
+LINE = pattern(r"([a-z][a-z-]{0,30}): ?(.{0,300})", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-BOOTED = re.compile(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
-CLOCK = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
-ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
+BOOTED = pattern(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
+CLOCK = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
+ADDRESS = pattern(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
 MOST_ADDRESSES = 10_000
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import Route, RouteTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,20 +29,20 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Origin
 
 ADDRESS = r"[0-9A-Fa-f:.]{2,45}"
-ROUTE = re.compile(
+ROUTE = pattern(
     rf"(?:(?P<kind>unicast|blackhole|unreachable|prohibit|throw) )?(?P<to>default|{ADDRESS}(?:/\d{{1,3}})?)"
     rf"(?P<rest>(?: .*)?)",
     re.ASCII,
 )
-ROUTE_OF_DEVICE = re.compile(
+ROUTE_OF_DEVICE = pattern(
     rf"(?:default|{ADDRESS}(?:/\d{{1,3}})?) (?:via (?:inet6 )?{ADDRESS} )?dev \S+(?: .*)?", re.ASCII
 )
 """A route as most tables have one; by this form the table is recognised."""
-NEXT_HOP = re.compile(rf"\bvia (?:inet6 )?({ADDRESS})(?= |$)", re.ASCII)
-SOURCE = re.compile(rf"\bsrc ({ADDRESS})(?= |$)", re.ASCII)
-CONTINUED = re.compile(r"\s+nexthop ")
-INTERFACE = re.compile(r"\d+: [^\s:]+: <")
-INTERFACE_ADDRESS = re.compile(
+NEXT_HOP = pattern(rf"\bvia (?:inet6 )?({ADDRESS})(?= |$)", re.ASCII)
+SOURCE = pattern(rf"\bsrc ({ADDRESS})(?= |$)", re.ASCII)
+CONTINUED = pattern(r"\s+nexthop ")
+INTERFACE = pattern(r"\d+: [^\s:]+: <")
+INTERFACE_ADDRESS = pattern(
     rf"(?:\d+: \S+)? {{1,40}}inet6? ({ADDRESS})(?: peer {ADDRESS})?(/\d{{1,3}}) .*\bscope \w+", re.ASCII
 )
 DISCARDED = frozenset({"blackhole", "unreachable", "prohibit", "throw"})

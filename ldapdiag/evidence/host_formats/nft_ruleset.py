@@ -22,53 +22,54 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ruleset import MOST_RULES, NOT_READ, UNKNOWN, Chain, Field, Match, Rule, Ruleset, Verdict
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
 
-TABLE = re.compile(r"table (?:(ip|ip6|inet|arp|bridge|netdev) )?([\w./-]{1,128}) \{(?: # .*)?")
-CHAIN = re.compile(r"chain ([\w./-]{1,128}) \{(?: # .*)?")
-BASE = re.compile(r"type (\w+) hook (\w+) .{0,200}?;(?: policy (accept|drop);)?")
+TABLE = pattern(r"table (?:(ip|ip6|inet|arp|bridge|netdev) )?([\w./-]{1,128}) \{(?: # .*)?")
+CHAIN = pattern(r"chain ([\w./-]{1,128}) \{(?: # .*)?")
+BASE = pattern(r"type (\w+) hook (\w+) .{0,200}?;(?: policy (accept|drop);)?")
 LAST = "# end of ruleset"
 LOADED = frozenset({"#!/usr/sbin/nft", "flush", "include", "define"})
 LONGEST_RULE = 1 << 16
 MOST_ELEMENTS = 1000
 
-QUOTED = re.compile(r'"[^"]*"')
+QUOTED = pattern(r'"[^"]*"')
 VALUE = r"(?:\{[^{}]*\}|[^\s{}]+)"
 COMPARED = rf"(?:(==|!=) )?(?!vmap )({VALUE})"
-VMAP = re.compile(r"(.+?) vmap \{([^{}]*)\}(.*)")
-VERDICT = re.compile(r"(accept|drop|return|continue|reject|queue|notrack|(?:jump|goto) ([\w./-]{1,128}))\b.*")
-VERDICT_IN = re.compile(r"(?<= )" + VERDICT.pattern.removesuffix(".*"))
-DIVERTING = re.compile(r"\b(?:vmap|tproxy|synproxy|fwd|xt target)\b")
-HARMLESS_TARGET = re.compile(r'\bxt target "(?:CHECKSUM|CLASSIFY|CONNMARK|DSCP|LOG|MARK|NFLOG|SET|TCPMSS|TOS|TRACE)"')
+VMAP = pattern(r"(.+?) vmap \{([^{}]*)\}(.*)")
+VERDICT = pattern(r"(accept|drop|return|continue|reject|queue|notrack|(?:jump|goto) ([\w./-]{1,128}))\b.*")
+VERDICT_IN = pattern(r"(?<= )" + VERDICT.pattern.removesuffix(".*"))
+DIVERTING = pattern(r"\b(?:vmap|tproxy|synproxy|fwd|xt target)\b")
+HARMLESS_TARGET = pattern(r'\bxt target "(?:CHECKSUM|CLASSIFY|CONNMARK|DSCP|LOG|MARK|NFLOG|SET|TCPMSS|TOS|TRACE)"')
 """Of iptables; REJECT is printed in the same way, where nft cannot translate it."""
-STATEMENT = re.compile(
+STATEMENT = pattern(
     r"counter(?: packets \d+ bytes \d+| name \S+)?|log(?: (?:prefix|level|group|snaplen|queue-threshold|flags) \S+)*"
     r"|comment \S+|(?:meta|ct) \w+ set \S+(?: (?:and|or|xor|\|) \S+)*|flow add \S+"
 )
 FLAGS = r"\(?([a-z]+(?: ?[|,] ?[a-z]+)*|0x0)\)?"
-FLAG_TEST = re.compile(rf"tcp flags (?:& {FLAGS} (==|!=) {FLAGS}|(!=? ?)?([a-z,]+) / ([a-z,]+))(?= |$)")
+FLAG_TEST = pattern(rf"tcp flags (?:& {FLAGS} (==|!=) {FLAGS}|(!=? ?)?([a-z,]+) / ([a-z,]+))(?= |$)")
 SELECTORS = (
-    (re.compile(rf"ct state {COMPARED}"), Field.STATE),
-    (re.compile(rf"ct status {COMPARED}"), Field.STATUS),
-    (re.compile(rf"(?:meta l4proto|ip protocol|ip6 nexthdr) {COMPARED}"), Field.PROTOCOL),
-    (re.compile(rf"meta nfproto {COMPARED}"), Field.VERSION),
-    (re.compile(rf"ip6? saddr {COMPARED}"), Field.SOURCE),
-    (re.compile(rf"ip6? daddr {COMPARED}"), Field.DESTINATION),
-    (re.compile(rf"(?:tcp|th) sport {COMPARED}"), Field.SOURCE_PORT),
-    (re.compile(rf"(?:tcp|th) dport {COMPARED}"), Field.DESTINATION_PORT),
-    (re.compile(rf"tcp flags {COMPARED}"), Field.ANY_FLAG),
-    (re.compile(rf"(?:meta )?[io]if(?:name)? {COMPARED}"), Field.INTERFACE),
-    (re.compile(rf"(?:meta|ct) (?:mark|zone|direction|pkttype) {COMPARED}"), Field.UNKNOWN),
-    (re.compile(r"limit rate (over )?(\d+ ?\w*/\w+)(?: burst \d+ \w+)?"), Field.UNKNOWN),
+    (pattern(rf"ct state {COMPARED}"), Field.STATE),
+    (pattern(rf"ct status {COMPARED}"), Field.STATUS),
+    (pattern(rf"(?:meta l4proto|ip protocol|ip6 nexthdr) {COMPARED}"), Field.PROTOCOL),
+    (pattern(rf"meta nfproto {COMPARED}"), Field.VERSION),
+    (pattern(rf"ip6? saddr {COMPARED}"), Field.SOURCE),
+    (pattern(rf"ip6? daddr {COMPARED}"), Field.DESTINATION),
+    (pattern(rf"(?:tcp|th) sport {COMPARED}"), Field.SOURCE_PORT),
+    (pattern(rf"(?:tcp|th) dport {COMPARED}"), Field.DESTINATION_PORT),
+    (pattern(rf"tcp flags {COMPARED}"), Field.ANY_FLAG),
+    (pattern(rf"(?:meta )?[io]if(?:name)? {COMPARED}"), Field.INTERFACE),
+    (pattern(rf"(?:meta|ct) (?:mark|zone|direction|pkttype) {COMPARED}"), Field.UNKNOWN),
+    (pattern(r"limit rate (over )?(\d+ ?\w*/\w+)(?: burst \d+ \w+)?"), Field.UNKNOWN),
 )
-OTHER_PROTOCOL = re.compile(rf"(udp|udplite|sctp|dccp|icmp|icmpv6|esp|ah) \w+ {COMPARED}")
+OTHER_PROTOCOL = pattern(rf"(udp|udplite|sctp|dccp|icmp|icmpv6|esp|ah) \w+ {COMPARED}")
 EVERY_FLAG = "fin,syn,rst,psh,ack,urg"
-TRACKING = re.compile(r"(?:^| )(?:ct |synproxy|flow add|masquerade|[sd]nat |redirect)")
-DORMANT = re.compile(r"flags [\w, ]*\bdormant\b.*")
+TRACKING = pattern(r"(?:^| )(?:ct |synproxy|flow add|masquerade|[sd]nat |redirect)")
+DORMANT = pattern(r"flags [\w, ]*\bdormant\b.*")
 LINK_FAMILIES = frozenset({"netdev", "bridge"})
 FAMILIES = {"inet": ("ip", "ip6"), "ip": ("ip",), "ip6": ("ip6",)}
 
@@ -247,8 +248,8 @@ def _condition(text: str) -> tuple[Match, int]:
         return Match(Field.FLAGS, (_flags(mask), _flags(value)), negated), test.end()
     if other := OTHER_PROTOCOL.match(text):
         return Match(Field.PROTOCOL, (other[1],)), other.end()
-    for pattern, field in SELECTORS:
-        if found := pattern.match(text):
+    for selector, field in SELECTORS:
+        if found := selector.match(text):
             values = _values(found[2])
             if field is Field.ANY_FLAG and found[1]:
                 return Match(Field.FLAGS, (EVERY_FLAG, _flags(found[2])), found[1] == "!="), found.end()

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import TcpCounters
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-COUNTER = re.compile(
+COUNTER = pattern(
     r"((?:Ip|Icmp|Tcp|Udp|MPTcp|Sctp)[A-Za-z0-9]{1,80})\s{1,80}(\d{1,20})\s{1,80}-?\d{1,20}\.\d{1,9}", re.ASCII
 )
 HEADER = "#"

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import ProcessLimits
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-HEADER = re.compile(r"Limit\s{1,40}Soft Limit\s{1,40}Hard Limit\s{1,40}Units\s*")
-ROW = re.compile(
+HEADER = pattern(r"Limit\s{1,40}Soft Limit\s{1,40}Hard Limit\s{1,40}Units\s*")
+ROW = pattern(
     r"(Max [a-z ]{3,24}?)\s{1,40}(unlimited|\d{1,20})\s{1,40}(unlimited|\d{1,20})(?:\s{1,40}[a-z]{2,12})?\s*", re.ASCII
 )
 OPEN_FILES = "Max open files"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import TcpCounters
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 GROUPS = "Ip|IpExt|Icmp|IcmpMsg|Tcp|TcpExt|Udp|UdpLite|MPTcpExt"
-NAMES = re.compile(rf"({GROUPS}):((?: [A-Za-z][A-Za-z0-9]{{0,60}}){{1,400}}) ?", re.ASCII)
-NUMBERS = re.compile(rf"({GROUPS}):((?: -?\d{{1,20}}){{1,400}}) ?", re.ASCII)
-EMPTY = re.compile(rf"(?:{GROUPS}): ?", re.ASCII)
+NAMES = pattern(rf"({GROUPS}):((?: [A-Za-z][A-Za-z0-9]{{0,60}}){{1,400}}) ?", re.ASCII)
+NUMBERS = pattern(rf"({GROUPS}):((?: -?\d{{1,20}}){{1,400}}) ?", re.ASCII)
+EMPTY = pattern(rf"(?:{GROUPS}): ?", re.ASCII)
 """IcmpMsg of a host without ICMP messages."""
 MOST_COUNTERS = 10_000
 

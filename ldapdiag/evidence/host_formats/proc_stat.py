@@ -17,21 +17,22 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_formats.ps import program_name
 from ldapdiag.evidence.processes import Process, ProcessTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-STAT = re.compile(r"(\d{1,10}) \((.{0,64})\) ([A-Za-z])((?: -?\d{1,20}){19,60})", re.ASCII)
+STAT = pattern(r"(\d{1,10}) \((.{0,64})\) ([A-Za-z])((?: -?\d{1,20}){19,60})", re.ASCII)
 FLAGS, STARTED = 5, 18
 """Indexes among the numbers after the state."""
 KERNEL_THREAD = 0x00200000
 TICKS = 100
 TICK = 2 / TICKS
-BTIME = re.compile(r"btime (\d{1,11})", re.ASCII)
-UPTIME = re.compile(r"(\d{1,10}\.\d{1,2}) \d{1,12}\.\d{1,2}", re.ASCII)
-NOISE = re.compile(r"(?:cpu\d*|intr|ctxt|softirq|page|swap|processes|procs_running|procs_blocked|disk_io:?) .*|\d{2,4}")
+BTIME = pattern(r"btime (\d{1,11})", re.ASCII)
+UPTIME = pattern(r"(\d{1,10}\.\d{1,2}) \d{1,12}\.\d{1,2}", re.ASCII)
+NOISE = pattern(r"(?:cpu\d*|intr|ctxt|softirq|page|swap|processes|procs_running|procs_blocked|disk_io:?) .*|\d{2,4}")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST = 10_000
 

@@ -17,25 +17,27 @@ Source: proc(5), futex(2).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.threads import RUNNING, ProcessThreads, Samples, Thread
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-LINE = re.compile(r"/proc/(\d{1,10})/(?:task/(\d{1,10})/)?(stat|wchan|syscall|samples):(.*)", re.ASCII)
-UPTIME = re.compile(r"/proc/uptime:(\d{1,12}\.\d{1,6}) .*", re.ASCII)
-MACHINE = re.compile(r"(?:x86_64|aarch64|riscv64|ppc64|ppc64le|s390x|i[3-6]86|armv\w{1,10})", re.ASCII)
-STAT = re.compile(r"\d{1,10} \((.{0,64})\) ([A-Za-z])(?: -?\d{1,20}){10} (\d{1,20}) (\d{1,20})(?: .*)?", re.ASCII)
-WCHAN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", re.ASCII)
-SYSCALL = re.compile(r"(\d{1,5})((?: 0x[0-9a-f]{1,16}){0,9})", re.ASCII)
-SAMPLES = re.compile(r"(\d{1,6})((?: (?:-1|\d{1,5}|running)=\d{1,6}){1,64})", re.ASCII)
-PROGRAM = re.compile(r"[^A-Za-z0-9._-]")
+LINE = pattern(r"/proc/(\d{1,10})/(?:task/(\d{1,10})/)?(stat|wchan|syscall|samples):(.*)", re.ASCII)
+UPTIME = pattern(r"/proc/uptime:(\d{1,12}\.\d{1,6}) .*", re.ASCII)
+MACHINE = pattern(r"(?:x86_64|aarch64|riscv64|ppc64|ppc64le|s390x|i[3-6]86|armv\w{1,10})", re.ASCII)
+STAT = pattern(r"\d{1,10} \((.{0,64})\) ([A-Za-z])(?: -?\d{1,20}){10} (\d{1,20}) (\d{1,20})(?: .*)?", re.ASCII)
+WCHAN = pattern(r"[A-Za-z_][A-Za-z0-9_.]{0,80}", re.ASCII)
+SYSCALL = pattern(r"(\d{1,5})((?: 0x[0-9a-f]{1,16}){0,9})", re.ASCII)
+SAMPLES = pattern(r"(\d{1,6})((?: (?:-1|\d{1,5}|running)=\d{1,6}){1,64})", re.ASCII)
+PROGRAM = pattern(r"[^A-Za-z0-9._-]")
 MOST_THREADS = 4096
 """Of a file; a directory server has tens, in Java a few hundred."""
 

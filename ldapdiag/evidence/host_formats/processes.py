@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.processes import Process, ProcessListener, ProcessTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 FIRST = "ldapdiag-processes 1"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME = r"(\d{1,11}(?:\.\d{1,9})?)"
-CLOCK = re.compile(rf"clock: {TIME}", re.ASCII)
-PROCESS = re.compile(
+CLOCK = pattern(rf"clock: {TIME}", re.ASCII)
+PROCESS = pattern(
     rf"process: (\d{{1,10}}) ([A-Za-z0-9._-]{{1,64}}) ([A-Za-z-])\S{{0,9}} (?:{TIME}|-) (net:\[\d{{1,20}}\]|-)",
     re.ASCII,
 )
-LISTENER = re.compile(r"listener: (\d{1,10}) ([0-9A-Fa-f:.*%a-z]{1,60}) (\d{1,5})", re.ASCII)
-CONFIGURATION = re.compile(r"configuration: (\d{1,10}) (/[ -~]{0,1000})", re.ASCII)
-OTHER = re.compile(r"[a-z][a-z-]{0,30}:(?: .{0,1000})?", re.ASCII)
+LISTENER = pattern(r"listener: (\d{1,10}) ([0-9A-Fa-f:.*%a-z]{1,60}) (\d{1,5})", re.ASCII)
+CONFIGURATION = pattern(r"configuration: (\d{1,10}) (/[ -~]{0,1000})", re.ASCII)
+OTHER = pattern(r"[a-z][a-z-]{0,30}:(?: .{0,1000})?", re.ASCII)
 KNOWN = ("clock: ", "process: ", "listener: ", "configuration: ")
 TICK = 0.02
 """Seconds: the start and the clock are each in hundredths."""

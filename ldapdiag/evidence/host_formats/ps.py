@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.processes import Process, ProcessTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,18 +33,18 @@ if TYPE_CHECKING:
 COMMANDS = frozenset({"COMMAND", "CMD", "COMM", "UCMD", "UCOMM", "ARGS"})
 STARTED, ELAPSED, NAMESPACE = "STARTED", "ELAPSED", "NETNS"
 STATES = ("STAT", "S", "STATE")
-OTHERS = re.compile(r"[A-Z%][A-Z0-9%_/-]{0,14}", re.ASCII)
+OTHERS = pattern(r"[A-Z%][A-Z0-9%_/-]{0,14}", re.ASCII)
 NOT_PS = frozenset({"FD", "NODE", "DEVICE", "PROTO"})
 """Columns of lsof and netstat, which also have a PID."""
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-LSTART = re.compile(
+LSTART = pattern(
     r"[A-Z][a-z]{2} (?:(?P<month>[A-Z][a-z]{2}) +(?P<day>\d\d?)|(?P<day2>\d\d?) (?P<month2>[A-Z][a-z]{2}))"
     r" (?P<time>\d\d:\d\d:\d\d) (?P<year>\d{4})",
     re.ASCII,
 )
-ETIME = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,2}):)?(\d{1,2}):(\d\d)", re.ASCII)
-NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
+ETIME = pattern(r"(?:(?:(\d{1,6})-)?(\d{1,2}):)?(\d{1,2}):(\d\d)", re.ASCII)
+NUMBER = pattern(r"[0-9]{1,10}", re.ASCII)
+UNSAFE = pattern(r"[^A-Za-z0-9._-]", re.ASCII)
 PLACEHOLDER = "lstart"
 LISTER = "ps"
 MOST = 10_000

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 ROOTS = "abi|crypto|debug|dev|fs|hw|kern|kernel|machdep|net|security|sunrpc|user|vfs|vm"
-SETTING = re.compile(rf"((?:{ROOTS})\.[\w./:@*-]{{1,200}}?)(?: ?= ?|: )(.*)", re.ASCII)
+SETTING = pattern(rf"((?:{ROOTS})\.[\w./:@*-]{{1,200}}?)(?: ?= ?|: )(.*)", re.ASCII)
 NOISE = ("sysctl:", "error:", "#", ";")
 MOST_SETTINGS = 1 << 16
 

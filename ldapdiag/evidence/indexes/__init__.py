@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.evidence.indexes.vlv import VlvSearch
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

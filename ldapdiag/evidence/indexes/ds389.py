@@ -19,7 +19,7 @@ Source: ldap/servers/slapd/back-ldbm/ldbm_attr.c, ldbm_index_config.c, ldbm_conf
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
@@ -35,6 +35,7 @@ from ldapdiag.evidence.indexes.ds389_definition import (
 from ldapdiag.evidence.indexes.ds389_internal_searches import Ds389InternalSearches
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.monitor import generalized_time
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

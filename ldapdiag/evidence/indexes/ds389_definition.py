@@ -23,6 +23,7 @@ from ldapdiag.evidence.filter_tree import Assertion, parse
 from ldapdiag.evidence.indexes import IndexDefinition, ScanLimit
 from ldapdiag.evidence.ldif import comparable, whole_number
 from ldapdiag.evidence.monitor import generalized_time
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,7 @@ INDEX_ATTRIBUTES = (
 )
 """The attributes read of an index entry."""
 
-ATTRIBUTE_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}|(?=.{1,128}\Z)\d+(?:\.\d+)+", re.ASCII)
+ATTRIBUTE_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_-]{0,127}|(?=.{1,128}\Z)\d+(?:\.\d+)+", re.ASCII)
 """A descr or numericoid of RFC 4512; nsslapd-attribute-name-exceptions also allows the underscore."""
 TYPES = ("subtree", "pres", "eq", "approx", "sub")
 """In the order in which they are compared: versions up to 1.2 compare only these first letters."""

@@ -19,12 +19,12 @@ roles, sync, posix-winsync), ldap/servers/slapd/sasl_map.c, ldapi.c; and the fil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes.ds389_definition import ATTRIBUTE_TYPE
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

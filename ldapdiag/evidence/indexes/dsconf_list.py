@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.ds389 import Ds389Indexes
 from ldapdiag.evidence.ldif import Entry
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.indexes import IndexConfiguration
 
-BEGINNING = re.compile(r'\s*\{\s*"type":\s*"list",\s*"items":\s*\[')
-INDEX_DN = re.compile(r'"dn":\s*"cn=[^"]{1,200},\s*cn=index,\s*cn=[^"]{1,200},\s*cn=ldbm database,', re.IGNORECASE)
+BEGINNING = pattern(r'\s*\{\s*"type":\s*"list",\s*"items":\s*\[')
+INDEX_DN = pattern(r'"dn":\s*"cn=[^"]{1,200},\s*cn=index,\s*cn=[^"]{1,200},\s*cn=ldbm database,', re.IGNORECASE)
 MOST_CHARACTERS = 1 << 24
 """Longer lists are not read."""
 

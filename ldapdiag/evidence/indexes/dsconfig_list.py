@@ -11,7 +11,6 @@ Captured from OpenDJ 4.10.1; for PingDirectory, as in its administration guide.
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,15 +19,16 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB, OF_PING, is_system, types_of
 from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ldapdiag.evidence.document import Document
 
-RULE = re.compile(r"-+(?::-+)+\s*")
-HEADING = re.compile(r"(?P<kind>Backend|Local DB) Index\s*:(?P<columns>.*\bindex-type\b.*)")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._;-]{0,254}")
+RULE = pattern(r"-+(?::-+)+\s*")
+HEADING = pattern(r"(?P<kind>Backend|Local DB) Index\s*:(?P<columns>.*\bindex-type\b.*)")
+NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._;-]{0,254}")
 NONE = "-"
 MOST_INDEXES = 10_000
 LONGEST_CELL = 1024

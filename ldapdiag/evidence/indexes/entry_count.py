@@ -21,11 +21,11 @@ Source: opendj-server-legacy, monitors/BackendMonitor.java; captured from 4.10.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

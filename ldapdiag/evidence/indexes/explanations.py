@@ -17,12 +17,13 @@ ForgeRock DS 7 and PingDS answer in JSON and PingDirectory in sentences; neither
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
 DEBUG, USE = "debugsearchindex", "filter-use"
 MARK = r"\[(?:INDEX:[^\]\[]{0,300}|COUNT:\d{1,18}|NOT-INDEXED|LIMIT-EXCEEDED(?::\d{1,18})?)\]"
-MARKS = re.compile(rf"(?:{MARK})+")
-EXPLANATION = re.compile(
+MARKS = pattern(rf"(?:{MARK})+")
+EXPLANATION = pattern(
     rf"filter=(?P<filter>\(.*\))(?P<of_filter>(?:{MARK})+?)(?: scope=(?P<scope>\w+)(?P<of_scope>(?:{MARK})+))?"
     rf" final=(?P<final>(?:{MARK})+)",
     re.DOTALL,
 )
-PART = re.compile(rf"(?P<text>\((?![&|])(?:!\()?[^()]*\)\)?)(?P<marks>(?:{MARK})+)")
+PART = pattern(rf"(?P<text>\((?![&|])(?:!\()?[^()]*\)\)?)(?P<marks>(?:{MARK})+)")
 """An assertion, or its negation, and the result of its index."""
-USED = re.compile(
+USED = pattern(
     r"(?P<filter>\(.*\)) hits:(?P<hits>\d{1,18}) maxmatches:(?P<most>-?\d{1,18}) message:(?P<message>.*)", re.DOTALL
 )
 LONGEST = 1 << 14

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes.opends_index_types import type_of_key
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
-HEADING = re.compile(r"Index Name\s{2,}Raw DB Name\s{2,}Valid\b.*")
-LIST_HEADING = re.compile(r"Index Name\s{2,}Raw DB Name\s{2,}Type\b.*")
-RAW_NAME = re.compile(r"(?P<suffix>/.*)/(?P<attribute>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<index>[^./\s][^/\s]*)")
-COMMA = re.compile(r"(?<!\\),")
+HEADING = pattern(r"Index Name\s{2,}Raw DB Name\s{2,}Valid\b.*")
+LIST_HEADING = pattern(r"Index Name\s{2,}Raw DB Name\s{2,}Type\b.*")
+RAW_NAME = pattern(r"(?P<suffix>/.*)/(?P<attribute>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<index>[^./\s][^/\s]*)")
+COMMA = pattern(r"(?<!\\),")
 INDEX, KEYS = "Index: ", "Over index-entry-limit keys: "
-KEY = re.compile(r"\[(.*?)\](?=$| \[)")
-TOTAL = re.compile(r"Total: \d+")
-RULE = re.compile(r"-+")
+KEY = pattern(r"\[(.*?)\](?=$| \[)")
+TOTAL = pattern(r"Total: \d+")
+RULE = pattern(r"-+")
 NONE = "-"
 NEED_REINDEX = "need-reindex"
 MOST_INDEXES = 10_000

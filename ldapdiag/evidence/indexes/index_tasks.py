@@ -14,14 +14,14 @@ Measured with 389-ds 2.3.1 and slapd 2.5.13.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.monitor import generalized_time
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TASKS = "cn=index,cn=tasks,cn=config"
 RUN_QUEUE = "cn=runqueue,cn=threads,"
-INDEXER = re.compile(r"\{\d{1,6}\}mdb_online_index\((.{1,1000})\)")
+INDEXER = pattern(r"\{\d{1,6}\}mdb_online_index\((.{1,1000})\)")
 ATTRIBUTES = ("nsInstance", "nsIndexAttribute", "nsTaskExitCode", "createTimestamp")
 FILTER = "(nsInstance=*)"
 MOST_TASKS = 1000

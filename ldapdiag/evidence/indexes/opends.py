@@ -29,13 +29,15 @@ and PingDirectory.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB, OF_PING, is_system, types_of
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +48,11 @@ if TYPE_CHECKING:
 INDEX_CLASSES = {"ds-cfg-backend-index": "", "ds-cfg-local-db-index": LOCAL_DB}
 """Classes of index entries, and the kind of backend that has them."""
 COMPOSITE = "ds-cfg-composite-index"
-COMPOSITE_PATTERN = re.compile(r"\(([a-zA-Z][a-zA-Z0-9-]{0,100}|[0-9]+(?:\.[0-9]+){1,40})=[?*]\)")
-BACKEND_CLASS = re.compile(r"ds-cfg-(?P<kind>[a-z0-9-]{1,40}?)(?:-backend(?:-workflow-element)?)", re.ASCII)
+COMPOSITE_PATTERN = pattern(r"\(([a-zA-Z][a-zA-Z0-9-]{0,100}|[0-9]+(?:\.[0-9]+){1,40})=[?*]\)")
+BACKEND_CLASS = pattern(r"ds-cfg-(?P<kind>[a-z0-9-]{1,40}?)(?:-backend(?:-workflow-element)?)", re.ASCII)
 ABSTRACT = frozenset({"local", "pluggable"})
-PLACE = re.compile(r",\s*cn\s*=\s*(?:index|composite index)\s*,", re.IGNORECASE)
-CONTAINER = re.compile(r"cn\s*=\s*index\s*,", re.IGNORECASE)
+PLACE = pattern(r",\s*cn\s*=\s*(?:index|composite index)\s*,", re.IGNORECASE)
+CONTAINER = pattern(r"cn\s*=\s*index\s*,", re.IGNORECASE)
 ATTRIBUTE, TYPE, LIMIT = "ds-cfg-attribute", "ds-cfg-index-type", "ds-cfg-index-entry-limit"
 SUBSTRING_LIMIT, LENGTH = "ds-cfg-substring-index-entry-limit", "ds-cfg-substring-length"
 RULES, PATTERN = "ds-cfg-index-extensible-matching-rule", "ds-cfg-index-filter-pattern"

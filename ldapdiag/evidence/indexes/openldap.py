@@ -18,6 +18,7 @@ from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry
 
 BELOW_CONFIG = ",cn=config"
-DATABASE = re.compile(r"olcdatabase=(?P<name>\{-?\d{1,6}\}(?P<kind>[a-z]+))(?P<whole>,cn=config)?", re.ASCII)
+DATABASE = pattern(r"olcdatabase=(?P<name>\{-?\d{1,6}\}(?P<kind>[a-z]+))(?P<whole>,cn=config)?", re.ASCII)
 OF_SLAPD_D = ("olcdatabase=", "olcoverlay=")
 MOST_DATABASES = 1000
 REFUSED = "Index lines that slapd would refuse are ignored."

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.index_answers import IndexAnswers, ProbedIndex
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 FIRST = "ldapdiag-answers 1"
 FILTER = r"\([\w.;:-]{1,255}(?:[<>~:]?=)[@*]{1,3}\)"
-INDEX = re.compile(
+INDEX = pattern(
     rf"index: (?P<backend>[\w.%~-]{{1,300}}) (?P<attribute>[\w.;-]{{1,128}}) (?P<samples>\d{{1,6}}) "
     rf"(?P<missing>\d{{1,6}})(?P<filters>(?: {FILTER}){{0,20}})",
     re.ASCII,

@@ -13,7 +13,7 @@ Databases have the names that slapd gives them in a conversion to cn=config: the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity
@@ -21,6 +21,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.openldap import MOST_DATABASES, REFUSED
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
 from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document

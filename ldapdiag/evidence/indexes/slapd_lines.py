@@ -31,6 +31,7 @@ from urllib.parse import unquote
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,7 +47,7 @@ ALIASES = {"substr": "sub", "nolang": NO_TAGS}
 MOST_ATTRIBUTES = 10_000
 """Limit on attributes of one database; further ones are dropped."""
 
-ATTRIBUTE = re.compile(r"[A-Za-z0-9][\w.-]{0,254}(?:;[\w-]{1,64}){0,8}", re.ASCII)
+ATTRIBUTE = pattern(r"[A-Za-z0-9][\w.-]{0,254}(?:;[\w-]{1,64}){0,8}", re.ASCII)
 """An attribute; with options the index is for these only: `index cn;lang-fr eq`."""
 LONGEST_LINE = 4096
 
@@ -110,12 +111,12 @@ OVERLAYS: Mapping[str, tuple[str, ...]] = {
 }
 """Overlays that search for fixed attributes."""
 
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
-URL = re.compile(
+PLAIN_NAME = pattern(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
+URL = pattern(
     r"(?P<ignored>ignore\s+)?ldap:///(?P<base>[^?\s\"]*)\?(?P<attributes>[^?\s\"]*)(?:\?[^?\s\"]*(?:\?(?P<filter>[^\s\"]*))?)?"
 )
-LIST_MEMBER = re.compile(r"(?P<member>[\w.-]+)\+(?P<member_of>[\w.-]+)(?P<static>@[\w.-]+)?\*?", re.ASCII)
-ORDER = re.compile(r"\{\d{1,9}\}", re.ASCII)
+LIST_MEMBER = pattern(r"(?P<member>[\w.-]+)\+(?P<member_of>[\w.-]+)(?P<static>@[\w.-]+)?\*?", re.ASCII)
+ORDER = pattern(r"\{\d{1,9}\}", re.ASCII)
 LONGEST = 4096
 """Characters of a value that are read."""
 MOST = 1000

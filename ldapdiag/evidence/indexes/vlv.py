@@ -17,12 +17,13 @@ Source: ldap/servers/slapd/back-ldbm/vlv_srch.c; draft-ietf-ldapext-ldapv3-vlv-0
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import comparable, whole_number
 from ldapdiag.evidence.monitor import generalized_time
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
-from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

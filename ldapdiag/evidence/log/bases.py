@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+from ldapdiag.lazy_pattern import pattern
+
 LONGEST_BASE = 512
 MOST_REMEMBERED = 4096
 TREE_TYPES = frozenset({b"dc", b"ou", b"o", b"c", b"l", b"st", b"cn"})
@@ -20,9 +22,9 @@ SERVER_ENTRIES = (b"cn=config", b"cn=monitor", b"cn=schema")
 """Suffixes of the server's own entries: few, so each keeps its name."""
 BASE_SCOPE = 0
 
-FIRST = re.compile(rb"([^=,+\"\\\s]++)=[^,+\"\\]++(,[^\"\\]++)")
+FIRST = pattern(rb"([^=,+\"\\\s]++)=[^,+\"\\]++(,[^\"\\]++)")
 """A leading RDN with one plain value, and the parent DN: the most frequent form."""
-PART = re.compile(
+PART = pattern(
     rb"\s*+([^=,+\"\\]*+)(?>(?:(=)((?>(?:[^,+\"\\]++|\\.?|\"(?>(?:[^\"\\]++|\\.)*)\"|\")*)))?)(?>([,+]|\Z)?)", re.DOTALL
 )
 """One type and value, and the separator behind them (RFC 4514, 2.3)."""

@@ -26,9 +26,9 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of, mechanism_of
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
-from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.sorting import NO_VLV, Sorting, sort_line
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.scan import Scan

@@ -14,12 +14,13 @@ Source: ldap/servers/slapd/back-ldbm/ldbm_search.c, result.c.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

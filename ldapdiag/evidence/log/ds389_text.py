@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, RESULT_HEADS, read_event, read_request, read_result
-from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, read_event, read_request, read_result
 from ldapdiag.evidence.log.ds389_text import STAMP, read_header, second_of
-from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.scan import Scan

@@ -7,10 +7,10 @@ the server wrote them, so that each dialect is read in each envelope, and in one
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ldapdiag.evidence.log.pattern import lines_of
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import re

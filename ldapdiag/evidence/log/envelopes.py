@@ -33,7 +33,7 @@ from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
 from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
 from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.lazy_pattern import pattern
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIELD = pattern(rb"\n*+([A-Z_][A-Z0-9_]{0,63})(?:=([^\n]*))?(?:\n|\Z)")

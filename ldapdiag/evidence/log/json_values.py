@@ -13,7 +13,7 @@ whose brace is missing ends where the next one begins in the column of the first
 from __future__ import annotations
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.lazy_pattern import pattern
 
 BRACE = pattern(rb'(?>(?:[^"{}\n]+|"(?>(?:[^"\\\n]|\\[^\n])*)"?|\n(?![ \t]*\{))*)((?:\n[ \t]*)?[{}])')
 """The next brace outside strings; where it begins a line, with the line feed and the blanks before it."""

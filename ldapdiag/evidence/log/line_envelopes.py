@@ -26,9 +26,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
-from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import MONTHS as NUMBER_OF_MONTH
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
+from ldapdiag.lazy_pattern import pattern
 
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
 TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?>(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)"

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, SAMPLES, Segment
 from ldapdiag.evidence.log.tables import CAPS, Caps
+from ldapdiag.lazy_dataclass import dataclass
 
 NEVER = 1 << 63
 """Nanoseconds; later than any time of a log (stamps.py)."""

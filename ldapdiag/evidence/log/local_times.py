@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.lazy_pattern import pattern
 
 LOCAL_TIME = pattern(rb'"local_time"\s{0,9}:\s{0,9}"([^"\\\n]{1,80})"')
 RECORD = b'{"local_time":"%b","operation":"UNBIND","conn_id":1,"op_id":1}\n'

@@ -28,8 +28,9 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
 from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
-from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.scan import Scan

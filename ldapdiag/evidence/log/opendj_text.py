@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
-from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,17 +27,18 @@ The prefixes of a message are in syslog.py. Sources: servers/slapd/{connection,b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
-from ldapdiag.evidence.log.pattern import lines_like, pattern
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, DENIED
 from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.stamps import duration
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Patterns that are compiled on first use: a log has one dialect, and there are many.
+"""The lines of a head that are like a pattern, and whole numbers of a record.
 
-Whole numbers of a record: a damaged or forged line may contain 1e999, or a number of a billion digits.
+Whole numbers: a damaged or forged line may contain 1e999, or a number of a billion digits.
 
 `json.loads(line, parse_float=Decimal)` keeps such a number as it is written. Only its conversion to an integer is
 expensive.
@@ -8,19 +8,13 @@ expensive.
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, AnyStr, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from re import Pattern
-
-
-def pattern(text: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> Pattern[AnyStr]:
-    """Return a stand-in for a compiled pattern."""
-    return cast("Pattern[AnyStr]", _LazyPattern(text, flags))
 
 
 def lines_like(found: Pattern[bytes], head: bytes) -> int:
@@ -35,20 +29,6 @@ def lines_like(found: Pattern[bytes], head: bytes) -> int:
 def lines_of(head: bytes) -> Sequence[bytes]:
     """Return the lines of these bytes that are not blank; each dialect and envelope asks for those of a head."""
     return [line for line in head.split(b"\n") if line.strip()]
-
-
-class _LazyPattern:
-    def __init__(self, text: str | bytes, flags: re.RegexFlag) -> None:
-        self._text = text
-        self._flags = flags
-
-    def __reduce__(self) -> tuple[type[_LazyPattern], tuple[str | bytes, re.RegexFlag]]:
-        return _LazyPattern, (self._text, self._flags)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any method of a pattern
-        method = getattr(re.compile(self._text, self._flags), name)  # re caches compiled patterns
-        setattr(self, name, method)  # so that this is called once
-        return method
 
 
 MOST = 10**18

@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.pattern import lines_like, pattern, whole
+from ldapdiag.evidence.log.pattern import lines_like, whole
 from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,21 +1,17 @@
-"""The plain form of a Segment, in which the native scanner returns a chunk: dicts, lists, tuples, numbers and bytes.
+"""The plain form in which the native scanner returns a finished Segment: dicts, lists, tuples, numbers and bytes.
 
-The twin of native/src/plain.rs, which writes it. A pending request refers to its row by the index in `shapes`, or in
-`targets` where it is no search.
+The twin of native/src/plain.rs, which writes it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.evidence.log.client_row import ClientRow
-from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClose, IdleTime, OperationResult
 from ldapdiag.evidence.log.durations import Durations
 from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
-from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.operation_row import COUNTED as COUNTED_IN_ROW
 from ldapdiag.evidence.log.operation_row import HISTOGRAMS, OperationRow
-from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.series import Series
 from ldapdiag.evidence.log.shape_row import ShapeRow
@@ -30,7 +26,8 @@ if TYPE_CHECKING:
 
 NUMBERS = (
     "lines", "misread", "samples", "passed_over", "lost", "first_time", "last_time", "resolution", "operations",
-    "internal", "continued", "holes", "longest_wait", "waited", "took", "opened",
+    "internal", "continued", "holes", "longest_wait", "waited", "took", "opened", "open_before", "open_at_end",
+    "ended_by_restart", "server_processes", "peak", "maybe_clear",
 )  # fmt: skip
 TABLES = (
     "servers", "instances", "closed", "noted", "ciphers", "refused", "clear_binds", "not_indexed", "lookups",
@@ -39,7 +36,7 @@ TABLES = (
 
 
 def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
-    """Return the Segment of a chunk that another scanner read; `plain` is consumed."""
+    """Return the finished Segment of a stream that another scanner read; `plain` is consumed."""
     segment = Segment(caps)
     for name in NUMBERS:
         setattr(segment, name, plain[name])
@@ -50,27 +47,17 @@ def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
     segment.writes = _write_times(*plain["writes"])
     for name in TABLES:
         getattr(segment, name).update(plain[name])
-    shapes = [_shape(*row) for row in plain["shapes"]]
-    segment.shapes.update((row.key, row) for row in shapes)
-    targets = [_operations(OperationRow(key), *fields) for key, fields in plain["targets"]]
-    segment.targets.update((row.key, row) for row in targets if row.requests)  # type: ignore[misc]  # no ShapeRow among them
+    segment.shapes.update((row.key, row) for row in (_shape(*row) for row in plain["shapes"]))
+    segment.targets.update((key, _operations(OperationRow(key), *fields)) for key, fields in plain["targets"])
     segment.clients.update((address, _client(*row)) for address, row in plain["clients"].items())
     segment.idle_times.update((of, _idle_row(*row)) for of, row in plain["idle_times"].items())
-    for name in plain["full"]:
-        getattr(segment, name).full = True
-    segment.runs = [_run(segment, _Rows(shapes, targets), *run) for run in plain["runs"]]
+    for name, omitted in plain["full"]:
+        table = getattr(segment, name)
+        table.full = True
+        if omitted:
+            table.omitted = omitted
+    segment.anchored, segment.runs = True, []
     return segment
-
-
-class _Rows(NamedTuple):
-    shapes: list[ShapeRow]
-    targets: list[OperationRow]
-
-    def at(self, kind: int, index: int | None) -> OperationRow | None:
-        """Return the row of a pending request; None for one that is not counted."""
-        if index is None:
-            return None
-        return self.shapes[index] if kind == SEARCH else self.targets[index]
 
 
 def _timeline(level: int, intervals: list[tuple[Any, ...]]) -> Timeline:
@@ -137,9 +124,9 @@ def _client(*fields: Any) -> ClientRow:  # noqa: ANN401  plain data
     return row
 
 
-def _idle_row(used: Any, before_close: dict[bytes, Any]) -> IdleRow:  # noqa: ANN401  plain data
+def _idle_row(used: Any, before_close: dict[bytes, Any], at_end: Any) -> IdleRow:  # noqa: ANN401  plain data
     row = IdleRow()
-    row.used = _idle_times(*used)
+    row.used, row.open = _idle_times(*used), _idle_times(*at_end)
     row.before_close = {code: _idle_times(*one) for code, one in before_close.items()}
     return row
 
@@ -148,58 +135,3 @@ def _idle_times(buckets: dict[int, list[int]], longest: tuple[int, int, int]) ->
     idle_times = IdleTimes()
     idle_times.buckets, idle_times.longest = buckets, longest
     return idle_times
-
-
-def _run(segment: Segment, rows: _Rows, *fields: Any) -> Run:  # noqa: ANN401  plain data
-    run = Run()
-    run.explicit_start, run.began, openings, connections, late, run.delta, run.top = fields
-    run.first, run.last, run.latest, numbers = openings
-    for start, end in numbers:
-        run.numbers.span(start, end)
-    run.connections = {number: _connection(rows, *one) for number, one in connections.items()}
-    run.late_requests = {number: _connection(rows, *one) for number, one in late.items()}
-    for connection in run.connections.values():
-        if connection.client is not None:
-            connection.row = segment.client(connection.client)
-    return run
-
-
-def _connection(rows: _Rows, *fields: Any) -> Connection:  # noqa: ANN401  plain data
-    connection = Connection(*fields[:3])
-    (
-        connection.account,
-        connection.confirmed_dn,
-        connection.bind_dn,
-        connection.operations,
-        connection.last_op,
-        connection.previous_op,
-        connection.requests,
-        first_request,
-        connection.idle_since,
-        connection.continued,
-        connection.closed,
-        connection.code,
-        connection.secured,
-        connection.clear_binds,
-        idle_at_close,
-        pending,
-        rare,
-    ) = fields[3:]
-    connection.first_request = None if first_request is None else FirstRequest(*first_request)
-    connection.idle_at_close = None if idle_at_close is None else IdleAtClose(*idle_at_close)
-    for op, time, kind, row, subject, sorting in pending:
-        connection.pending.add(op, (time, kind, rows.at(kind, row), subject, _sorting(sorting)))
-    if rare is not None:
-        named, unmatched, connection.unattributed, idle_times, connection.pages, uncertain = rare
-        connection.named_client = named
-        connection.unmatched = [
-            OperationResult(*request, *durations, *rest)._replace(sorting=_sorting(sorting))
-            for request, durations, rest, sorting in unmatched
-        ]
-        connection.uncertain_idle_times = [IdleTime(*time) for time in idle_times]
-        connection.uncertain_pages = set(uncertain)
-    return connection
-
-
-def _sorting(fields: Any) -> Sorting | None:  # noqa: ANN401  plain data
-    return None if fields is None else Sorting(*fields)

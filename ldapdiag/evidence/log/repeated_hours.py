@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import SECOND, Seconds, when
 from ldapdiag.evidence.log.syslog import yearless
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,9 +11,8 @@ The keys that count the rows which a RankedTable removes: a more general key, in
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.client_row import ClientRow
@@ -34,6 +33,7 @@ from ldapdiag.evidence.log.tables import (
 )
 from ldapdiag.evidence.log.timeline import Timeline
 from ldapdiag.evidence.log.write_times import WriteTimes
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.selection import Selection, Slowest
@@ -237,6 +237,8 @@ class Segment:
 
     def copied(self) -> Segment:
         """Return a copy; pickling takes a quarter of the time of copy.deepcopy."""
+        import pickle  # noqa: PLC0415  import late: few Segments are copied
+
         selection, self.selection = self.selection, None  # functions, which cannot be pickled
         try:
             copy: Segment = pickle.loads(pickle.dumps(self))  # noqa: S301  made here

@@ -8,11 +8,11 @@ ShownOperation: a slow operation with its records, as they are in the log.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import UNKNOWN
 from ldapdiag.evidence.log.operation_kinds import SEARCH
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

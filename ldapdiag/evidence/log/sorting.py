@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ldapdiag.lazy_pattern import pattern
+
 SORT_BYTES = 200
 """Bytes kept of the keys of a sort, which come from the client."""
 
@@ -22,8 +24,8 @@ NO_SORT, UNLISTED, ALL = -3, -2, -1
 NO_VLV = -1
 """Instead of the result code of a VLV line."""
 
-CANDIDATES = re.compile(rb"(.*) \((\d{1,18}|\*)\)", re.DOTALL)
-CODE = re.compile(rb".* \((\d{1,9})\)", re.DOTALL)
+CANDIDATES = pattern(rb"(.*) \((\d{1,18}|\*)\)", re.DOTALL)
+CODE = pattern(rb".* \((\d{1,9})\)", re.DOTALL)
 
 
 class Sorting(NamedTuple):

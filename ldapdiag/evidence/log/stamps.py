@@ -11,10 +11,11 @@ the part up to the second is parsed once and cached:
 
 from __future__ import annotations
 
-import re
 from calendar import timegm
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,8 @@ FIRST_YEAR, PAST_YEAR = 1970, 2200
 """Between them, times and their differences in nanoseconds stay below 1 << 63."""
 
 MONTHS = {name: number for number, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
-NETSCAPE_STAMP = re.compile(rb"(\d\d)/([^/]{3,12})/(\d{4}):(\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d)(\d\d)|Z))?")
-ISO_STAMP = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d):?(\d\d)|Z))?")
+NETSCAPE_STAMP = pattern(rb"(\d\d)/([^/]{3,12})/(\d{4}):(\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d)(\d\d)|Z))?")
+ISO_STAMP = pattern(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d):?(\d\d)|Z))?")
 
 
 class Seconds(dict[bytes, int]):

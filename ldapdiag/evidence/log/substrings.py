@@ -11,9 +11,8 @@ their lengths: `(cn=?*)` stands for `(cn=j*)`, too short for any key, and for `(
 
 from __future__ import annotations
 
-import re
-
 from ldapdiag.evidence.filters import CUT
+from ldapdiag.lazy_pattern import pattern
 
 UNKNOWN_LENGTHS = b""
 """The lengths of a filter that was cut, or that has more substrings than are kept."""
@@ -25,10 +24,10 @@ LONG = 9
 LONGEST_COUNTED = 255
 """Octets: the largest number in a byte."""
 
-SUBSTRING = re.compile(rb"\([^()=*]*+(?<![<>~:])=([^()*]*+\*[^()]*+)")
+SUBSTRING = pattern(rb"\([^()=*]*+(?<![<>~:])=([^()*]*+\*[^()]*+)")
 """A value with an asterisk; in >=, <=, ~= and := assertions an asterisk is no wildcard."""
-ESCAPE = re.compile(rb"\\[0-9A-Fa-f]{2}")
-LONG_SUBSTRING = re.compile(rb"[^*]{%d,}+" % LONG)
+ESCAPE = pattern(rb"\\[0-9A-Fa-f]{2}")
+LONG_SUBSTRING = pattern(rb"[^*]{%d,}+" % LONG)
 DIGITS = bytes(ord("0") + min(length, LONG) for length in range(LONGEST_COUNTED + 1))
 NOTHING = b"\0"
 

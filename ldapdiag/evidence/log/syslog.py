@@ -17,11 +17,9 @@ A syslog contains the lines of other programs too, and reports of dropped lines.
 from __future__ import annotations
 
 from calendar import isleap
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import (
     EPOCH,
     FIRST_YEAR,
@@ -34,6 +32,8 @@ from ldapdiag.evidence.log.stamps import (
     nanoseconds,
     when,
 )
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

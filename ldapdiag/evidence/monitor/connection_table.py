@@ -33,6 +33,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.ibm import is_ibm, understood
 from ldapdiag.evidence.monitor.own_connection import client_address, without_own_connection
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,10 +63,10 @@ ATTRIBUTES = (
     *DSEE_NAMES,
 )
 """The attributes read, except the list of connections: the answer to these is always small."""
-BEGINNING = re.compile(r"\d{1,18}:([^:]{1,40}):(\d{1,18}):(\d{1,18}):([r-]?):(.*)", re.ASCII | re.DOTALL)
-THREADS = re.compile(r"(.*(?<!:[01])):[01]:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
-THREADS_AND_ID = re.compile(r"(.*):[01]:\d{1,18}:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
-PROTOCOL = re.compile(r":(?:LDAPS?|DSML)$")
+BEGINNING = pattern(r"\d{1,18}:([^:]{1,40}):(\d{1,18}):(\d{1,18}):([r-]?):(.*)", re.ASCII | re.DOTALL)
+THREADS = pattern(r"(.*(?<!:[01])):[01]:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
+THREADS_AND_ID = pattern(r"(.*):[01]:\d{1,18}:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
+PROTOCOL = pattern(r":(?:LDAPS?|DSML)$")
 """DSEE's last field."""
 
 

@@ -6,7 +6,9 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
-TIME = re.compile(
+from ldapdiag.lazy_pattern import pattern
+
+TIME = pattern(
     r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d)(\d\d)?)",
     re.ASCII,
 )

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import ANY, LONGEST_NAME, is_exact, normalise_address
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,11 +56,11 @@ ATTRIBUTES = (
 MOST_CONNECTIONS = 1 << 18
 """Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
-SEPARATOR = re.compile(r":(?=\s|$)")
-MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\s?(GMT|UTC|Z)\b)?", re.ASCII)
-COMPACT = re.compile(r"\b\d{14}(?:\.\d{1,9})?Z", re.ASCII)
-NUMBER = re.compile(r"\d{1,18}", re.ASCII)
-ACCOUNT = re.compile(r"[A-Za-z][\w.-]{0,254}\s?=.*", re.ASCII | re.DOTALL)
+SEPARATOR = pattern(r":(?=\s|$)")
+MOMENT = pattern(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\s?(GMT|UTC|Z)\b)?", re.ASCII)
+COMPACT = pattern(r"\b\d{14}(?:\.\d{1,9})?Z", re.ASCII)
+NUMBER = pattern(r"\d{1,18}", re.ASCII)
+ACCOUNT = pattern(r"[A-Za-z][\w.-]{0,254}\s?=.*", re.ASCII | re.DOTALL)
 SECURED = frozenset({"SSL", "TLS", "START_TLS", "STARTTLS", "KERBEROS"})
 ANONYMOUS = frozenset({"", "NULL", "NULLDN", "ANONYMOUS"})
 LONGEST = 4096

@@ -36,13 +36,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.own_connection import java_endpoint, without_own_connection
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -229,7 +230,7 @@ def _family_of(entry: Entry) -> Family | None:
 
 ACCOUNT = ' authDN="'
 AFTER_ACCOUNT = '" security="'
-PAIR = re.compile(r'(\w{1,40})="([^"]*)"', re.ASCII)
+PAIR = pattern(r'(\w{1,40})="([^"]*)"', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.own_connection import without_own_connection
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 ROOT = "cn=monitor"
 SUFFIX = ",cn=monitor"
-CONNECTION = re.compile(r"cn=connection \d+,cn=connections", re.ASCII)
-LISTENER = re.compile(r"cn=listener \d+,cn=listeners", re.ASCII)
+CONNECTION = pattern(r"cn=connection \d+,cn=connections", re.ASCII)
+LISTENER = pattern(r"cn=listener \d+,cn=listeners", re.ASCII)
 OWN_NAMES = "monitor"
 """The prefix of back-monitor's attributes and object classes; OpenDJ's cn=monitor has none of them."""
 
@@ -43,7 +44,7 @@ MOST_CONNECTIONS = 1 << 18
 """Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
 LOCAL = "PATH="
-ADDRESS = re.compile(r"IP=(\[[^\]]{1,64}\]|[^:\[\]]{1,64}):(\d{1,5})", re.ASCII)
+ADDRESS = pattern(r"IP=(\[[^\]]{1,64}\]|[^:\[\]]{1,64}):(\d{1,5})", re.ASCII)
 
 
 class OpenldapMonitor:

@@ -12,19 +12,20 @@ The client address of a monitored connection, normalised.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import CUT, LONGEST_NAME, normalise_address, port_number
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ldapdiag.evidence.monitor import MonitoredConnection
 
-OWN = re.compile(r"(?:(?P<local>ldapi)|(?P<address>\S{1,64}):(?P<port>\d{1,5})) as(?: (?P<account>.*))?", re.ASCII)
+OWN = pattern(r"(?:(?P<local>ldapi)|(?P<address>\S{1,64}):(?P<port>\d{1,5})) as(?: (?P<account>.*))?", re.ASCII)
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.schema import AttributeType, Schema
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,16 +34,16 @@ DEEPEST_MACRO = 8
 FLAGS = frozenset({"OBSOLETE", "SINGLE-VALUE", "COLLECTIVE", "NO-USER-MODIFICATION"})
 """Keywords without a value."""
 
-ORDER = re.compile(r"\s*(?:\{\d{1,9}\})?\s*", re.ASCII)
-TOKEN = re.compile(
+ORDER = pattern(r"\s*(?:\{\d{1,9}\})?\s*", re.ASCII)
+TOKEN = pattern(
     r"""\s*(?:(?P<sign>[()$])
     |'(?P<quoted>.*?)'(?=[\s()'$]|\Z)       # an apostrophe within a word is part of the text: 'the owner's name'
     |(?P<word>[^\s()'$]+))""",
     re.VERBOSE | re.DOTALL,
 )
-NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
+NAME = pattern(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
 """A descr of RFC 4512; servers also accept an underscore, a dot, and a digit as the first character."""
-OID = re.compile(r"[A-Za-z0-9][\w.:-]{0,254}", re.ASCII)
+OID = pattern(r"[A-Za-z0-9][\w.:-]{0,254}", re.ASCII)
 
 Token = tuple[str, bool]
 """A word, a quoted value or a sign, and whether it is a word or a quoted value."""

@@ -23,7 +23,7 @@ failure. Source: back-ldbm/db-bdb/bdb_ldif2db.c (the same messages for db-mdb), 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
@@ -35,6 +35,8 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,10 +46,10 @@ if TYPE_CHECKING:
 
 BACKEND = r"([\w.-]{1,64})"
 """Without blanks and quotes, so that no text of a client is taken for a build."""
-INDEXING = re.compile(rf"{BACKEND}: Indexing attribute: ([\w.;-]{{1,128}})\s*$", re.ASCII)
-FINISHED = re.compile(rf"{BACKEND}: Finished indexing\.")
-FAILED = re.compile(r"Index failed \(error -?\d{1,9}\)")
-IMPORTED = re.compile(rf"import {BACKEND}: Import complete\.", re.ASCII)
+INDEXING = pattern(rf"{BACKEND}: Indexing attribute: ([\w.;-]{{1,128}})\s*$", re.ASCII)
+FINISHED = pattern(rf"{BACKEND}: Finished indexing\.")
+FAILED = pattern(r"Index failed \(error -?\d{1,9}\)")
+IMPORTED = pattern(rf"import {BACKEND}: Import complete\.", re.ASCII)
 BUILD_HINTS = ("Indexing attribute: ", "Finished indexing", "Index failed (", "Import complete.")
 """Every message read here contains one of these."""
 MOST_BUILDS = 10_000
@@ -108,34 +110,34 @@ class IndexBuilds:
         )
 
 
-STAMP = re.compile(
+STAMP = pattern(
     r"(?:[^\s=\"]{1,255} {1,80}\| )?"
     r"\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)(?:\.\d{1,9})?( [+-]\d{4})\] (?=\S)(?!category=)",
     re.ASCII,
 )
 """Time and zone, possibly after the name of a container; in OpenDJ's errors log `category=` follows."""
-DASH = re.compile(r"- ")
-SEVERITY = re.compile(r"[A-Z]{3,9} - ")
-FUNCTION = re.compile(r"[\w.:()/ ]{1,80} - ", re.ASCII)
+DASH = pattern(r"- ")
+SEVERITY = pattern(r"[A-Z]{3,9} - ")
+FUNCTION = pattern(r"[\w.:()/ ]{1,80} - ", re.ASCII)
 """The name of the function; without quotes and equals signs, so it is not text from a client."""
-BANNER = re.compile(r"\s+([\w() -]{1,40}-Directory/\S{1,80}.{0,80})$", re.ASCII)
+BANNER = pattern(r"\s+([\w() -]{1,40}-Directory/\S{1,80}.{0,80})$", re.ASCII)
 """The first line of each file."""
 
-STARTING = re.compile(
+STARTING = pattern(
     r"([A-Z\d][\w()-]{0,40}(?: [A-Z][\w()-]{0,40})?/[\w.]{1,40} B[\w.]{1,40}(?: \([\w-]{1,20}\))?) starting up",
     re.ASCII,
 )
-LISTENING = re.compile(
+LISTENING = pattern(
     r"(?:slapd started\. {1,2})?Listening on (All Interfaces|[\w.:\[\]%-]{2,64}) port (\d{1,5}) for LDAPS? requests"
 )
-LISTENING_AGAIN = re.compile(r"Listening for new connections again")
+LISTENING_AGAIN = pattern(r"Listening for new connections again")
 EXHAUSTION = (
-    (re.compile(r"Not listening for new connections - too many fds open"), log_summary.NOT_LISTENING),
+    (pattern(r"Not listening for new connections - too many fds open"), log_summary.NOT_LISTENING),
     (
-        re.compile(r"PR_Accept\(\) failed, Netscape Portable Runtime error -59(?:71|70)\b"),
+        pattern(r"PR_Accept\(\) failed, Netscape Portable Runtime error -59(?:71|70)\b"),
         log_summary.ACCEPT_FAILED,
     ),
-    (re.compile(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
+    (pattern(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
 )
 HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached", *BUILD_HINTS)
 """Every message read here contains one of these."""

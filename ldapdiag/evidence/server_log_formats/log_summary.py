@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.server_log import ExhaustionMessage
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

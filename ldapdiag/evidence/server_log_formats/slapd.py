@@ -31,7 +31,7 @@ Source: servers/slapd/daemon.c, hosts_ctl() in libwrap; measured with ulimit -n 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
@@ -41,6 +41,8 @@ from ldapdiag.evidence.monitor.openldap import parse_address
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,27 +50,27 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 OPERATION = r"conn=\d{1,20} (?:fd|op)=-?\d{1,20} "
-KNOWN = re.compile(
+KNOWN = pattern(
     OPERATION + r"|slapd (?:starting|stopped|shutdown)|[<=][=>] |@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from ",
     re.ASCII,
 )
-OWN_OPERATION = re.compile(
+OWN_OPERATION = pattern(
     OPERATION + r"(?:ACCEPT from|closed|SRCH attr=|SRCH .{1,4000} deref=|(?:SEARCH )?RESULT (?:tag|oid)=)", re.ASCII
 )
 """An operation in a form that only slapd writes; without times, logs of 389-ds are similar."""
-BARE = re.compile(OPERATION + r"|@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from |slapd starting\s*$", re.ASCII)
+BARE = pattern(OPERATION + r"|@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from |slapd starting\s*$", re.ASCII)
 """The beginning of a line without prefix, as of journalctl -o cat."""
 TALK = ("<= ", "=> ", "slapd ", "connection_", "bdb_", "mdb_", "hdb_", "#", "\t", " ")
 """The beginning of slapd's other messages and of their continuation lines, without prefix."""
 
-ACCEPT = re.compile(r"conn=\d{1,20} fd=(\d{1,9}) ACCEPT from \S{1,255} \((IP=[^\s()]{1,80})\)\s*$", re.ASCII)
-DENIED = re.compile(refusal_messages.DENIED + r"\s*$", re.ASCII)
+ACCEPT = pattern(r"conn=\d{1,20} fd=(\d{1,9}) ACCEPT from \S{1,255} \((IP=[^\s()]{1,80})\)\s*$", re.ASCII)
+DENIED = pattern(refusal_messages.DENIED + r"\s*$", re.ASCII)
 EXHAUSTION = (
-    (re.compile(refusal_messages.ACCEPT_FAILED), log_summary.ACCEPT_FAILED),
-    (re.compile(refusal_messages.BEYOND_TABLE + r"\s*$"), log_summary.BEYOND_TABLE),
+    (pattern(refusal_messages.ACCEPT_FAILED), log_summary.ACCEPT_FAILED),
+    (pattern(refusal_messages.BEYOND_TABLE + r"\s*$"), log_summary.BEYOND_TABLE),
 )
-HOSTS_UNREADABLE = re.compile(r"warning: cannot open /etc/hosts\.(?:allow|deny): Too many open files")
-REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.{0,4000})\]\s*$")
+HOSTS_UNREADABLE = pattern(r"warning: cannot open /etc/hosts\.(?:allow|deny): Too many open files")
+REPEATED = pattern(r"message repeated (\d{1,9}) times: \[ ?(.{0,4000})\]\s*$")
 
 
 def recognises(head: Head) -> bool:
@@ -152,8 +154,8 @@ DEBUG = rf"(?:{WORD} {{1,80}}){{0,4}}[4-7][0-9a-f]{{7}}\.[0-9a-f]{{8}} 0x[0-9a-f
 DEBUG_2_4 = rf"(?:{WORD} {{1,80}}(?:\| )?)?[4-7][0-9a-f]{{7}} "
 WRAPPED = r"\[[^\]]{8,40}\] slapd debug {1,2}"
 
-PREFIX = re.compile(f"{SYSLOG}|{HOSTED}|{DEBUG}|{DEBUG_2_4}|{WRAPPED}", re.ASCII)
-SYSLOG_LINE = re.compile(rf"{DATE} ?\S", re.ASCII)
+PREFIX = pattern(f"{SYSLOG}|{HOSTED}|{DEBUG}|{DEBUG_2_4}|{WRAPPED}", re.ASCII)
+SYSLOG_LINE = pattern(rf"{DATE} ?\S", re.ASCII)
 """A line of another program, or of syslog itself."""
 
 

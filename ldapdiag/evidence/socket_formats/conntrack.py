@@ -17,12 +17,12 @@ libnetfilter_conntrack src/conntrack/snprintf_default.c; Linux net/netfilter/nf_
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses, Ports
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.sockets import Key
 
-FLOW = re.compile(r"(?:ipv[46] {1,9}\d{1,3} {1,9})?(\w{1,16}) {1,9}\d{1,3} (?=.{0,60}?\bsrc=)")
+FLOW = pattern(r"(?:ipv[46] {1,9}\d{1,3} {1,9})?(\w{1,16}) {1,9}\d{1,3} (?=.{0,60}?\bsrc=)")
 """The start of every line of the table, of any protocol."""
 TUPLE = r"src=([^ =]+) dst=([^ =]+) sport=(\d+) dport=(\d+) "
-TCP = re.compile(rf"(?:ipv[46] +\d+ +)?tcp +6 +(?:(\d+) +)?(?:([A-Z_0-9]+) +)?{TUPLE}(.*?){TUPLE[:-1]}(?: |$)(.*)")
-OFFLOADED = re.compile(r"\[((?:HW_)?OFFLOAD)\]")
-COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): (\d+) flow entries have been shown")
-LAST = re.compile(r"# (\d+) flow entries(; packets without an entry were seen)?")
+TCP = pattern(rf"(?:ipv[46] +\d+ +)?tcp +6 +(?:(\d+) +)?(?:([A-Z_0-9]+) +)?{TUPLE}(.*?){TUPLE[:-1]}(?: |$)(.*)")
+OFFLOADED = pattern(r"\[((?:HW_)?OFFLOAD)\]")
+COUNT = pattern(r"conntrack v[\d.]+ \(conntrack-tools\): (\d+) flow entries have been shown")
+LAST = pattern(r"# (\d+) flow entries(; packets without an entry were seen)?")
 """The last line of the collection script: the table was read to its end."""
-NAMED = re.compile(r"(?:proc[-_])?(?:nf_)?conntrack(?:-[Ll])?(?:[-_.]?\d+)?(?:\.txt)?")
+NAMED = pattern(r"(?:proc[-_])?(?:nf_)?conntrack(?:-[Ll])?(?:[-_.]?\d+)?(?:\.txt)?")
 """Names of a file that may be empty."""
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.flows import TrackingCounters
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-PROCESSOR = re.compile(r"cpu=\d{1,5}((?:\s{1,9}[a-z_]{1,32}=\d{1,20})+)\s*", re.ASCII)
+PROCESSOR = pattern(r"cpu=\d{1,5}((?:\s{1,9}[a-z_]{1,32}=\d{1,20})+)\s*", re.ASCII)
 LENGTH = 1000
 
 

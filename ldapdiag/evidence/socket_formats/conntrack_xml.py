@@ -15,12 +15,12 @@ missing. Source: libnetfilter_conntrack, src/conntrack/snprintf_xml.c; conntrack
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import FlowRows
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.flows import FlowTable
     from ldapdiag.evidence.sockets import Key
 
-TAG = re.compile(r"<(/?[A-Za-z?!][\w-]{0,30})([^<>]{0,200})>([^<>]{0,300})")
+TAG = pattern(r"<(/?[A-Za-z?!][\w-]{0,30})([^<>]{0,200})>([^<>]{0,300})")
 """A tag, its attributes, and the text up to the next one."""
-DIRECTION = re.compile(r'direction="(original|reply|independent)"')
-PROTOCOL = re.compile(r'protonum="(\d{1,3})"')
-FLOW = re.compile(r"<flow(?: [^<>]{0,200})?>")
-EVENT = re.compile(r"<flow type=")
+DIRECTION = pattern(r'direction="(original|reply|independent)"')
+PROTOCOL = pattern(r'protonum="(\d{1,3})"')
+FLOW = pattern(r"<flow(?: [^<>]{0,200})?>")
+EVENT = pattern(r"<flow type=")
 TCP = "6"
 ENDS = ("src", "dst", "sport", "dport")
 WANTED = frozenset((*ENDS, "state", "timeout"))

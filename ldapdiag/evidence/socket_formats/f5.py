@@ -23,12 +23,12 @@ Source: F5 tmsh reference, sys connection; the columns from public samples.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import FlowRows
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.sockets import Key
 
 END = r"([0-9A-Za-z:][^\s]{1,80}[.:][\w*-]{1,20})"
-ROW = re.compile(rf"\s{{0,8}}{END}\s+{END}\s+{END}\s+{END}\s+(\w{{1,16}})\s+(\d{{1,9}})\s+\(tmm: ?\d+\)")
-RECORD = re.compile(rf"\s{{0,8}}{END} - {END} - {END} - {END}\s*")
-PROPERTY = re.compile(r"\s+(Protocol|Idle Time(?:out)?)\s+(\S{1,20})\s*")
+ROW = pattern(rf"\s{{0,8}}{END}\s+{END}\s+{END}\s+{END}\s+(\w{{1,16}})\s+(\d{{1,9}})\s+\(tmm: ?\d+\)")
+RECORD = pattern(rf"\s{{0,8}}{END} - {END} - {END} - {END}\s*")
+PROPERTY = pattern(r"\s+(Protocol|Idle Time(?:out)?)\s+(\S{1,20})\s*")
 HEADING = "Sys::Connections"
-TRAILER = re.compile(r"Total records returned: (\d{1,12})")
-LISTED = re.compile(rf"{HEADING}|Total records returned: ")
+TRAILER = pattern(r"Total records returned: (\d{1,12})")
+LISTED = pattern(rf"{HEADING}|Total records returned: ")
 CARRIED = "ESTABLISHED"
 MOST_SERVICES = 1024
 NOISE = ("...", "---")

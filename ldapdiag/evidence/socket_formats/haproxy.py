@@ -23,13 +23,13 @@ brackets. Source: HAProxy src/stream.c (stats_dump_full_strm_to_buffer, cli_io_h
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, UNKNOWN_PORT
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, Relay
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import FlowRows
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.flows import FlowTable
     from ldapdiag.evidence.sockets import Key
 
-SESSION = re.compile(r"0x[0-9a-f]{4,16}: (?:\[[^\]]{5,40}\] )?(?:id=\d+ )?proto=(\w{1,20})")
-CODE = re.compile(r"(?:s0|s1|scf|scb)=\[(\d+),")
-STATE = re.compile(r"state=([A-Z]+)")
-SPAN = re.compile(r"(?:\d{1,9}[dhms]){1,4}")
-PART = re.compile(r"(\d+)([dhms])")
+SESSION = pattern(r"0x[0-9a-f]{4,16}: (?:\[[^\]]{5,40}\] )?(?:id=\d+ )?proto=(\w{1,20})")
+CODE = pattern(r"(?:s0|s1|scf|scb)=\[(\d+),")
+STATE = pattern(r"state=([A-Z]+)")
+SPAN = pattern(r"(?:\d{1,9}[dhms]){1,4}")
+PART = pattern(r"(\d+)([dhms])")
 SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 TCP = frozenset({"tcpv4", "tcpv6"})
 LEGS = ("frontend", "backend", "server")

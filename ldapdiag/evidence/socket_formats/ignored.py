@@ -14,11 +14,12 @@ from functools import partial
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_formats import nft_ruleset
+from ldapdiag.lazy_pattern import pattern
 
-SUMMARY = re.compile(r"TCP: +\d+ \(estab \d+")
-EVENT = re.compile(r"(?:\[\d+\.\d+ *\])?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
-COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): (?!0 flow entries)")
-RULES = re.compile(r"(?:add )?table (?:(?:ip6?|inet|arp|bridge|netdev) )?\S{1,64} \{")
+SUMMARY = pattern(r"TCP: +\d+ \(estab \d+")
+EVENT = pattern(r"(?:\[\d+\.\d+ *\])?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
+COUNT = pattern(r"conntrack v[\d.]+ \(conntrack-tools\): (?!0 flow entries)")
+RULES = pattern(r"(?:add )?table (?:(?:ip6?|inet|arp|bridge|netdev) )?\S{1,64} \{")
 
 
 def _has(line: re.Pattern[str], head: Head) -> bool:

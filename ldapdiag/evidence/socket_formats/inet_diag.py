@@ -18,7 +18,6 @@ The columns of an inet_diag dump: messages of the same layout are unpacked toget
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections import defaultdict
 from itertools import compress, repeat
 from struct import Struct
@@ -28,14 +27,15 @@ from ldapdiag.evidence.addresses import ANY, Addresses
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER
 from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, SocketTable, TcpState, Timer, unanswered_for
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.evidence.document import Document
 
-FIRST_LINE = re.compile(r"inet_diag dump 1 (little|big)")
-OWNER = re.compile(rf"owner (\d{{1,10}}) (\d{{1,10}}) (.{{0,{LONGEST_OWNER}}})")
+FIRST_LINE = pattern(r"inet_diag dump 1 (little|big)")
+OWNER = pattern(rf"owner (\d{{1,10}}) (\d{{1,10}}) (.{{0,{LONGEST_OWNER}}})")
 
 MOST_BYTES = 1 << 30
 """A million sockets are 400 MiB."""

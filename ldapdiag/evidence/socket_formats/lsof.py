@@ -13,20 +13,20 @@ Source: lsof(8), OUTPUT; samples of lsof 4.87 to 4.95.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-HEADER = re.compile(r"COMMAND +PID +.{0,40}USER +FD +TYPE +DEVICE +SIZE(?:/OFF)? +NODE +NAME")
+HEADER = pattern(r"COMMAND +PID +.{0,40}USER +FD +TYPE +DEVICE +SIZE(?:/OFF)? +NODE +NAME")
 FAMILIES = frozenset({"IPv4", "IPv6"})
 NOISE = ("lsof: ", "      Output information may be incomplete.", "=====")
 

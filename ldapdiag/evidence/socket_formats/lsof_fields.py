@@ -19,13 +19,13 @@ Source: lsof(8), OUTPUT FOR OTHER PROGRAMS; samples of lsof 4.87.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 FIELDS = frozenset("aCcDdFfGgiKkLlMNnoPRrSsTtuZz")
 """The letters of lsof(8), except p, which is followed by a number, and m."""
-PROCESS = re.compile(r"p\d{1,10}")
+PROCESS = pattern(r"p\d{1,10}")
 NOISE = ("lsof: ", "      Output information may be incomplete.")
 ENDPOINT = r"(?:\*|\[[0-9A-Fa-f:.%\w]{2,64}\]|(?!anon_inode:)[\w.-]{1,255}):(?:\*|[\w-]{1,64})"
-NAME = re.compile(rf"{ENDPOINT}(?:->{ENDPOINT})?")
+NAME = pattern(rf"{ENDPOINT}(?:->{ENDPOINT})?")
 FAMILIES = frozenset({"IPv4", "IPv6"})
 TCP_INFO = frozenset({"ST", "QR", "QS"})
 MARKER = "m"

@@ -15,13 +15,13 @@ Source: net-tools netstat.c (addr_do_one, tcp_do_one, finish_this_one), busybox 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import CUT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import PROBING, SocketTable, TcpState, Timer
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ NOISE = (
     "netstat: ",
     "warning, got bogus",
 )
-HEADER = re.compile(r"\s*Proto +Recv-Q +Send-Q .{10,130}? (?:State|Etat)\b")
+HEADER = pattern(r"\s*Proto +Recv-Q +Send-Q .{10,130}? (?:State|Etat)\b")
 CUT_LENGTH = 23
 """Characters of a field that may be truncated; a longer one shows that the table was printed with -W."""
 

@@ -38,13 +38,13 @@ Source: Apple network_cmds netstat.tproj/inet.c (protopr).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, CUT, UNKNOWN_PORT, Addresses, Ports, is_exact
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LOCAL, LONGEST_OWNER, REMOTE, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ HEADINGS = frozenset(
     | {"kctlref", "pcb"}
 )
 NOISE = ("Some tcp sockets may have been", "Some udp sockets may have been", "netstat: ")
-HEADER = re.compile(
+HEADER = pattern(
     r" {0,8}(?:(?:Tcpcb|PCB|PCB/ADDR|Socket) {1,16}(?:Flowhash {1,8})?)?"
     r"Proto {1,8}(?:Recv-Q {1,8}Send-Q {1,8}|Rexmit {1,8}OOORcv {1,8}0-win {1,8})"
     r"Local Address {1,48}Foreign Address(?P<columns>.*)"
@@ -70,7 +70,7 @@ OWN_WORDS = ("(state)", "TCP-State", *STATELESS)
 """Column names of BSD only. NetBSD's State is also Linux's, so NetBSD is recognised by its rows."""
 STATE_WORDS = frozenset({"(state)", "TCP-State", "State"})
 MOST_WORDS = 5
-WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
+WORD = pattern(r"[A-Z][A-Z0-9_]{1,15}")
 
 
 def recognises(head: Head) -> bool:
@@ -333,7 +333,7 @@ class Truncation:
         return ports > 0
 
 
-PROCESS = re.compile(r"(.{0,64}?):(\d{1,10})(?=\s|$)")
+PROCESS = pattern(r"(.{0,64}?):(\d{1,10})(?=\s|$)")
 """The name of a program may contain blanks, brackets and colons."""
 MOST_COLUMNS = 16
 

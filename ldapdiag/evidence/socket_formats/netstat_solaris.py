@@ -19,7 +19,6 @@ Source: illumos usr/src/cmd/cmd-inet/usr.bin/netstat/netstat.c (tcp_report_item_
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses, Ports
@@ -27,6 +26,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, Rows, count_of
 from ldapdiag.evidence.socket_formats.rows import STATES as UNDERSCORED
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +39,10 @@ STATES = UNDERSCORED | {"IDLE": TcpState.CLOSED, "BOUND": TcpState.CLOSED}
 SHOWN_WITH_ALL = frozenset({TcpState.LISTEN, TcpState.CLOSED, TcpState.TIME_WAIT})
 """States that are printed with -a only."""
 
-HEADER = re.compile(r"\s*Local(?: Address {1,40}Remote|/Remote) Address\s")
+HEADER = pattern(r"\s*Local(?: Address {1,40}Remote|/Remote) Address\s")
 TITLES = frozenset({"TCP", "TCP: IPv4", "TCP: IPv6", "UDP", "UDP: IPv4", "UDP: IPv6", "SCTP:", "SCTP"})
 MOST_FIELDS = 20
-HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,8}")
+HEXADECIMAL = pattern(r"[0-9a-fA-F]{1,8}")
 
 
 def recognises(head: Head) -> bool:

@@ -26,31 +26,31 @@ A name is in the code page of the console: `ABHÖREN` in UTF-16, in UTF-8, as `A
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-ROW = re.compile(
+ROW = pattern(
     r"\s{0,16}(?:TCP\s+\S{1,300}:[\w-]{1,40}\s+\S{1,300}:[\w*-]{1,40}\s+[^\s\d]|UDP\s+\S{1,300}:[\w-]{1,40}\s+\*:\*)"
 )
-HEADER = re.compile(r"\s{0,16}Proto  (?:Local A|Lokale A|Adresse l|Direcci|Indirizzo|Endere|Lokaal a)")
+HEADER = pattern(r"\s{0,16}Proto  (?:Local A|Lokale A|Adresse l|Direcci|Indirizzo|Endere|Lokaal a)")
 """The header in the most frequent languages; rows are recognised in any language."""
 TITLES = frozenset({"Active Connections", "Aktive Verbindungen"})
-COLUMNS = re.compile(r" {2,}")
+COLUMNS = pattern(r" {2,}")
 LONGEST_HEADING = 200
-BELOW = re.compile(r"[ \t]{1,16}(?:\[(.{1,255})\]|(?:[A-Za-z]:\\)?[^\s:]+(?:[ \t][^\s:]+){0,16})\s*")
+BELOW = pattern(r"[ \t]{1,16}(?:\[(.{1,255})\]|(?:[A-Za-z]:\\)?[^\s:]+(?:[ \t][^\s:]+){0,16})\s*")
 """A line of -b below a row: a program in brackets, or a service, a library, or a sentence in any language."""
-PROGRAM = re.compile(r"\[([^\[\]:]{1,255})\]\s*")
-PROMPT = re.compile(r"(?:PS )?[A-Za-z]:\\[^>]{0,255}>")
+PROGRAM = pattern(r"\[([^\[\]:]{1,255})\]\s*")
+PROMPT = pattern(r"(?:PS )?[A-Za-z]:\\[^>]{0,255}>")
 MOST_WORDS = 5
 """Limit on unknown state names in the notes."""
 
@@ -194,7 +194,7 @@ class NetstatWindowsSnapshot:
 FORMAT = Format(name="netstat-windows", title="a socket table of Windows netstat", recognises=recognises, read=read)
 
 
-NOT_ASCII = re.compile(r"(?:\\x[0-9a-f]{2}|[^\x00-\x7f]|\?)+")
+NOT_ASCII = pattern(r"(?:\\x[0-9a-f]{2}|[^\x00-\x7f]|\?)+")
 LONGEST_WORD = 64
 
 # German: captured (Windows XP, CP850; Windows 7 and 10 in public issues), except SYN_EMPFANGEN. The others are from the

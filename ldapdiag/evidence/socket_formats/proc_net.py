@@ -14,24 +14,24 @@ window probes. tx_queue of a LISTEN row is 0: the backlog is not shown. Source: 
 from __future__ import annotations
 
 import ipaddress
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import Rows, count_of
 from ldapdiag.evidence.sockets import PROBING, SocketTable, TcpState, Timer
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
 
-HEADER = re.compile(r"\s*sl +local_address +(rem_address|remote_address) ")
-ROW = re.compile(
+HEADER = pattern(r"\s*sl +local_address +(rem_address|remote_address) ")
+ROW = pattern(
     r"\s*\d+: [0-9A-F]{8}(?:[0-9A-F]{24})?:[0-9A-F]{4} [0-9A-F]{8}(?:[0-9A-F]{24})?:[0-9A-F]{4} [01][0-9A-F] "
 )
-ADDRESS = re.compile(r"[0-9A-Fa-f]{8}(?:[0-9A-Fa-f]{24})?")
+ADDRESS = pattern(r"[0-9A-Fa-f]{8}(?:[0-9A-Fa-f]{24})?")
 
 STATES = {f"{state:02X}": state for state in TcpState if state} | {"0C": TcpState.SYN_RECEIVED}
 """0C is NEW_SYN_RECV, which the kernel shows as 03 (get_openreq4)."""
@@ -40,8 +40,8 @@ FAMILIES = {"rem_address": 4, "remote_address": 6}
 UDP_FIELDS = 13
 """Fields of a row of the similar /proc/net/udp; TCP has 12 (TIME_WAIT, SYN_RECV) or 17."""
 
-LITTLE_ENDIAN = re.compile(r"0100007F|0{16}FFFF0000.{8}|0{24}01000000")
-BIG_ENDIAN = re.compile(r"7F000001|0{20}FFFF.{8}|0{31}1")
+LITTLE_ENDIAN = pattern(r"0100007F|0{16}FFFF0000.{8}|0{24}01000000")
+BIG_ENDIAN = pattern(r"7F000001|0{20}FFFF.{8}|0{31}1")
 """127.0.0.1, an IPv4-mapped address and ::1 in either order."""
 
 

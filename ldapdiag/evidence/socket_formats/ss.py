@@ -14,7 +14,6 @@ Source: iproute2 misc/ss.c (sock_state_print, inet_addr_print, print_ms_timer, t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
@@ -29,6 +28,7 @@ from ldapdiag.evidence.sockets import (
     Timer,
     unanswered_for,
 )
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,11 +63,11 @@ OTHER_NETIDS = frozenset(
 """Kinds that are ignored. The subflows of an mptcp socket are in the table as tcp."""
 NOISE = ("Failed to find cgroup2 mount", "Failed to open cgroup2", "Cannot open netlink socket", "RTNETLINK answers")
 
-HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
-TIMER = re.compile(r"timer:\((\w{1,16}),[^,)]{0,32},(\d{1,9})\)")
-COOKIE = re.compile(r" sk:([0-9a-f]{1,16})(?![0-9a-f])")
-USERS = re.compile(r'users:\(\("(.{0,64}?)",(?:pid=)?(\d{1,10})\b')
-NUMBERS = re.compile(
+HEADER = pattern(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
+TIMER = pattern(r"timer:\((\w{1,16}),[^,)]{0,32},(\d{1,9})\)")
+COOKIE = pattern(r" sk:([0-9a-f]{1,16})(?![0-9a-f])")
+USERS = pattern(r'users:\(\("(.{0,64}?)",(?:pid=)?(\d{1,10})\b')
+NUMBERS = pattern(
     r" (ino|lastsnd|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received|rto|backoff|cwnd|mss):(\d{1,20})"
 )
 

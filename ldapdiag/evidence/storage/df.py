@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import FileSystemSpace, Space
 from ldapdiag.evidence.storage.sizes import bytes_of
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-HEADER = re.compile(
+HEADER = pattern(
     r"Filesystem\s{1,1000}(?P<type>Type\s{1,1000})?(?P<unit>\d{1,5}(?:[KMB]|)-blocks|kbytes|Size|size)\s{1,40}"
     r"(?i:used)\s{1,40}(?i:avail(?:able)?)\s{1,40}(?i:capacity|use%)\s{1,40}Mounted on\s*",
     re.ASCII,
 )
 UNITS = {"1K-blocks": 1024, "1024-blocks": 1024, "kbytes": 1024, "512-blocks": 512, "1M-blocks": 1 << 20}
-PERCENT = re.compile(r"\d{1,9}%|-", re.ASCII)
-AMOUNT = re.compile(r"-|-?\d{1,18}(?:[.,]\d{1,3})?(?:[KMGTPE]i?B?)?", re.ASCII)
+PERCENT = pattern(r"\d{1,9}%|-", re.ASCII)
+AMOUNT = pattern(r"-|-?\d{1,18}(?:[.,]\d{1,3})?(?:[KMGTPE]i?B?)?", re.ASCII)
 AMOUNTS = 3
 LONGEST = 16_384
 MOST_ROWS = 10_000

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import DirectorySize
 from ldapdiag.evidence.storage.mount_options import unescaped
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-ROW = re.compile(
+ROW = pattern(
     r"(?P<path>/[^\t]{0,4096})\t {0,20}(?P<names>\d{1,12}|-)"
     r"(?:\t(?P<real>(?:/[^\t]{0,4096})?)(?:\t(?P<remark>[a-z ]{0,80}))?)?",
     re.ASCII,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import EffectiveOptions
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 PATH = r"/proc/fs/ext[234]/(?P<device>[\w.!+@-]{1,64})/options"
-NAMED = re.compile(rf"{PATH}:\s{{0,4}}(?P<option>\S{{0,4096}})\s*", re.ASCII)
-HEADING = re.compile(rf"(?:==> )?{PATH}(?: <==|:)", re.ASCII)
-ASKED = re.compile(PATH, re.ASCII)
-OPTION = re.compile(r"[a-z][a-z0-9_]{0,40}(?:=\S{0,4096})?", re.ASCII)
+NAMED = pattern(rf"{PATH}:\s{{0,4}}(?P<option>\S{{0,4096}})\s*", re.ASCII)
+HEADING = pattern(rf"(?:==> )?{PATH}(?: <==|:)", re.ASCII)
+ASKED = pattern(PATH, re.ASCII)
+OPTION = pattern(r"[a-z][a-z0-9_]{0,40}(?:=\S{0,4096})?", re.ASCII)
 FIRST = frozenset({"rw", "ro"})
 BARRIERS = frozenset({"barrier", "nobarrier"})
 MOST_OPTIONS = 100_000

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import FileExtents
 from ldapdiag.evidence.storage.mount_options import unescaped
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-ROW = re.compile(
+ROW = pattern(
     r"(?P<path>/[^\t]{1,4096})\t(?P<bytes>\d{1,19}|-)\t(?P<allocated>\d{1,19}|-)\t(?P<extents>\d{1,12}|-)\t"
     r"(?P<remark>[^\t]{0,200})",
     re.ASCII,
 )
 COMPRESSED, AT_LEAST = "compressed", "at least"
-COMMENT = re.compile(r"# .*")
+COMMENT = pattern(r"# .*")
 MOST_FILES = 10_000
 
 

@@ -12,11 +12,12 @@ It counts extents that adjoin on the disk as one. Source: filefrag(8).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import FileExtents
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,22 +25,20 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.origin import Origin
 
-SIZE = re.compile(
+SIZE = pattern(
     r"File size of (?P<path>.{1,4096}) is (?P<bytes>\d{1,19}) \(\d{1,19} blocks? of (?P<unit>\d{1,9}) bytes\)",
     re.ASCII,
 )
 RANGE = r"\d{1,19}\.\. {0,20}\d{1,19}: {0,20}"
-EXTENT = re.compile(
-    rf" {{1,20}}\d{{1,12}}: {{1,20}}{RANGE}{RANGE}(?P<length>\d{{1,19}}):(?P<rest>.{{0,200}})", re.ASCII
-)
-COUNT = re.compile(
+EXTENT = pattern(rf" {{1,20}}\d{{1,12}}: {{1,20}}{RANGE}{RANGE}(?P<length>\d{{1,19}}):(?P<rest>.{{0,200}})", re.ASCII)
+COUNT = pattern(
     r"(?P<path>.{1,4096}): (?P<extents>\d{1,12}) extents? found(?:, perfection would be \d{1,12} extents?)?", re.ASCII
 )
-FAILED = re.compile(
+FAILED = pattern(
     r"(?P<path>.{1,4096}): (?P<reason>FIBMAP/FIEMAP unsupported"
     r"|(?:FIBMAP|FIEMAP|open|f?stat|Permission denied|No such file|Not a regular file|Operation not)\b.{0,200})"
 )
-IGNORED = re.compile(
+IGNORED = pattern(
     r"Filesystem type is: .*|Filesystem cylinder .*| *ext: *logical_offset:.*|Discontinuity.*"
     r"|[#$] ?(?:filefrag .*)?"
 )

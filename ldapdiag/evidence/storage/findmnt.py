@@ -15,6 +15,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import Mount
 from ldapdiag.evidence.storage.json_text import has_list, list_of, text_at, tree
 from ldapdiag.evidence.storage.mount_options import LONGEST, options_of, table_of
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage import MountTable
 
 LIST = "filesystems"
-SOURCE = re.compile(r"(?P<source>[^\[]*)\[(?P<root>/.*)\]", re.DOTALL)
+SOURCE = pattern(r"(?P<source>[^\[]*)\[(?P<root>/.*)\]", re.DOTALL)
 """A source whose folder is mounted, not its root."""
-MOUNTED = re.compile(r"r[ow](?:,.*)?", re.DOTALL)
-NUMBER = re.compile(r"\d{1,10}:\d{1,10}", re.ASCII)
+MOUNTED = pattern(r"r[ow](?:,.*)?", re.DOTALL)
+NUMBER = pattern(r"\d{1,10}:\d{1,10}", re.ASCII)
 
 
 def recognises(head: Head) -> bool:

@@ -27,35 +27,34 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import DeviceError, KernelErrors, Mounted
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-COUNT = re.compile(r"# (\d{1,12}) lines? of (?:dmesg|journalctl[a-z -]{0,40}) read(, from boot)?", re.ASCII)
+COUNT = pattern(r"# (\d{1,12}) lines? of (?:dmesg|journalctl[a-z -]{0,40}) read(, from boot)?", re.ASCII)
 LEVEL = r"(?:<\d{1,3}>|[a-z]{3,8} {0,4}:[a-z]{2,8} {0,4}: )?"
 """dmesg -r and dmesg -x."""
-DMESG = re.compile(LEVEL + r"\[ {0,12}(?P<seconds>\d{1,9}\.\d{6})\](?:\[ {0,6}[TC]\d{1,10}\])? ?(?P<text>.*)", re.ASCII)
-LOCAL = re.compile(
+DMESG = pattern(LEVEL + r"\[ {0,12}(?P<seconds>\d{1,9}\.\d{6})\](?:\[ {0,6}[TC]\d{1,10}\])? ?(?P<text>.*)", re.ASCII)
+LOCAL = pattern(
     LEVEL + r"\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\](?:\[ {0,6}[TC]\d{1,10}\])? ?"
     r"(?P<text>.*)",
     re.ASCII,
 )
-ISO = re.compile(
-    LEVEL + r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d),\d{6}(?P<zone>[+-]\d\d:\d\d) (?P<text>.*)", re.ASCII
-)
-JOURNAL = re.compile(
+ISO = pattern(LEVEL + r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d),\d{6}(?P<zone>[+-]\d\d:\d\d) (?P<text>.*)", re.ASCII)
+JOURNAL = pattern(
     r"(?:<\d{1,3}>)?(?:(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)"
     r"|(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d))"
     r" [\w.:-]{1,255} kernel: (?:\[ {0,12}(?P<seconds>\d{1,9}\.\d{6})\] )?(?P<text>.*)",
     re.ASCII,
 )
-OTHERS = re.compile(
+OTHERS = pattern(
     r"-- .{0,200}|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S{1,40}) [\w.:-]{1,255} .*", re.ASCII
 )
 """Headings of the journal, and lines of other programs in it."""
-BOOT = re.compile(r"Linux version \d|Booting Linux on ", re.ASCII)
+BOOT = pattern(r"Linux version \d|Booting Linux on ", re.ASCII)
 BOOT_SECONDS = 0.001
 FEWEST = 0.5
 """The share of lines of the kernel by which a log is recognised."""
@@ -167,7 +166,7 @@ FORMAT = Format(name="kernel-messages", title="the kernel's messages", recognise
 DEVICE = r"(?P<device>[\w!.-]{1,64})"
 JBD_DEVICE = r"(?P<device>dm-\d{1,5}|[A-Za-z][\w!]{0,60})(?:-\d{1,12})?"
 """The name of a journal: the device, and the inode of a journal within the file system."""
-HARMLESS = re.compile(
+HARMLESS = pattern(
     r"op 0x\w{1,4}:\((?:DISCARD|SECURE_ERASE|WRITE_ZEROES|WRITE_SAME)\)|^operation not supported", re.ASCII
 )
 
@@ -231,12 +230,12 @@ MESSAGES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """The beginning of a message, and what it reports. The first that matches counts."""
 
-OF_FILE_SYSTEM = re.compile(r"EXT[234]-fs|JBD2?: |Aborting journal|[Rr]emounting|XFS |BTRFS")
+OF_FILE_SYSTEM = pattern(r"EXT[234]-fs|JBD2?: |Aborting journal|[Rr]emounting|XFS |BTRFS")
 """How the messages of file systems and their journals begin."""
 UUID = r"(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 MOUNTS = [
-    re.compile(pattern, re.ASCII)
-    for pattern in (
+    pattern(text, re.ASCII)
+    for text in (
         rf"{EXT} \({DEVICE}\): mounted filesystem(?: {UUID})?\b",
         rf"{XFS}Mounting (?:V\d )?Filesystem(?: {UUID})?\b",
         rf"{BTRFS} info {OF_BTRFS}: first mount of filesystem {UUID}",
@@ -244,8 +243,8 @@ MOUNTS = [
 ]
 """A file system is mounted: ext when it is done, XFS and btrfs when they begin. Older Linux prints no UUID."""
 
-GRAMMAR = [(re.compile(pattern, re.ASCII), what) for pattern, what in MESSAGES]
-WORDS = re.compile(
+GRAMMAR = [(pattern(text, re.ASCII), what) for text, what in MESSAGES]
+WORDS = pattern(
     r"error|read-?only|shut|abort|corrupt|fail|errs:|csum|timeout|timed out|offline|down|not ready|exception|status"
     r"|lost|space|free|Remov|recover|sense",
     re.IGNORECASE,
@@ -257,8 +256,8 @@ def error_of(text: str) -> tuple[str, str] | None:
     """Return the device of a message about an error, empty if it names none, and what failed; None for any other."""
     if not WORDS.search(text) or HARMLESS.search(text):
         return None
-    for pattern, what in GRAMMAR:
-        if found := pattern.match(text):
+    for message, what in GRAMMAR:
+        if found := message.match(text):
             return found.groupdict().get("device") or "", what
     return None
 
@@ -267,7 +266,7 @@ def mount_of(text: str) -> tuple[str, str] | None:
     """Return the device of a message about a mount and the UUID of its file system, empty if it is not printed."""
     if "ount" not in text:
         return None
-    for pattern in MOUNTS:
-        if found := pattern.match(text):
+    for message in MOUNTS:
+        if found := message.match(text):
             return found["device"], found["uuid"] or ""
     return None

@@ -18,6 +18,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import BlockDevice, BlockDevices
 from ldapdiag.evidence.storage.json_text import has_list, list_of, text_at, tree
 from ldapdiag.evidence.storage.sizes import bytes_of
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 LIST = "blockdevices"
 BOTTOM = frozenset({"disk", "loop", "rom", "zram"})
-NUMBER = re.compile(r"\d{1,7}:\d{1,8}", re.ASCII)
+NUMBER = pattern(r"\d{1,7}:\d{1,8}", re.ASCII)
 FLAGS = {True: True, False: False, "1": True, "0": False}
 MOST_DEVICES = 10_000
 LONGEST = 4096

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import Mount
 from ldapdiag.evidence.storage.mount_options import LONGEST, options_of, table_of
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.storage import MountTable
 
-LINUX_END = re.compile(r"(?P<type>[\w.-]{1,64}) \((?P<options>.*)\)(?: \[[^]]*\])?", re.ASCII)
-SOLARIS_END = re.compile(r"(?P<type>[\w-]{1,32}) (?P<options>(?:read/write|read only)(?:/.*)?)", re.ASCII)
-SOLARIS = re.compile(r"(?P<source>[\w/.:-]{1,1024}) (?P<options>(?:read/write|read only)(?:/.*)?)", re.ASCII)
-TIME = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d \d{4}", re.ASCII)
+LINUX_END = pattern(r"(?P<type>[\w.-]{1,64}) \((?P<options>.*)\)(?: \[[^]]*\])?", re.ASCII)
+SOLARIS_END = pattern(r"(?P<type>[\w-]{1,32}) (?P<options>(?:read/write|read only)(?:/.*)?)", re.ASCII)
+SOLARIS = pattern(r"(?P<source>[\w/.:-]{1,1024}) (?P<options>(?:read/write|read only)(?:/.*)?)", re.ASCII)
+TIME = pattern(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d \d{4}", re.ASCII)
 
 
 def recognises(head: Head) -> bool:

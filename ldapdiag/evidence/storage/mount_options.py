@@ -9,14 +9,15 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.storage import Mount, MountTable
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
 
-ESCAPED = re.compile(r"\\([0-3][0-7]{2})", re.ASCII)
-OPTION = re.compile(r'(?:[^,"]|"[^"]*"?)+')
+ESCAPED = pattern(r"\\([0-3][0-7]{2})", re.ASCII)
+OPTION = pattern(r'(?:[^,"]|"[^"]*"?)+')
 LONGEST = 16_384
 """Characters of a row; the lower folders of an overlay are the longest."""
 MOST_MOUNTS = 10_000

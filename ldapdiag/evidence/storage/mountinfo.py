@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import Mount
 from ldapdiag.evidence.storage.mount_options import LONGEST, MOST_MOUNTS, options_of, table_of, unescaped
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.storage import MountTable
 
-ROW = re.compile(
+ROW = pattern(
     r"(?P<id>\d{1,10}) (?P<parent>\d{1,10}) (?P<device>\d{1,10}:\d{1,10}) (?P<root>\S+) (?P<point>\S+) (?P<options>\S+)"
     r"(?: [a-z_]+(?::\d+)?)* - (?P<type>\S+) (?P<source>\S*) (?P<super>\S+)\s*",
     re.ASCII,

@@ -13,12 +13,12 @@ Source: opendj-server-legacy, org.opends.server.backends.jeb (JEStorage, Configu
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends import NAMES
 from ldapdiag.evidence.storage.settings import Role, SettingsReader
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ ATTRIBUTES = (*(f"{PREFIX}{one}" for one in (DIRECTORY, NO_SYNC, WRITE_NO_SYNC, 
 """The attributes read, beside those of indexes."""
 FILTER = f"({PREFIX}{DIRECTORY}=*)({CHANGELOG}=*)(objectClass=ds-cfg-file-based-access-log-publisher)"
 """Terms of a filter that matches the entries that are read."""
-CONFIG_FILE = re.compile(r"(/[^\s,]{1,1000})/config/config\.ldif\b")
+CONFIG_FILE = pattern(r"(/[^\s,]{1,1000})/config/config\.ldif\b")
 
 
 class OpendsStorageSettings:

@@ -7,12 +7,12 @@ transaction log (389-ds with bdb) are to be compared with the overwrite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

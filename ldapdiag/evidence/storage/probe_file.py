@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, replace
 from datetime import datetime
 from math import isfinite
@@ -33,6 +32,7 @@ from ldapdiag.evidence.storage.probe import (
     SyncLatency,
     WriteKind,
 )
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Origin
 
 FIRST = "ldapdiag-storage-probe"
-BEGINNING = re.compile(rf'\s*\{{\s*"{FIRST}":\s*1\b')
+BEGINNING = pattern(rf'\s*\{{\s*"{FIRST}":\s*1\b')
 MOST_CHARACTERS = 1 << 18
 MOST_ROWS = 100
 LONGEST_TEXT = 4096

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import Mount
 from ldapdiag.evidence.storage.mount_options import LONGEST, options_of, table_of, unescaped
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.storage import MountTable
 
-LINUX = re.compile(r"(?P<source>\S*) (?P<point>/\S*) (?P<type>[\w.-]{1,64}) (?P<options>r[ow](?:,\S*)?) 0 0", re.ASCII)
-SOLARIS = re.compile(
+LINUX = pattern(r"(?P<source>\S*) (?P<point>/\S*) (?P<type>[\w.-]{1,64}) (?P<options>r[ow](?:,\S*)?) 0 0", re.ASCII)
+SOLARIS = pattern(
     r"(?P<source>[^\t]+)\t(?P<point>/[^\t]*)\t(?P<type>[\w-]{1,32})\t(?P<options>[^\t ]*)\t\d{1,12}", re.ASCII
 )
-FSTAB = re.compile(r"\S+\s+\S+\s+\S+\s+\S+(?:\s+\d){0,2}\s*|\s*#.*", re.ASCII)
+FSTAB = pattern(r"\S+\s+\S+\s+\S+\s+\S+(?:\s+\d){0,2}\s*|\s*#.*", re.ASCII)
 
 
 def recognises(head: Head) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-SIZE = re.compile(r"(\d{1,18})(?:[.,](\d{1,3}))? ?([KMGTPE]?)(?:i?B)?", re.ASCII)
+from ldapdiag.lazy_pattern import pattern
+
+SIZE = pattern(r"(\d{1,18})(?:[.,](\d{1,3}))? ?([KMGTPE]?)(?:i?B)?", re.ASCII)
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 

@@ -12,7 +12,7 @@ Databases have the names that slapd gives them in cn=config. Sources: slapd.conf
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
@@ -20,6 +20,7 @@ from ldapdiag.evidence.indexes.slapd_conf import NO, UNNUMBERED
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.storage.settings import MOST_ROWS, Role, SettingsReader
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import FileSystemSpace, Space
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-FILE = re.compile(r' {2}File: "(?P<path>.{1,4096})"', re.ASCII)
-TYPE = re.compile(r" {4}ID: [0-9a-f]{1,32} +Namelen: \S{1,20} +Type: (?P<type>\S.{0,80})", re.ASCII)
-SIZES = re.compile(r"Block size: (\d{1,12}) +Fundamental block size: (?P<bytes>\d{1,12})", re.ASCII)
-BLOCKS = re.compile(
+FILE = pattern(r' {2}File: "(?P<path>.{1,4096})"', re.ASCII)
+TYPE = pattern(r" {4}ID: [0-9a-f]{1,32} +Namelen: \S{1,20} +Type: (?P<type>\S.{0,80})", re.ASCII)
+SIZES = pattern(r"Block size: (\d{1,12}) +Fundamental block size: (?P<bytes>\d{1,12})", re.ASCII)
+BLOCKS = pattern(
     r"Blocks: Total: (?P<total>\d{1,18}) +Free: (?P<free>\d{1,18}) +Available: (?P<available>\d{1,18})", re.ASCII
 )
-IGNORED = re.compile(r"Inodes: Total: .*|type-hex .*")
+IGNORED = pattern(r"Inodes: Total: .*|type-hex .*")
 MOST_ROWS = 10_000
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import Superblock
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.origin import Origin
 
-FIELD = re.compile(r"(?P<name>[A-Z][\w #()-]{2,40}?):(?:\s{1,40}(?P<value>\S.{0,4096}?)?)?\s{0,40}", re.ASCII)
+FIELD = pattern(r"(?P<name>[A-Z][\w #()-]{2,40}?):(?:\s{1,40}(?P<value>\S.{0,4096}?)?)?\s{0,40}", re.ASCII)
 FIRST = "Filesystem volume name"
 MAGIC = "Filesystem magic number"
-BANNER = re.compile(r"(?:tune2fs|dumpe2fs) \d[\w.]{0,20}.{0,40}", re.ASCII)
-COMMAND = re.compile(r"\b(?:tune2fs|dumpe2fs)\s(?:.{0,200}\s)?(?P<device>/dev/[\w/.:+@-]{1,200})", re.ASCII)
+BANNER = pattern(r"(?:tune2fs|dumpe2fs) \d[\w.]{0,20}.{0,40}", re.ASCII)
+COMMAND = pattern(r"\b(?:tune2fs|dumpe2fs)\s(?:.{0,200}\s)?(?P<device>/dev/[\w/.:+@-]{1,200})", re.ASCII)
 NONE = frozenset({"(none)", "<none>", "<not available>"})
 MOST = 1_000
 """Superblocks of a text."""

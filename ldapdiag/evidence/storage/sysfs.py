@@ -14,11 +14,13 @@ Source: Documentation/ABI/stable/sysfs-block of Linux; lsblk(8) for the names of
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import BlockDevice, BlockDevices
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,22 +30,22 @@ if TYPE_CHECKING:
 NAME = r"[\w.!+@-]{1,64}"
 NUMBER = r"\d{1,7}:\d{1,8}"
 BLOCK = r"/sys/(?:class/)?block"
-ATTRIBUTE = re.compile(
+ATTRIBUTE = pattern(
     rf"{BLOCK}/(?P<disk>{NAME})(?:/(?!queue/|dm/|md/|loop/|device/|slaves/)(?P<part>{NAME}))?"
     r"/(?P<name>(?:queue/|dm/|md/|loop/|device/)?\w{1,64}):(?P<value>.*)",
     re.ASCII,
 )
-SLAVE = re.compile(rf"{BLOCK}/(?P<disk>{NAME})/slaves/(?P<slave>{NAME})", re.ASCII)
-LINK = re.compile(rf"(?:^|[ /])(?P<number>{NUMBER}) -> (?:\.\./){{1,4}}devices/(?P<path>\S{{1,1000}})$", re.ASCII)
-PART = re.compile(r"p?\d{1,4}", re.ASCII)
+SLAVE = pattern(rf"{BLOCK}/(?P<disk>{NAME})/slaves/(?P<slave>{NAME})", re.ASCII)
+LINK = pattern(rf"(?:^|[ /])(?P<number>{NUMBER}) -> (?:\.\./){{1,4}}devices/(?P<path>\S{{1,1000}})$", re.ASCII)
+PART = pattern(r"p?\d{1,4}", re.ASCII)
 """What the name of a partition has behind that of its disk."""
-SEVERAL = re.compile(r" {1,4}(slaves|[a-z]{2}/\w{1,32}):")
+SEVERAL = pattern(r" {1,4}(slaves|[a-z]{2}/\w{1,32}):")
 """Where the next attribute of a line with several begins."""
-LISTING = re.compile(
+LISTING = pattern(
     rf"/sys/(?:dev/block/(?P<number>{NUMBER})|(?:class/)?block/(?P<disk>{NAME}))/?(?P<rest>[\w/]{{0,64}}):", re.ASCII
 )
 """The heading of ls -l or ls before the names in a directory."""
-LISTED = re.compile(rf"(?:total \d+|(?:[a-z-]{{10}}[.+]? .{{0,100}} )?(?P<name>{NAME})(?: -> \S{{0,1000}})?)", re.ASCII)
+LISTED = pattern(rf"(?:total \d+|(?:[a-z-]{{10}}[.+]? .{{0,100}} )?(?P<name>{NAME})(?: -> \S{{0,1000}})?)", re.ASCII)
 
 MOST_DEVICES = 10_000
 LONGEST_VALUE = 1024

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import XfsGeometry
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-SECTION = re.compile(r"(?:meta-data|data|naming|log|realtime|) {0,12}", re.ASCII)
-VALUE = re.compile(r"([a-z0-9_-]{1,20})=(\d{1,18})", re.ASCII)
+SECTION = pattern(r"(?:meta-data|data|naming|log|realtime|) {0,12}", re.ASCII)
+VALUE = pattern(r"([a-z0-9_-]{1,20})=(\d{1,18})", re.ASCII)
 FIRST = "meta-data"
 LONGEST = 2048
 MOST = 1_000

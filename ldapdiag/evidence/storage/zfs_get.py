@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.storage import ZfsProperties
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.evidence.document import Document
 
-HEADER = re.compile(r"NAME +PROPERTY +VALUE +SOURCE *", re.ASCII)
+HEADER = pattern(r"NAME +PROPERTY +VALUE +SOURCE *", re.ASCII)
 DATASET = r"[A-Za-z][\w.:%/@# -]{0,1023}"
-ROW = re.compile(
+ROW = pattern(
     rf"(?P<name>{DATASET})\t(?P<key>[a-z][\w:@.-]{{0,255}})\t(?P<value>[^\t]{{0,4096}})\t(?P<source>[^\t]{{0,1100}})",
     re.ASCII,
 )
-SOURCE = re.compile(r"-|local|default|temporary|received|inherited from .*|none", re.ASCII)
-KEY = re.compile(r"[a-z][\w:@.-]{0,255}", re.ASCII)
+SOURCE = pattern(r"-|local|default|temporary|received|inherited from .*|none", re.ASCII)
+KEY = pattern(r"[a-z][\w:@.-]{0,255}", re.ASCII)
 KNOWN = frozenset(
     {"sync", "logbias", "atime", "relatime", "recordsize", "compression", "mountpoint", "primarycache", "type", "used"}
 )

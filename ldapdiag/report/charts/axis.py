@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from ldapdiag.lazy_dataclass import dataclass
 
 MOST_TICKS = 5
 """Zero included."""

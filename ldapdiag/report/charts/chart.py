@@ -11,9 +11,10 @@ is not drawn, and why), and a table with every number that is drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.report.charts.axis import Axis, TimeScale

@@ -8,13 +8,13 @@ Lasting findings: those of the last run, and since when every run has had them.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.history import SEVERITIES, SeverityName
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ The page for the network team: ghosts with sample connections, at the client, th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.html.values import PageTable, page_tables, table
 from ldapdiag.report.tables.of_diagnosis import APPENDIX
 from ldapdiag.report.verdicts import lines_not_understood

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.charts.before_after import before_after
 from ldapdiag.report.charts.both_ends import both_ends, direction_of
 from ldapdiag.report.charts.chart import BarChart, Chart, Line, StripChart, TimeChart

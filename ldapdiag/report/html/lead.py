@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.headline import CLEAR, first_step, headline, reservation
 from ldapdiag.report.html.listing import IN_FULL
 from ldapdiag.report.verdicts import is_accepted

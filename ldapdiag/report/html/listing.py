@@ -5,9 +5,9 @@ What is clear, by check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import Needs, step_labels
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ Tables of a page: a caption, columns with their alignment, rows of text, and how
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.table import HTML, Table
 from ldapdiag.wording import number
 

@@ -11,13 +11,13 @@ Of several servers each has its own, numbered, and each step sets LDAP_URI to th
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.report.findings import first_sentence
 from ldapdiag.report.neutral import neutral

@@ -9,10 +9,11 @@ Then operations, connections, close codes, and what could not be read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.evidence.family import Family, identify
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.color import Color
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.operations_text import in_the_clear, print_operations, waiting

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.stamps import EPOCH, SECOND, when
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.table import listed
 from ldapdiag.wording import duration, number
 
@@ -71,7 +72,7 @@ def per_second(count: int, nanoseconds: int) -> str:
     raise AssertionError
 
 
-FIRST_PART = re.compile(r"(?>(?:[^,\\]|\\.)+)", re.DOTALL)
+FIRST_PART = pattern(r"(?>(?:[^,\\]|\\.)+)", re.DOTALL)
 
 
 SENDERS = 3

@@ -10,9 +10,10 @@ The parts of a page in at most 60 kB: those that fit, and a sentence about what 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.table import MARKDOWN, Table
 from ldapdiag.wording import counted
@@ -20,13 +21,13 @@ from ldapdiag.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-MARKUP = re.compile(r"[\\`*_\[\]<>|@#&$~^]")
-BLOCK = re.compile(r"(?=[-+=])|(?<=\d)(?=[.)])")
+MARKUP = pattern(r"[\\`*_\[\]<>|@#&$~^]")
+BLOCK = pattern(r"(?=[-+=])|(?<=\d)(?=[.)])")
 """Where a line would begin a list, or underline a heading."""
-NUMBERED = re.compile(r"\d+[.)](?:\s|$)")
-REFERENCE = re.compile(r"([@#])(?=\w)|(https?|ftp|mailto|xmpp|www)(?=[:.])", re.IGNORECASE)
+NUMBERED = pattern(r"\d+[.)](?:\s|$)")
+REFERENCE = pattern(r"([@#])(?=\w)|(https?|ftp|mailto|xmpp|www)(?=[:.])", re.IGNORECASE)
 JOINER = "\u2060"
-BACKTICKS = re.compile(r"`+")
+BACKTICKS = pattern(r"`+")
 
 LONGEST = 400
 """Characters of one text."""

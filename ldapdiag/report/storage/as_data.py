@@ -6,7 +6,6 @@ What the evidence does not show of a server's storage, and the command that show
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,8 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, KernelErro
 from ldapdiag.evidence.storage.probe import StorageProbe
 from ldapdiag.evidence.storage.probe_file import FIRST, content
 from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.storage.rows import flush_lost_by, option_words
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ OF_SERVER = {
     KernelErrors.kind: ("I/O errors that the kernel reported", KernelErrors.how),
 }
 """By the kind of evidence that is missing: what is not known, and how to collect it."""
-PATH = re.compile(r"/[\w.,:@%+=/ {}-]*", re.ASCII)
+PATH = pattern(r"/[\w.,:@%+=/ {}-]*", re.ASCII)
 """A path that commands contain; of any other one they have a placeholder."""
 PLACEHOLDER = "DIRECTORY"
 

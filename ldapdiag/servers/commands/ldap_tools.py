@@ -12,6 +12,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.commands.server_address import DEFAULT_PORTS
 from ldapdiag.servers.commands.shell_text import here_document
 
@@ -27,11 +28,11 @@ DEFAULT_SOCKET = "ldapi:///"
 """The local socket that slapd opens if no path is given."""
 URI, HOST = "LDAP_URI", "LDAP_HOST"
 """Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
-ON_THE_HOST = re.compile(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
+ON_THE_HOST = pattern(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
 """Commands that do their work only on the server's own host."""
-NAMED = re.compile(r"[\w .:@/-]+")
+NAMED = pattern(r"[\w .:@/-]+")
 NOT_SEEN = "The build failed, or its end was not seen: do not restart the server before it has ended."
-PLAIN = re.compile(r"[A-Za-z0-9 =,._-]+", re.ASCII)
+PLAIN = pattern(r"[A-Za-z0-9 =,._-]+", re.ASCII)
 """Words that need no more than double quotes."""
 
 

@@ -11,9 +11,11 @@ are replaced, or the remedy becomes advice.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import HOST_NAME, bracketed
 
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 TLS_PORTS = frozenset({636, 3269})
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
-ANY_SERVICE = re.compile(
+ANY_SERVICE = pattern(
     r"systemctl (?:re)?(?:start|stop) (?:slapd|opendj|dirsrv\.target)\b|\b(?:slapd|opendj|dirsrv@)\.service\b"
 )
-ANY_PROCESS = re.compile(r"\$\(pidof [^)]*\)")
-OTHER_PORT = re.compile(r"(?: -p 4444| --port 636)\b")
+ANY_PROCESS = pattern(r"\$\(pidof [^)]*\)")
+OTHER_PORT = pattern(r"(?: -p 4444| --port 636)\b")
 """The port for administration, or for TLS, of which the evidence does not show whose it is."""
 OF_THE_HOST = (
     ("Every instance on the host may open", "The instance may open"),

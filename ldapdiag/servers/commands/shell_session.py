@@ -12,8 +12,9 @@ reaches the tools in a file that only its owner can read and that the end of the
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +64,7 @@ printf %s "$password" >"$password_copy"
 password=
 }"""
 BEGIN, END = "(\n", "steps\n)"
-FIRST_LINE = re.compile(r"\A((?:(?:#|: ).*\n)*)\(\n")
+FIRST_LINE = pattern(r"\A((?:(?:#|: ).*\n)*)\(\n")
 """The beginning of a block, perhaps below comments and tests of variables."""
 PROMPT, FROM_FILE = " -W", ' -y "$password_copy"'
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from shlex import quote
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
+HOST_NAME = pattern(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
 """A host name or an address, with or without a port, free of characters that are special in a shell or a URL."""
 
-EXPANDED = re.compile(r"[\\$`]")
+EXPANDED = pattern(r"[\\$`]")
 """What a shell expands in a here-document whose mark has no quotes."""
 
 PLACEHOLDER = "SERVER"

@@ -19,11 +19,12 @@ Every result has three values: all ids, a list, or not known (when the evidence 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, as_written, rearranged
 from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of

@@ -10,10 +10,11 @@ in turn; nothing in a NOT is. Source: slapi_filter_optimise() in ldap/servers/sl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

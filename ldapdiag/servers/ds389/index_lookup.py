@@ -17,10 +17,11 @@ the rule has no effect after a restart. Each rule of the schema of 2.3.1 was tri
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf

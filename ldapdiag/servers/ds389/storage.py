@@ -13,6 +13,7 @@ from ldapdiag.evidence.ldap_session import question_of
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE, IMPLEMENTATION, LONGEST_WAIT
 from ldapdiag.evidence.storage.settings import Role, StoragePlace
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.ldap_tools import modify, shown
 from ldapdiag.servers.commands.remedy_texts import advice_if_missing
@@ -36,7 +37,7 @@ BATCHES_BRING_NOTHING = (
 )
 
 
-FILE = re.compile(r"(?<![^ ])/(?!proc/)[A-Za-z0-9._/-]{1,1000}/dse\.ldif\b", re.ASCII)
+FILE = pattern(r"(?<![^ ])/(?!proc/)[A-Za-z0-9._/-]{1,1000}/dse\.ldif\b", re.ASCII)
 
 
 def durability(settings: StorageSettings, version: Version) -> tuple[Durability, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.shell_text import bracketed
 from ldapdiag.wording import counted
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
+ADDRESS = pattern(r"[0-9A-Fa-f.:]+")
 MOST_PORTS = 400
 """Sockets that one command closes: what is pasted has to be read before."""
 COLUMNS = 64

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.servers.commands.shell_text import host_name, sysctl_file, sysctl_undo

@@ -5,9 +5,9 @@ A caller asks `ignored` first: the times are those of a timeout that applies to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.defaults import UNDOCUMENTED, ByVersion
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ The module `candidates` of each product simulates its server; their common input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import zlib
-from dataclasses import dataclass
 
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes.vlv import VlvIndex, VlvSearch
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,127}")
+NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,127}")
 """Names of indexes that may be in a command."""
 OF_ALL, OF_ANYONE = "ldap:///all", "ldap:///anyone"
 """In an access control instruction: accounts that have bound; these and anonymous ones."""

@@ -6,11 +6,11 @@ Only names that match their grammar reach a command or LDIF (ldbm_ldif.py), and 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.ds389_definition import SYSTEM
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import is_attribute_type
 
 if TYPE_CHECKING:

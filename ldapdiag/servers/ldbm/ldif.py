@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.ds389 import DATABASES
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_distinguished_name, ldif_line
 from ldapdiag.servers.ldbm.index_changes import in_order, removes_all
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.ldbm.index_changes import EntryChange
 
 
-BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+BACKEND_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NO_INDEX = "none"
 
 

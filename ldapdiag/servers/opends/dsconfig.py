@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.remedy_texts import CLIENTS_ARE_REFUSED
 from ldapdiag.servers.hosts.host_remedies import listen_ceiling
 from ldapdiag.servers.settings import Commands, SettingRow, WantedValue

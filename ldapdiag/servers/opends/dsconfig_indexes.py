@@ -5,15 +5,15 @@ Index remedies with dsconfig, for OpenDJ, its relatives and PingDirectory: add, 
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, is_distinguished_name
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.opends.dsconfig import Dsconfig
 
 
-BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+BACKEND_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEVER_DROPPED = SYSTEM
 """Lower case: attributes that the server itself needs; no type is added to their indexes either."""
 Types = Mapping[str, tuple[str, ...]]

@@ -19,11 +19,12 @@ OpenDJ 4.10.1. OpenDS, OpenDJ 2, Oracle Unified Directory and PingDirectory have
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ During the build of that last one slapd scans for (cn=x).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.remedy import is_attribute_description
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, line_of, own_line

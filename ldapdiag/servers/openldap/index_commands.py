@@ -15,6 +15,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_attribute_description, is_distinguished_name, ldif_line
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.commands.shell_session import block, from_file
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.openldap.index_changes import LineChanges
 
 SLAPD_CONF = "slapd.conf"
-DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)
+DATABASE = pattern(r"\{\d{1,6}\}[a-z]+", re.ASCII)
 
 
 class Procedure(Enum):

@@ -7,10 +7,10 @@ expected lines. Once they have stopped slapd, they start it again in any case. T
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_attribute_description, is_attribute_type
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, UNTAGGED
 from ldapdiag.servers.openldap.online_build import escaped
@@ -33,7 +33,7 @@ slapcat -n0 -F "$converted" -o ldif-wrap=no -a "$1" | grep -i '^olcDbIndex: ' ||
 FILE = r"file=$(ps -ww -o args= -C slapd | sed -n 's/.* -f *\([^ ]*\).*/\1/p')"
 SHOW = "printf '%s\\n' \"$lines\""
 ANY = "[a-z]+"
-HARMLESS = re.compile(r"[\w .,:=+*@/-]+")
+HARMLESS = pattern(r"[\w .,:=+*@/-]+")
 """A line in which a shell finds neither a command nor an expansion."""
 
 

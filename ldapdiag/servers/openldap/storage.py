@@ -23,6 +23,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, alternative
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.openldap.remedies import RESTART, modify
@@ -142,7 +143,7 @@ def _without_effect(one: Written) -> list[Durability]:
 
 
 UNSAFE_FLAGS = frozenset({"nosync", "nometasync", "mapasync"})
-BACKEND = re.compile(r"\{\d{1,6}\}[a-z]{1,20}", re.ASCII)
+BACKEND = pattern(r"\{\d{1,6}\}[a-z]{1,20}", re.ASCII)
 FLUSH_RISK = (
     f"Each change then waits for two flushes of the disk, and {WITH_FLUSHES} A bulk load is faster with slapadd -q."
 )
@@ -205,7 +206,7 @@ def _by_file(server: ServerAddress, one: Written, kept: tuple[str, ...]) -> Reme
     )
 
 
-MDB = re.compile(r"\{\d{1,6}\}mdb", re.ASCII)
+MDB = pattern(r"\{\d{1,6}\}mdb", re.ASCII)
 FLAGS = "olcDbEnvFlags"
 TITLE = "Flush once per change instead of twice"
 CHANGES = "A write waits for one flush instead of two, and about twice as many are made per second."

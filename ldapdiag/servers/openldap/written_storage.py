@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage import slapd_conf_settings as by_file
 from ldapdiag.evidence.storage import slapd_settings as by_entry
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.storage.settings import StorageSettings

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from shlex import quote
 
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 
-MOUNT_POINT = re.compile(r"/[A-Za-z0-9_./@:+=~-]{0,1000}")
+MOUNT_POINT = pattern(r"/[A-Za-z0-9_./@:+=~-]{0,1000}")
 ROOT = "/"
-DEVICE_PATH = re.compile(r"/dev/[A-Za-z0-9_./@:+=~-]{1,200}")
-DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,60}")
-DATASET = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,250}")
+DEVICE_PATH = pattern(r"/dev/[A-Za-z0-9_./@:+=~-]{1,200}")
+DEVICE_NAME = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,60}")
+DATASET = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,250}")
 
 SLOWER = (
     "Each change waits for the disk again: writes take as long as the disk needs for a flush, and so do the clients "

@@ -8,11 +8,13 @@ meanwhile: a name found in one file is replaced in all. A MiB of access log take
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.ldap_session import without_files
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising.contents import anonymised_content
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.anonymising.text_anonymiser import GRAMMAR, TextAnonymiser
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 512 << 20
 """Size of one file; a larger one is left out."""
 
-HOST_NAME = re.compile(rb"^name: *(\S+)", re.MULTILINE)
+HOST_NAME = pattern(rb"^name: *(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,15 @@ import base64
 import binascii
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_formats import proc_net
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising import storage
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
 
@@ -23,21 +25,19 @@ PORT_FOLLOWS = frozenset({"netstat", "ss", "haproxy-sessions"})
 """Formats that separate an IPv6 address from its port by a colon only."""
 
 SOCKET_TABLES = frozenset({"ss", "netstat", "netstat-bsd", "netstat-solaris", "netstat-windows", "lsof"})
-TABLE_ROW = re.compile(r" {0,2}(?:(?i:tcp|udp)\w* |[A-Z][A-Z\d-]{3,11} |\S+ +\d+ .*\bTCP )(?P<rest>.*)")
-PEER_NAME = re.compile(
-    r"(?:(?<=\s)|(?<=->)|^)(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?:[:.](?:\d{1,5}|ldaps?))(?=\s|->|$)"
-)
+TABLE_ROW = pattern(r" {0,2}(?:(?i:tcp|udp)\w* |[A-Z][A-Z\d-]{3,11} |\S+ +\d+ .*\bTCP )(?P<rest>.*)")
+PEER_NAME = pattern(r"(?:(?<=\s)|(?<=->)|^)(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?:[:.](?:\d{1,5}|ldaps?))(?=\s|->|$)")
 """A host name in a socket table without -n. Further right, ss prints details that look alike."""
 
 PEER_FIELDS = 5
 
-MACHINE = re.compile(r"(?m)(?<=^machine: )[\w.:-]+")
-HOST_NAME = re.compile(r"(?m)(?<=^name: )(\S+)")
-PROCESS = re.compile(r"(?m)^(process: \d+ )(\S+)")
-DIAG_OWNER = re.compile(r"(?m)^(owner \d+ \d+ )(.+)$")
+MACHINE = pattern(r"(?m)(?<=^machine: )[\w.:-]+")
+HOST_NAME = pattern(r"(?m)(?<=^name: )(\S+)")
+PROCESS = pattern(r"(?m)^(process: \d+ )(\S+)")
+DIAG_OWNER = pattern(r"(?m)^(owner \d+ \d+ )(.+)$")
 OWNERS = {
-    "ss": re.compile(r'(?<=\(")[^"]+(?=",)'),
-    "netstat": re.compile(r"(?m)(?<=\d/)[A-Za-z][\w.-]*(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"),
+    "ss": pattern(r'(?<=\(")[^"]+(?=",)'),
+    "netstat": pattern(r"(?m)(?<=\d/)[A-Za-z][\w.-]*(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"),
 }
 """The program that owns a socket, by format."""
 
@@ -45,16 +45,16 @@ NAMING_TYPES = frozenset(one.lower() for one in NAMING)
 HOST_TYPES = frozenset(
     {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
 )
-LDIF_LINE = re.compile(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
+LDIF_LINE = pattern(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
 FILTER, INSTRUCTION = "vlvfilter", "aci"
-EVERYBODY, WITHHELD = re.compile(r"ldap:///(?:all|anyone)\b"), "(withheld)"
+EVERYBODY, WITHHELD = pattern(r"ldap:///(?:all|anyone)\b"), "(withheld)"
 """What remains of an access control instruction, which may name accounts, hosts and people in any form."""
 DESCRIPTIONS = frozenset({"attributetypes", "objectclasses", "olcattributetypes", "olcobjectclasses"})
-OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
+OID = pattern(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
 """OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
-HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
+HEXADECIMAL = pattern(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
 
-CONFIGURATION = re.compile(r"(?m)^(configuration: \d+ )(.*)")
+CONFIGURATION = pattern(r"(?m)^(configuration: \d+ )(.*)")
 """Process and path in a list of processes."""
 
 PLACES = frozenset(
@@ -64,10 +64,10 @@ PLACES = frozenset(
     }
 )
 """Attributes that are a folder or a file of a server's data."""
-PLACE_LINES = re.compile(r'(?im)^(?:directory|logfile)[ \t]+"?(/[^"\s]+)')
+PLACE_LINES = pattern(r'(?im)^(?:directory|logfile)[ \t]+"?(/[^"\s]+)')
 """Those of slapd.conf."""
 
-PROBED = re.compile(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
+PROBED = pattern(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
 """A target with a name, not an address, in a file of format ldap-probe."""
 
 DIAG_FIRST = b"inet_diag dump "

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_pattern import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -35,7 +37,7 @@ STRUCTURAL = (
 )
 """Attribute types that name entries by values that are not confidential."""
 
-KEPT = re.compile(
+KEPT = pattern(
     r"config|monitor|schema|changelog5?|features|encryption|plugins|mapping tree|replica|replication|tasks|index|sasl|"
     r"default indexes|directory manager|(?:ldbm|chaining) database|userroot|snmp|rsa|bdb|mdb|accesslog|"
     r"uniqueid generator|"
@@ -51,12 +53,12 @@ KEPT = re.compile(
 )
 """Names of the servers' own entries, without a trailing number."""
 
-NUMBERED = re.compile(r"[ \d.{}-]+$")
+NUMBERED = pattern(r"[ \d.{}-]+$")
 
-INTERNAL = re.compile(r"cn\s*=\s*monitor\s*$", re.IGNORECASE)
+INTERNAL = pattern(r"cn\s*=\s*monitor\s*$", re.IGNORECASE)
 """All entries below cn=monitor are the server's own."""
 
-UNDER_INDEX = re.compile(r"cn\s*=\s*(?:default )?index(?:es)?\s*[,;]", re.IGNORECASE)
+UNDER_INDEX = pattern(r"cn\s*=\s*(?:default )?index(?:es)?\s*[,;]", re.IGNORECASE)
 """An index entry has the name of its attribute."""
 
 _ATTRIBUTE = "|".join(re.escape(one) for one in sorted((*NAMING, *BRIEF, *STRUCTURAL), key=len, reverse=True))
@@ -78,15 +80,15 @@ DN = (
 )
 """A DN in any text; with one RDN only for the types in NAMING, or between quotes."""
 
-PART = re.compile(
+PART = pattern(
     rf"(?P<type>{_ATTRIBUTE})(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
 )
-ANY_DN = re.compile(DN, re.IGNORECASE)
+ANY_DN = pattern(DN, re.IGNORECASE)
 
 FILTER = r"""(?i:filter)["']?\s?[=:]\s?["']?(?=\()"""
 """The text before a filter."""
 
-ASSERTION = re.compile(
+ASSERTION = pattern(
     r"\((?P<type>\??[\w.;-]*)(?P<rule>(?::[\w.:-]*)?[~<>:]?=)(?P<value>(?:\\[0-9A-Fa-f]{2}|\\.|[^()\\])*)(?=\)|$)"
 )
 KEPT_ASSERTIONS = frozenset({"objectclass", "structuralobjectclass", "objectcategory"})
@@ -154,7 +156,7 @@ class DirectoryNames:
 
 COMMON_NAME = frozenset({"cn", "2.5.4.3"})
 _STRUCTURAL = frozenset(one.lower() for one in STRUCTURAL)
-_CHARACTER = re.compile(r"((?:\\[0-9A-Fa-f]{2})+)|\\(.)|(.)", re.DOTALL)
+_CHARACTER = pattern(r"((?:\\[0-9A-Fa-f]{2})+)|\\(.)|(.)", re.DOTALL)
 
 
 def _characters(value: str) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from ldapdiag.evidence.storage import (
     ZfsProperties,
 )
 from ldapdiag.evidence.storage.probe import StorageProbe
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ FORMATS = frozenset(
     {"mountinfo", "proc-mounts", "mount", "findmnt", "lsblk", "sysfs", "df", "stat-f", "superblock", "xfs-info"}
     | {"zfs-get", "filefrag", "file-extents", "directory-sizes", "kernel-messages", "storage-probe"}
 )
-KERNEL_NAME = re.compile(
+KERNEL_NAME = pattern(
     r"(?:(?:sd|vd|xvd|hd|ubd)[a-z]{1,3}|nvme\d+(?:c\d+)?n\d+|(?:mmcblk|loop|md|dm-|zram|sr|ram|nbd|bcache)\d+|c\d+(?:t\w+)?d\d+)"
     r"(?:[ps]?\d{1,4})?",
     re.ASCII,
@@ -43,21 +44,21 @@ KERNEL_NAME = re.compile(
 SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 SHARED_MEMORY = "/dev/shm/"  # noqa: S108  a name in evidence, not a file of ours
 MAPPER = "/dev/mapper/"
-REMOTE = re.compile(r"(?P<before>(?://)?)(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<after>:?)(?P<path>/.*|)", re.DOTALL)
+REMOTE = pattern(r"(?P<before>(?://)?)(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<after>:?)(?P<path>/.*|)", re.DOTALL)
 """server:/export, [fd00::1]:/export, //server/share."""
-PLACE = re.compile(r"[/:]")
+PLACE = pattern(r"[/:]")
 """In a source that is no bare word, as tmpfs and overlay are."""
-IN_OPTION = re.compile(r"(?:^|[=:])(/[^:=]*)")
+IN_OPTION = pattern(r"(?:^|[=:])(/[^:=]*)")
 ESCAPES = {" ": "\\040", "\t": "\\011", "\n": "\\012", "\\": "\\134", "#": "\\043"}
 
-UUID = re.compile(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])")
-LABEL = re.compile(
+UUID = pattern(r"(?<![\w-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])")
+LABEL = pattern(
     r'(?m)(?P<key>^Filesystem volume name: +|"(?:label|partlabel|serial|wwn|ptuuid|partuuid)": *")'
     r'(?P<value>[^"<\n][^"\n]*)'
 )
-JOURNAL_HOST = re.compile(r"(?m)^(?P<time>\S{3} [ \d]\d [\d:.]+ |\d{4}-\d\d-\d\dT\S+ )(?P<host>[\w.:-]+)(?= kernel: )")
-SERVER = re.compile(r"(?P<before>\bnfs: server )(?P<host>[\w.:-]+)")
-PROGRAM = re.compile(r"(?P<before>\bcomm )(?P<program>[^\s:]+)")
+JOURNAL_HOST = pattern(r"(?m)^(?P<time>\S{3} [ \d]\d [\d:.]+ |\d{4}-\d\d-\d\dT\S+ )(?P<host>[\w.:-]+)(?= kernel: )")
+SERVER = pattern(r"(?P<before>\bnfs: server )(?P<host>[\w.:-]+)")
+PROGRAM = pattern(r"(?P<before>\bcomm )(?P<program>[^\s:]+)")
 
 
 def anonymised_storage(text: str, form: Format, anonymiser: TextAnonymiser) -> str:

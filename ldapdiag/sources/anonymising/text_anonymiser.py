@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising.directory_names import DN, FILTER, DirectoryNames
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ SHORTEST_HOST = 3
 SHORTEST_VALUE = 4
 """Minimum length of a name that is replaced in any text."""
 
-UNUSUAL = re.compile(r"(?=.*[a-z])(?=.*[\d_.@-])[\w.@-]+", re.IGNORECASE | re.DOTALL)
+UNUSUAL = pattern(r"(?=.*[a-z])(?=.*[\d_.@-])[\w.@-]+", re.IGNORECASE | re.DOTALL)
 """A value that cannot be an ordinary word, so that it is replaced in any text: application_xyz, user00017."""
 
 IPV4 = (
@@ -74,7 +75,7 @@ NAMESPACE = r"(?<=\bnet:\[)\d{1,20}(?=\])"
 
 
 @cache
-def pattern(folders: frozenset[str]) -> re.Pattern[str]:
+def names_pattern(folders: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of all names; `folders` of `/` are those that only these hosts have."""
     return re.compile(
         rf"(?P<filter>{FILTER})|(?P<path>{path_pattern(folders)})|(?P<instance>{INSTANCE})|(?P<namespace>{NAMESPACE})"
@@ -83,25 +84,25 @@ def pattern(folders: frozenset[str]) -> re.Pattern[str]:
     )
 
 
-USER_NUMBER = re.compile(r"uid=\d+")
+USER_NUMBER = pattern(r"uid=\d+")
 """A Unix user ID, which looks like a DN with one RDN."""
 
-DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
-JOINT = re.compile(r"([.-])")
-BEFORE_INTERFACE = re.compile(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|[{,] \"|%|\b\d{1,5}: )$")
+DOMAIN_COMPONENT = pattern(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
+JOINT = pattern(r"([.-])")
+BEFORE_INTERFACE = pattern(r"(?:\b(?:dev|master|[io]if(?:name)?|scope \w{1,8})(?: !=)? \"?|[{,] \"|%|\b\d{1,5}: )$")
 """What stands before the name of a network interface: `dev`, a scope, the percent sign of an address, its number."""
 OF_INTERFACE = frozenset({"conf", "neigh"})
 """What stands before it in the name of a kernel parameter: net.ipv4.conf.veth-app1.forwarding."""
-CUT_LINE = re.compile(r'["\[]')
+CUT_LINE = pattern(r'["\[]')
 """Start of another record within a line, in a log that was cut."""
 
-DOMAIN = re.compile(r"(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)*[a-z]{2,63}")
+DOMAIN = pattern(r"(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)*[a-z]{2,63}")
 FILE_TYPES = frozenset(
     {"txt", "ldif", "log", "conf", "cfg", "json", "gz", "xz", "zst", "pid", "args", "socket", "sock"}
 )
 """Last parts of names of files: `app1.txt` is no domain name."""
 
-MAPPED = re.compile(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
+MAPPED = pattern(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
 
 
 class TextAnonymiser:
@@ -167,7 +168,7 @@ class TextAnonymiser:
         self._port_follows = port_follows
         parts = []
         at = 0
-        names = self._names = self._names or pattern(frozenset(self._folders))
+        names = self._names = self._names or names_pattern(frozenset(self._folders))
         while found := names.search(text, at):
             parts.append(text[at : found.start()])
             at = found.end()
@@ -421,9 +422,9 @@ def path_pattern(folders: Iterable[str] = ()) -> str:
     )
 
 
-SEPARATOR = re.compile(r"(%2[Ff]|/)")
-PARTS = re.compile(r"([^A-Za-z\d]+)")
-VERSION = re.compile(r"[a-z]{0,2}\d*(?:\.\d+)*")
+SEPARATOR = pattern(r"(%2[Ff]|/)")
+PARTS = pattern(r"([^A-Za-z\d]+)")
+VERSION = pattern(r"[a-z]{0,2}\d*(?:\.\d+)*")
 
 
 def anonymised_path(path: str, word: Callable[[str], str]) -> str:

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shutil
 import tarfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +25,8 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from ldapdiag.sources.files.compressed import can_compress, compressing
@@ -50,7 +51,7 @@ CHUNK = 1 << 20
 LONGEST_NAME = 100
 """Characters of a file name; file systems allow 255 bytes."""
 
-UNSAFE = re.compile(r"[^\w.+@=,:-]")
+UNSAFE = pattern(r"[^\w.+@=,:-]")
 
 
 def ready(path: Path, *, with_key: bool = False) -> None:

@@ -6,10 +6,11 @@ An archive is read like a folder: its files, those of its sub-folders, and those
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import EXCEEDED
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import Manifest

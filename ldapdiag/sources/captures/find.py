@@ -5,12 +5,13 @@ The manifests of the captures in a folder: that of a file is two levels above it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialects import recognise
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import manifest, script_output
 from ldapdiag.sources.captures.capture_archive import advice, members

@@ -14,13 +14,13 @@ ignored, and the files of the capture are read even if the manifest is unusable.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

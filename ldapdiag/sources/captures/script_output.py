@@ -15,7 +15,7 @@ with a line feed, NONCE follows in the middle of a line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.sources.files.layers import Opened
 
-FIRST = re.compile(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
+FIRST = pattern(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
 BANNER_BYTES = 1 << 16
 """Bytes that are searched for the first line."""
 
@@ -44,7 +46,7 @@ MOST_BYTES = 512 << 20
 HOST = "host.txt"
 """The section that names the host."""
 
-NAME = re.compile(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
+NAME = pattern(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
 HERE = "."
 NAMESPACE = "ns:"
 TIMED_OUT = frozenset({124, 137, 143})
@@ -188,8 +190,8 @@ class Script:
         )
 
 
-_Word = re.compile(rb"(begin|end|gap|waiting|bye)(?= |\r?\n|$)")
-_Begin = re.compile(rb"(?P<folder>\S+) (?P<file>[^\s/]+) (?P<moment>\S+) ?(?P<asked>.*)", re.DOTALL)
+_Word = pattern(rb"(begin|end|gap|waiting|bye)(?= |\r?\n|$)")
+_Begin = pattern(rb"(?P<folder>\S+) (?P<file>[^\s/]+) (?P<moment>\S+) ?(?P<asked>.*)", re.DOTALL)
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:

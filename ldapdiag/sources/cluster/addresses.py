@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 VARIABLE = "DASK_SCHEDULER_ADDRESS"
 """The environment variable that `env` stands for."""
@@ -18,10 +18,8 @@ MOST_PROCESSES = 256
 MOST_BYTES = 1 << 20
 """Limit of a scheduler file."""
 FORMS = "tcp://HOST:8786, tls://HOST:8786, a scheduler file, env or local:N"
-SCHEDULER = re.compile(
-    r"(tcp|tls)://([A-Za-z0-9_][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.%a-z]{2,60}\])(?::([0-9]{1,5}))?/?"
-)
-LOCAL = re.compile(r"local:([0-9]{1,4})")
+SCHEDULER = pattern(r"(tcp|tls)://([A-Za-z0-9_][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.%a-z]{2,60}\])(?::([0-9]{1,5}))?/?")
+LOCAL = pattern(r"local:([0-9]{1,4})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.cluster_work import ClusterWork
-from ldapdiag.evidence.log.merge import start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
@@ -46,6 +46,7 @@ from ldapdiag.sources.logs.log_files import LogFile
 from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.logs.scanning import Scanned
+from ldapdiag.sources.logs.stream_counts import counts_by
 from ldapdiag.sources.logs.streams import streams_of
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ class _Stream:
         before = self.folds[-1].task if self.folds else self.state
         name = self.plan.stream.name
         arguments = [one.task for one in scans]
-        task = executor.submit(fold, name, self.plan.period, before, *arguments, label=f"{name}: adding up")
+        plan = self.plan
+        task = executor.submit(fold, name, plan.scanner, plan.period, before, *arguments, label=f"{name}: adding up")
         return _Fold(task, scans)
 
     def settle(self) -> None:
@@ -188,16 +190,16 @@ class _Stream:
             remarks.add(one)
         stream, scanner = self.plan.stream, self.plan.scanner
         if folded is None:
-            segment = start()
+            counts = counts_by(scanner)
         else:
             folded.merging.finish()
             remarks.add(folded.merging.remarks)
-            segment = folded.merging.segment
+            counts = folded.merging.counts
         if folded and folded.crash:
             remarks.gaps.append(crash_gap(stream.name, folded.crash, scanner))
         elif self.failed:
             remarks.gaps.append(crash_gap(stream.name, f"{self.failed.label}: {self.failed}", scanner))
-        return read_result(stream, scanner, segment, remarks)
+        return read_result(stream, scanner, counts, remarks)
 
 
 class _Run:
@@ -330,7 +332,7 @@ class FoldedStream:
         lost = {gap.target for _, remarks in self.remarks for gap in remarks.gaps}
         result.remarks.gaps = [gap for gap in result.remarks.gaps if gap.target not in lost]
         self.remarks.append((number, result.remarks))
-        for scanned in result.scanned():
+        for scanned in result.parts:
             if scanned.chunk.label in lost:
                 continue  # another part of an object: its records do not adjoin those before the gap
             if self._ends_with(scanned):
@@ -342,10 +344,13 @@ class FoldedStream:
         return self.merging.ended
 
 
-def fold(stream: str, period: Period | None, state: bytes | None, /, *results: bytes) -> bytes:
+def fold(stream: str, scanner: Scanner, period: Period | None, state: bytes | None, /, *results: bytes) -> bytes:
     """Return the state of a stream after further results of scan tasks; `stream` is its name, for remarks."""
     with no_cycles():
-        folded = FoldedStream(Merging(stream, period)) if state is None else FoldedStream.unpacked(state)
+        if state is None:
+            folded = FoldedStream(Merging(stream, counts_by(scanner), period))
+        else:
+            folded = FoldedStream.unpacked(state)
         for result in results:
             folded.take(ScanResult.unpacked(result))
         return folded.packed()

@@ -12,7 +12,7 @@ import logging
 import time
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Generic
@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from ldapdiag.errors import UsageError
 from ldapdiag.extras import install_command
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import (
     MOMENT,
     SAME,

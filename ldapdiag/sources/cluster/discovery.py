@@ -7,11 +7,12 @@ archive are read where it was opened.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError, difference, installation
 from ldapdiag.sources.cluster.planning import base
 from ldapdiag.sources.cluster.scan_tasks import ONE_MTIME_NS, AnotherInstallationError

@@ -12,18 +12,17 @@ import os
 import pickle
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.plain import segment_of
-from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import TaskError, difference, installation
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import batches, native
 from ldapdiag.sources.logs.access_log import chunks_in, no_cycles
-from ldapdiag.sources.logs.batches import Batch, BatchScan, Counted
+from ldapdiag.sources.logs.batches import Batch, BatchScan
 from ldapdiag.sources.logs.chunks import USUAL, ByteRange, KeptOpen
 from ldapdiag.sources.logs.merging import Remarks
 from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained, scan_whole_chunk
@@ -98,8 +97,8 @@ class ScanTask:
 class ScanResult:
     """What a worker returns."""
 
-    parts: list[tuple[Scanned, list[tuple[Any, Any]]]] = field(default_factory=list)
-    """Results in order, with their counts in plain form (native) or as Segments."""
+    parts: list[Scanned] = field(default_factory=list)
+    """Results in order, with their counts."""
     remarks: Remarks = field(default_factory=Remarks)
     """About the files of a group."""
     crash: str = ""
@@ -114,14 +113,6 @@ class ScanResult:
         """Return the result that was packed. It comes from our own task."""
         result: ScanResult = pickle.loads(zlib.decompress(data))  # noqa: S301  as Dask does with all results
         return result
-
-    def scanned(self) -> Iterator[Scanned]:
-        """Yield the results with their Segments, once."""
-        for scanned, parts in self.parts:
-            yield replace(
-                scanned,
-                parts=tuple((place, segment_of(one, CAPS) if isinstance(one, dict) else one) for place, one in parts),
-            )
 
 
 def scan(task: ScanTask) -> bytes:
@@ -138,11 +129,7 @@ def _result(task: ScanTask) -> ScanResult:
     result = ScanResult()
     try:
         chunks = _carried(task, result) if task.whole else _ranges(task, result)
-        for one in _scanned(task, chunks):
-            if isinstance(one, Counted):
-                result.parts.append((one.scanned, [(place, counts.plain()) for place, counts in one.parts]))
-            else:
-                result.parts.append((replace(one, parts=()), list(one.parts)))
+        result.parts += _scanned(task, chunks)
     except ChunkError as error:
         result.crash = str(error)
     return result
@@ -161,7 +148,7 @@ def _ranges(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
             with explained(chunk):
                 file = remote.opened()
             if file is None:
-                result.parts.append((Scanned(chunk=chunk, replaced=True, ended=True), []))
+                result.parts.append(Scanned(chunk=chunk, replaced=True, ended=True))
                 return
             opened[remote.path] = file
         status = opened[remote.path].status
@@ -181,7 +168,7 @@ def _carried(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
     yield from chunks_in(task.whole, KeptOpen(1), task.period, sizes, result.remarks)
 
 
-def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned | Counted]:
+def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned]:
     """Yield the results of chunks in order, up to the one that ends the stream; raise ChunkError."""
     if task.scanner is Scanner.PYTHON:
         for chunk in chunks:
@@ -194,7 +181,7 @@ def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned | Coun
             scan_of_batch = BatchScan(first.bare, task.period, native.watch(), lambda: False)
             for result in scan_of_batch.results(consecutive.batch()):
                 yield result
-                if (result.scanned if isinstance(result, Counted) else result).ended:
+                if result.ended:
                     return
 
 

@@ -9,12 +9,12 @@ import hashlib
 import os
 import stat
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.executor import SAME, ClusterError, difference, installation
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.objects.addresses import object_address

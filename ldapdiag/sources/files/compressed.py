@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

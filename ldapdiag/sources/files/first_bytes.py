@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 
 from ldapdiag.evidence.document import encoding_of
+from ldapdiag.lazy_pattern import pattern
 
 SHOWN = 30
 """Characters."""
 MOST = 1024
 """Bytes that decide whether it is a text."""
-CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+CONTROLS = pattern(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 KNOWN = {
-    "a web server's log": re.compile(r"\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "),
-    "a page of HTML": re.compile(r"<(?:!doctype\s+)?html\b", re.IGNORECASE),
-    "XML": re.compile(r"<\?xml\b"),
-    "a script": re.compile(r"#!\s*/"),
+    "a web server's log": pattern(r"\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "),
+    "a page of HTML": pattern(r"<(?:!doctype\s+)?html\b", re.IGNORECASE),
+    "XML": pattern(r"<\?xml\b"),
+    "a script": pattern(r"#!\s*/"),
 }
 """Texts that are no evidence, by their first line."""
 

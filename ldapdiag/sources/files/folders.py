@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import stat
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import nsmallest
 from math import inf
 from os import DirEntry, scandir, stat_result
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.archives import MOST_FILES
 from ldapdiag.sources.files.input import moment_of
 from ldapdiag.sources.files.unreadable import legible, unreadable

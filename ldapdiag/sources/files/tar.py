@@ -7,8 +7,9 @@ pax records and sparse maps tarfile needs unbounded memory or recursion.
 from __future__ import annotations
 
 import tarfile
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

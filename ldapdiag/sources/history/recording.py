@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.history import SEVERITIES
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.unreadable import legible
 from ldapdiag.sources.history.database import HistoryError, microseconds, writing
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.analysis.hosts.host import own_addresses
@@ -13,6 +13,7 @@ from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.targets import LocalTarget
 
 if TYPE_CHECKING:

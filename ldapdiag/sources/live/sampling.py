@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import own_addresses
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.live.collected_target import CollectedTarget, is_failed_probe
 from ldapdiag.sources.recognition.reading import with_facts
 

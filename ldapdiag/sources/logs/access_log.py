@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.access_log import CountedLog, LogStream
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.batches import groups
 from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of
@@ -20,7 +20,8 @@ from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.logs.scanners import Scanners
-from ldapdiag.sources.logs.scanning import ChunkError
+from ldapdiag.sources.logs.scanning import ChunkError, explained
+from ldapdiag.sources.logs.stream_counts import ReferenceCounts, StreamCounts, counts_by
 from ldapdiag.sources.logs.streams import Stream, streams_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.cluster_work import ClusterWork
-    from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection, ShownOperation
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
@@ -68,10 +68,10 @@ NO_METER = NoMeter()
 
 @dataclass(slots=True, kw_only=True)
 class ScannedStream:
-    """A stream and the Segment of its records, which may go on."""
+    """A stream and the counts of its records, which may go on."""
 
     stream: Stream
-    segment: Segment
+    counts: StreamCounts
     scanner: Scanner
     notes: list[str] = field(default_factory=list)
     """Irregularities of the files (a truncated file, a line that is too long), one sentence each."""
@@ -86,7 +86,7 @@ class ScannedStream:
 
     def counted(self, *, goes_on: bool = False) -> CountedLog:
         """Return the stream with its finished counts; with `goes_on` more records can be added to it."""
-        stream, segment = self.stream, finish(self.segment.copied() if goes_on else self.segment)
+        stream, segment = self.stream, self.counts.finished(goes_on=goes_on)
         described = LogStream(
             name=stream.name,
             dialect=stream.dialect.name,
@@ -227,7 +227,7 @@ def read_stream(
     stop: Event | None = None,
 ) -> ScannedStream:
     """Scan a stream and return its Segment, with gaps for the parts that cannot be read."""
-    merging = Merging(stream.name, period)
+    merging = Merging(stream.name, counts_by(scanning.scanner), period)
     return _read(stream, scanning, merging, meter, period, stop)
 
 
@@ -241,10 +241,10 @@ def read_selected(
     """Scan a stream as read_stream does, and count the operations that the selection takes."""
     from ldapdiag.sources.logs.selecting import Selecting  # noqa: PLC0415  import late: mostly all operations count
 
-    merging = Merging(stream.name, period, selection)
-    scanning = Selecting(selection, lambda: merging.segment)
-    reading = _read(stream, scanning, merging, meter, period, stop)
-    reading.shown = scanning.lines.shown(reading.segment.slowest)
+    counts = ReferenceCounts(selection)
+    scanning = Selecting(selection, lambda: counts.segment)
+    reading = _read(stream, scanning, Merging(stream.name, counts, period), meter, period, stop)
+    reading.shown = scanning.lines.shown(counts.segment.slowest)
     return reading
 
 
@@ -258,7 +258,8 @@ def _read(
         try:
             with closing(scanning.scanned(chunks, period, stop or Event())) as results:
                 for scanned in results:
-                    merging.take(scanned)
+                    with explained(scanned.chunk):
+                        merging.take(scanned)
                     meter.advance(scanned.cost)
                     if merging.ended:
                         break
@@ -268,12 +269,12 @@ def _read(
     remarks.add(merging.remarks)
     if crashed:
         remarks.gaps.append(crash_gap(stream.name, crashed, scanning.scanner))
-    return read_result(stream, scanning.scanner, merging.segment, remarks)
+    return read_result(stream, scanning.scanner, merging.counts, remarks)
 
 
-def read_result(stream: Stream, scanner: Scanner, segment: Segment, remarks: Remarks) -> ScannedStream:
+def read_result(stream: Stream, scanner: Scanner, counts: StreamCounts, remarks: Remarks) -> ScannedStream:
     """Return a stream as it was read."""
-    reading = ScannedStream(stream=stream, segment=segment, scanner=scanner)
+    reading = ScannedStream(stream=stream, counts=counts, scanner=scanner)
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     reading.notes += remarks.notes

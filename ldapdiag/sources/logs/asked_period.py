@@ -5,10 +5,10 @@ A log is often read days after it was written. So `-1h`, `today` and `09:55` ref
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.period import TAIL_BYTES, Period
 from ldapdiag.sources.logs.samples import sample_of
 

@@ -8,7 +8,7 @@ Batch scans: the results of one native scan over the chunks of a batch.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.chunks import Sizes, has_byte_ranges, parts_of
@@ -42,18 +42,6 @@ MOST_FILES = 8
 
 SHRINKS = 12
 """Compression ratio of gzip for an access log."""
-
-
-class Counted(NamedTuple):
-    """A result whose counts become Segments only when they are merged: as Segments they take more memory."""
-
-    scanned: Scanned
-    parts: native.Parts
-
-    @property
-    def with_segments(self) -> Scanned:
-        """The result with its Segments."""
-        return replace(self.scanned, parts=native.segments(self.parts))
 
 
 def batch_bytes(total: int) -> int:
@@ -131,7 +119,7 @@ class BatchScan:
         self._is_stopped = is_stopped
         self._scan = native.scan(first.dialect, first.hints, period)
 
-    def results(self, chunks: Iterable[Chunk]) -> Iterator[Scanned | Counted]:
+    def results(self, chunks: Iterable[Chunk]) -> Iterator[Scanned]:
         """Scan the chunks and yield the results in order; raise ChunkError if one cannot be scanned."""
         shrunk: set[str] = set()
         unreported = 0  # bytes of byte ranges without an irregularity: one result at the end reports them all
@@ -164,7 +152,7 @@ class BatchScan:
                 yield self._counted(Scanned(chunk=self._first))
         yield self._counted(Scanned(chunk=self._first, cost=unreported, ended=self._is_stopped()))
 
-    def _byte_range(self, chunk: Chunk, byte_range: ByteRange) -> Generator[Counted, None, Scanned]:
+    def _byte_range(self, chunk: Chunk, byte_range: ByteRange) -> Generator[Scanned, None, Scanned]:
         """Scan a byte range of a file; yield partial results when the scan is heavy, and return the last one."""
         at, end = byte_range.start, byte_range.start + byte_range.length
         long: list[int] = []
@@ -190,6 +178,6 @@ class BatchScan:
             too_long=tuple(place + from_log for place in long),
         )
 
-    def _counted(self, scanned: Scanned) -> Counted:
+    def _counted(self, scanned: Scanned) -> Scanned:
         """Return a result with the counts of the scan, and reset the scan."""
-        return Counted(scanned, native.take_parts(self._scan))
+        return replace(scanned, parts=native.take_parts(self._scan))

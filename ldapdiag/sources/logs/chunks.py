@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.allocation import keep_freed_memory
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import records

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from glob import has_magic
 from itertools import islice
 from pathlib import Path
@@ -21,19 +21,25 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import merge, start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import expanded
+from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import NO_METER, Meter, ScannedLogs, ScannedStream, logs_among, read_streams
 from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.stream_counts import counts_by
 from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import tzinfo
+
+    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.line_scan import Hints
+    from ldapdiag.evidence.log.segment import Segment
 
     Inode = tuple[int, int]
     from threading import Event
@@ -77,7 +83,7 @@ def follow(
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
     appearing.know(logs_among(found))
     streams = streams_of(logs_among(found))
-    followed = Followed()
+    followed = Followed(is_native=native.chosen(scanner) is Scanner.NATIVE)
     for number, stream in enumerate(streams):
         if tail := tail_of(stream.files[-1]):
             stream.files[-1], following = tail
@@ -98,6 +104,8 @@ def follow(
 class Followed:
     """The logs that are followed."""
 
+    is_native: bool
+    """The native scanner reads the logs that it can."""
     readings: list[ScannedStream] = field(default_factory=list)
     tails: list[tuple[int, Tail]] = field(default_factory=list)
     """With the numbers of their readings; of one reading, the file rotated away before the one that continues it."""
@@ -122,11 +130,12 @@ class Followed:
         if tail is None:
             return False
         file = replace(file, head=replace(file.head, openings={}, operations={}))
-        ends = ((reading.stream, reading.segment.last_time or reading.stream.end) for reading in self.readings)
+        ends = ((reading.stream, reading.counts.last_time or reading.stream.end) for reading in self.readings)
         number = continued_by(ends, file)
         if number is None:
             number = len(self.readings)
-            self.readings.append(ScannedStream(stream=Stream(files=[file]), segment=start(), scanner=Scanner.PYTHON))
+            by = Scanner.NATIVE if self.is_native and native.reads(file.dialect.name) else Scanner.PYTHON
+            self.readings.append(ScannedStream(stream=Stream(files=[file]), counts=counts_by(by), scanner=by))
         else:
             self.readings[number].stream.files.append(file)
         self.tails.append((number, tail))
@@ -165,7 +174,13 @@ def _added(reading: ScannedStream, tail: Tail, stop: Event) -> bool:
 
 def _merge_records(reading: ScannedStream, tail: Tail, data: bytes) -> None:
     if data:
-        reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
+        parts = native.scanned if reading.scanner is Scanner.NATIVE else _by_reference
+        for part in parts(tail.dialect, tail.hints, data):
+            reading.counts.merge(part)
+
+
+def _by_reference(dialect: Dialect, hints: Hints, data: bytes) -> Iterator[Segment]:
+    yield scan_chunk(dialect, data, hints)
 
 
 COMPARED_BYTES = 1 << 10

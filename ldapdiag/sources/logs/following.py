@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs.chunks import CHUNK_BYTES
 from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines

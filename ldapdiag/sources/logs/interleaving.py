@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.line_envelopes import TOOL, writer_of
-from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
@@ -12,6 +12,7 @@ from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_envelopes import refusal
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.syslog import TRADITIONAL
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.first_bytes import beginning_of
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable

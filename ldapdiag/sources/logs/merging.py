@@ -1,25 +1,24 @@
-"""Merging: the results of a stream's chunks become one Segment, in the order of the chunks.
+"""Merging: the results of a stream's chunks are added up, in the order of the chunks.
 
 It can be pickled between two results, and continued elsewhere.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.log.merge import start
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import shrunk
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.records import too_long
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.sources.logs.period import Period
     from ldapdiag.sources.logs.scanning import Scanned
+    from ldapdiag.sources.logs.stream_counts import StreamCounts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,22 +40,22 @@ class Remarks:
 
 
 class Merging:
-    """The Segment of a stream, and the remarks that follow from the results."""
+    """The counts of a stream, and the remarks that follow from the results."""
 
-    def __init__(self, stream: str, period: Period | None = None, selection: Selection | None = None) -> None:
+    def __init__(self, stream: str, counts: StreamCounts, period: Period | None = None) -> None:
         """Begin with the first chunk of a stream, which has this name in the report."""
         self.remarks = Remarks()
         self.ended = False
         """True if no result of a later chunk is to be taken."""
         self._stream = stream
-        self._counts = PeriodCounts(start(selection=selection), period)
+        self._counts = PeriodCounts(counts, period)
         self._shrunk: dict[str, int] = {}
         """Files that were truncated while being read, and the offset; later chunks do not adjoin the records before."""
 
     @property
-    def segment(self) -> Segment:
-        """Return the Segment of the results taken so far."""
-        return self._counts.segment
+    def counts(self) -> StreamCounts:
+        """The counts of the results taken so far."""
+        return self._counts.counts
 
     def take(self, scanned: Scanned) -> None:
         """Merge the next result."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import timezone
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -17,14 +17,15 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.tables import CAPS
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.period import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from ldapdiag_native import Counts
     from ldapdiag_native import Scan as Scan  # noqa: PLC0414  other modules import the type from here
+    from ldapdiag_native import Segment as NativeSegment
     from ldapdiag_native import Watch as Watch  # noqa: PLC0414  as above
 
     from ldapdiag.evidence.log.dialect import Dialect
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.sources.logs.period import Period
 
-    Parts = tuple[tuple[Place, Counts], ...]
+    Parts = tuple[tuple[Place, NativeSegment], ...]
     """Counts by their place in the period."""
 
 FARTHEST = 9 * 10**18
@@ -45,7 +46,7 @@ VARIABLE = "LDAPDIAG_SCANNER"
 """The environment variable that selects the scanner if no option does."""
 
 HEAVY_BYTES = 16 << 20
-"""Approximate size of a Segment from which on it is taken; as Python objects it is many times as large.
+"""Approximate size of a Segment from which on it is taken.
 
 It does not depend on the number of threads, so that any number of them cuts a log at the same records.
 """
@@ -136,9 +137,51 @@ def take_parts(scan: Scan) -> Parts:
     return tuple((Place(place), counts) for place, counts in scan.take())
 
 
-def segments(parts: Parts) -> tuple[tuple[Place, Segment], ...]:
-    """Return the Segments of counts, which take several times their memory; once."""
-    return tuple((place, segment_of(counts.plain(), CAPS)) for place, counts in parts)
+def scanned(dialect: Dialect, hints: Hints, data: bytes) -> Iterator[NativeSegment]:
+    """Yield the counts of whole records."""
+    one = scan(dialect, hints, None)
+    with guarded():
+        one.feed(data)
+    yield from (counts for _, counts in take_parts(one))
+
+
+class NativeCounts:
+    """The counts of a stream, which stay in the native scanner until they are finished."""
+
+    def __init__(self) -> None:
+        import ldapdiag_native  # noqa: PLC0415  as above
+
+        self._segment = ldapdiag_native.Segment(asdict(CAPS))
+
+    @property
+    def last_time(self) -> int | None:
+        """The time of the last record."""
+        return self._segment.last_time
+
+    def merge(self, part: NativeSegment) -> None:
+        """Add the chunk that follows."""
+        with guarded():
+            self._segment.merge(part)
+
+    def merge_state(self, part: NativeSegment) -> None:
+        """Add a chunk as one before the period."""
+        with guarded():
+            part.reset_counts()
+            self._segment.merge(part)
+
+    def add_clock(self, part: NativeSegment) -> None:
+        """Keep the zones and the resolution of a chunk that is not counted."""
+        self._segment.add_clock(part)
+
+    def reset_counts(self) -> None:
+        """Forget all counts, and keep the state of the open connections."""
+        with guarded():
+            self._segment.reset_counts()
+
+    def finished(self, *, goes_on: bool = False) -> Segment:  # noqa: ARG002  more chunks can always be added
+        """Return the Segment of a stream that ends here."""
+        with guarded():
+            return segment_of(self._segment.finished(), CAPS)
 
 
 class PanicError(Exception):

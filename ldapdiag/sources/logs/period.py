@@ -8,11 +8,11 @@ Places of a log: lines from its middle and its end, out of their envelopes, with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.envelope import decoded
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.samples import sample
 
 if TYPE_CHECKING:

@@ -7,23 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.merge import merge, reset_counts
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.samples import DISORDER
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.logs.stream_counts import ChunkCounts, StreamCounts
 
 ENOUGH_LATER = 250_000
 """Lines in a row after the period that end the reading. One request of 4 MB can forge half of them."""
 
 
 class PeriodCounts:
-    """The Segment of a stream within a period, wherever the stream is cut."""
+    """The counts of a stream within a period, wherever the stream is cut."""
 
-    def __init__(self, segment: Segment, period: Period | None) -> None:
-        self.segment = segment
+    def __init__(self, counts: StreamCounts, period: Period | None) -> None:
+        self.counts = counts
         self.is_over = False
         """True if so many records after the period were read that no other is expected."""
         self._period = period or Period()
@@ -38,7 +37,7 @@ class PeriodCounts:
         """True if the times of these are too far outside for a disorder of the log."""
         self._left_out = 0
 
-    def add(self, place: Place, part: Segment) -> None:
+    def add(self, place: Place, part: ChunkCounts) -> None:
         """Merge a part, or leave it out."""
         if self.is_over:
             return
@@ -54,22 +53,21 @@ class PeriodCounts:
         self._merge(place, part)
         self._place = place
 
-    def _merge(self, place: Place, part: Segment) -> None:
+    def _merge(self, place: Place, part: ChunkCounts) -> None:
         if place is Place.LATER:
-            self.segment.zones |= part.zones
-            self.segment.resolution = max(self.segment.resolution, part.resolution)
+            self.counts.add_clock(part)
             self.is_over = self._outside >= ENOUGH_LATER
-            return
-        if place is Place.WITHIN:
-            self.finish()
-        elif not self._waits:
-            part = reset_counts(part)
-        self.segment = merge(self.segment, part)
+        elif place is Place.BEFORE and not self._waits:
+            self.counts.merge_state(part)
+        else:
+            if place is Place.WITHIN:
+                self.finish()
+            self.counts.merge(part)
 
     def finish(self) -> None:
         """Reset the counts from before the period, once."""
         if self._waits:
-            self.segment = reset_counts(self.segment)
+            self.counts.reset_counts()
             self._waits = False
 
     @property
@@ -80,7 +78,7 @@ class PeriodCounts:
         lines = counted(self._left_out, "line")
         return f"{lines} among those of the period have a time far outside of it and are not counted: forged or wrong"
 
-    def _is_far(self, part: Segment) -> bool:
+    def _is_far(self, part: ChunkCounts) -> bool:
         since, until = self._period.since, self._period.until
         later = until is not None and part.last_time is not None and part.last_time - until > DISORDER
         return later or (since is not None and part.first_time is not None and since - part.first_time > DISORDER)

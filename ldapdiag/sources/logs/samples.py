@@ -14,13 +14,13 @@ clock of a computer without a battery.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.log.line_scan import NEVER, Hints
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
 from ldapdiag.evidence.log.stamps import EPOCH, SECOND
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,13 +6,13 @@ The reference scanner scans a small log in this process and a large one in Worke
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.records import whole_lines
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.runs import Run
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
+    from ldapdiag.sources.logs.stream_counts import ChunkCounts
 
 MOMENT = 0.1
 """Seconds between two checks whether reading has been stopped."""
@@ -39,7 +40,7 @@ class Scanned:
     """The result of a chunk, or of the part of it that has been scanned."""
 
     chunk: Chunk
-    parts: tuple[tuple[Place, Segment], ...] = ()
+    parts: tuple[tuple[Place, ChunkCounts], ...] = ()
     """In their order; all records are WITHIN if no period was requested."""
     cost: int = 0
     """Bytes of the file read since the previous result: the unit of progress."""

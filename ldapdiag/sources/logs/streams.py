@@ -16,14 +16,15 @@ A copy is recognised by its bytes. Other duplicates of a run (a syslog and slapd
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
 from ldapdiag.evidence.log.line_scan import NEVER
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.logs.period import TAIL_BYTES
 from ldapdiag.sources.logs.samples import DISORDER
 
@@ -42,7 +43,7 @@ ALIKE = 10 * SECOND
 MOST_COMPARED = 2_000
 """Limit of compared pairs of streams without a common mark; each costs about 20 reads."""
 
-CHANGING = re.compile(r"[\d._-]+")
+CHANGING = pattern(r"[\d._-]+")
 """The part of a name that rotation changes."""
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import batches, native
-from ldapdiag.sources.logs.batches import MOST_FILES, Batch, BatchScan, Counted
+from ldapdiag.sources.logs.batches import MOST_FILES, Batch, BatchScan
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, Scanned, explained
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Work(Batch):
         super().__init__(first)
         self.chunks: Queue[Chunk | None] = Queue(0 if first.byte_range else CARRIED)
         """None marks the end."""
-        self.results: Queue[Scanned | Counted | BaseException | None] = Queue(1)
+        self.results: Queue[Scanned | BaseException | None] = Queue(1)
         """None marks the end."""
 
 
@@ -177,9 +177,6 @@ class _Run:
                 return
             if isinstance(scanned, BaseException):
                 raise scanned
-            if isinstance(scanned, Counted):
-                with explained(batch.first), native.guarded():
-                    scanned = scanned.with_segments
             self._done += scanned.cost
             if scanned.chunk.byte_range is None:
                 self._carried += scanned.cost

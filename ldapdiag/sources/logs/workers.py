@@ -11,13 +11,13 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, explained, scan_whole_chunk
 

@@ -6,17 +6,18 @@ An address with a user, a password or a query is refused: credentials have no pl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
-URL = re.compile(r"([a-z][a-z0-9+.-]{1,30})://(.*)", re.DOTALL)
+URL = pattern(r"([a-z][a-z0-9+.-]{1,30})://(.*)", re.DOTALL)
 TARGETS = frozenset({"ldap", "ldaps", "ldapi", "ssh", "local", "netns"})
 """Schemes that name live targets (sources.targets)."""
 DIRECT = frozenset({"s3", "gs", "az"})
 """Schemes that obstore reads; fsspec reads the others."""
-MAGIC = re.compile(r"[*?\[]")
+MAGIC = pattern(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.allocation import keep_freed_memory
 
 if TYPE_CHECKING:

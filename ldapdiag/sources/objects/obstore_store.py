@@ -6,13 +6,13 @@ It repeats requests that the store refuses for a while (429, 5xx) and those that
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
 from ldapdiag.extras import install_command
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.objects.store import Listed, ObjectError, cut, replaced
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ RETRIES: Any = {
     "backoff": {"init_backoff": timedelta(seconds=0.2), "max_backoff": timedelta(seconds=15), "base": 2},
 }
 """A store that refuses requests for a minute is asked again for longer than that."""
-STATUS = re.compile(r"\bstatus(?: code)?:? (\d{3})\b|\b(\d{3}) [A-Z][a-z]+")
+STATUS = pattern(r"\bstatus(?: code)?:? (\d{3})\b|\b(\d{3}) [A-Z][a-z]+")
 METADATA = "169.254."
 """Where machines and containers of a cloud ask for credentials; elsewhere nothing answers."""
 CREDENTIALS = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,8 @@ class Listed:
 
     def status(self, url: str) -> Status:
         """Return the status of the object at a URL; its identity changes with its version."""
+        from hashlib import sha256  # noqa: PLC0415  import late: with OpenSSL
+
         changed = self.changed.timestamp() if self.changed else 0.0
         identity = sha256(f"{url}\0{self.etag}\0{self.bytes}\0{changed}".encode(errors="surrogateescape")).digest()
         return Status(self.bytes, changed, -1, int.from_bytes(identity[:7]))

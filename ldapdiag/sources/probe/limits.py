@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, Lock
 from time import monotonic
 from typing import NamedTuple
+
+from ldapdiag.lazy_dataclass import dataclass
 
 GIB = 1 << 30
 

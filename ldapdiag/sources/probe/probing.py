@@ -14,7 +14,6 @@ Small files in one folder: created, read, unlinked; and which reads change acces
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -39,6 +38,7 @@ from ldapdiag.evidence.storage.probe import (
     WriteKind,
     latency_of,
 )
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.probe.limits import Allowance, ProbeLimits, free_space, low_space
 from ldapdiag.sources.probe.scratch import open_directory, scratch_folder
 from ldapdiag.sources.progress import NO_PROGRESS
@@ -129,8 +129,8 @@ def _measure(
     return allowance.permits()
 
 
-MOUNT = re.compile(r"(?m)^mnt_id:\s*(\d+)$")
-OCTAL = re.compile(r"\\([0-7]{3})")
+MOUNT = pattern(r"(?m)^mnt_id:\s*(\d+)$")
+OCTAL = pattern(r"\\([0-7]{3})")
 
 
 class MountedOn(NamedTuple):

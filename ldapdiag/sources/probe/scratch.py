@@ -14,17 +14,18 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.probe import removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAME = re.compile(r"\.ldapdiag-probe-(\d{1,10})-(\d{1,20})", re.ASCII)
+NAME = pattern(r"\.ldapdiag-probe-(\d{1,10})-(\d{1,20})", re.ASCII)
 UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 """Of O_TMPFILE: NFS, older kernels, some overlays."""
 PATIENCE = 30

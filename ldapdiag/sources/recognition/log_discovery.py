@@ -12,7 +12,7 @@ slapd's log is read for its messages as well.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.access_log import AccessLog
@@ -23,6 +23,7 @@ from ldapdiag.evidence.log.dialects import NOTICES, recognise
 from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.files.input import HEAD_BYTES
 from ldapdiag.sources.files.unreadable import unreadable

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Gap
@@ -12,6 +11,8 @@ from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats import ds389_errors, slapd
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
@@ -33,7 +34,7 @@ LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
 CLOSED_ARCHIVES = {b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar"}
 """Archives that are not opened, by their first bytes."""
 
-DOCUMENT = re.compile(rb"\[Content_Types\]\.xml|mimetypeapplication/|META-INF/")
+DOCUMENT = pattern(rb"\[Content_Types\]\.xml|mimetypeapplication/|META-INF/")
 """In the first bytes of a zip that is a document or a program."""
 
 

@@ -8,6 +8,7 @@ use crate::fields::{any, digits, is_space, is_word, number, run, signed, starts_
 use crate::operation_kinds::{ADD, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind};
 use crate::scan::{SASL, SIMPLE, Scan};
 use crate::sorting::{Sorting, vlv_code};
+use crate::words;
 
 const KINDS: [(&[u8], OperationKind); 6] =
     [(b"ADD", ADD), (b"MOD", MODIFY), (b"DEL", DELETE), (b"MODRDN", MODRDN), (b"CMP", COMPARE), (b"EXT", EXTENDED)];
@@ -45,12 +46,12 @@ pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) 
 
 /// Reads the text after `SRCH base="`: the base, the scope, and the text after `filter="`.
 ///
-/// A base ends before the first `" scope=`.
+/// A base ends before the first `" scope=`. Most are too short for `memchr` to be worth its call.
 #[inline(always)]
 pub fn base_and_scope(text: &[u8]) -> Option<(&[u8], i64, &[u8])> {
     let mut rest = text;
     loop {
-        rest = &rest[memchr(b'"', rest)? + 1..];
+        rest = rest.get(words::find(rest, 0, words::is(b'"')) + 1..)?;
         if let Some(scope) = rest.strip_prefix(b" scope=")
             && let Some((scope, behind)) = signed(scope, 10)
             && let Some(behind) = behind.strip_prefix(b" filter=\"")
@@ -61,13 +62,15 @@ pub fn base_and_scope(text: &[u8]) -> Option<(&[u8], i64, &[u8])> {
 }
 
 /// The filter of a search: everything before the last `" attrs=`.
+///
+/// Attributes have quotes around them but no equals sign, so the last one of a line is mostly that of `attrs=`.
 #[inline(always)]
 pub fn filter(text: &[u8]) -> Option<&[u8]> {
-    let mut end = text.len().checked_sub(b" attrs=".len())?;
+    let mut end = text.len();
     loop {
-        end = memrchr(b'"', &text[..end])?;
-        if text[end + 1..].starts_with(b" attrs=") {
-            return Some(&text[..end]);
+        end = memrchr(b'=', &text[..end])?;
+        if let Some(filter) = text[..end].strip_suffix(b"\" attrs") {
+            return Some(filter);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The reduced form of a filter: without its values. One pass, eight bytes at a time, since it runs for every search.
 
+use std::ops::Range;
+
 use super::assertions::OBJECT_CLASS;
+use crate::words::{EACH, below, find, is};
 
 /// Appends the text with `?` for each value up to its first asterisk, and for each substring after one.
 ///
@@ -8,6 +11,29 @@ use super::assertions::OBJECT_CLASS;
 pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len());
     let mut kept = 0;
+    each_value(text, |value| {
+        out.extend_from_slice(&text[kept..value.start]);
+        out.push(b'?');
+        kept = value.end;
+    });
+    out.extend_from_slice(&text[kept..]);
+}
+
+/// The places of what [`reduce`] replaces by `?`. None is empty, and none contains a parenthesis or an asterisk.
+pub fn values(text: &[u8]) -> Vec<Range<usize>> {
+    let mut values = Vec::new();
+    each_value(text, |value| values.push(value));
+    values
+}
+
+/// The end of a value that begins at a place of a text.
+#[inline(always)]
+pub fn end_of_value(text: &[u8], at: usize) -> usize {
+    find(text, at, ends_value)
+}
+
+#[inline(always)]
+fn each_value(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = find(text, 0, begins_value);
     while let Some(next) = text.get(at + 1) {
         match next {
@@ -15,14 +41,12 @@ pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
             b'(' | b')' => at = find(text, at + 1, begins_value),
             _ if text[at] == b'=' && is_behind_object_class(&text[..at]) => at = find(text, at + 1, begins_value),
             _ => {
-                out.extend_from_slice(&text[kept..=at]);
-                out.push(b'?');
-                kept = find(text, at + 1, ends_value);
-                at = if text.get(kept) == Some(&b'*') { kept } else { find(text, kept, begins_value) };
+                let end = end_of_value(text, at + 1);
+                found(at + 1..end);
+                at = if text.get(end) == Some(&b'*') { end } else { find(text, end, begins_value) };
             }
         }
     }
-    out.extend_from_slice(&text[kept..]);
 }
 
 /// Returns whether an equals sign after this text is that of `(objectClass=`.
@@ -30,8 +54,8 @@ pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
 fn is_behind_object_class(text: &[u8]) -> bool {
     let Some([b'(', name @ ..]) = text.last_chunk::<12>() else { return false };
     // Two overlapping words; bit 0x20 makes a letter lower case, and nothing else a letter.
-    let is = |at: usize| word(&name[at..]) | (0x20 * EACH) == word(&OBJECT_CLASS[at..]);
-    is(0) && is(3)
+    let is_like = |at: usize| word(&name[at..]) | (0x20 * EACH) == word(&OBJECT_CLASS[at..]);
+    is_like(0) && is_like(3)
 }
 
 #[inline(always)]
@@ -39,43 +63,9 @@ fn word(text: &[u8]) -> u64 {
     text.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// The position of the first byte that `marks` marks in a word; the length if there is none. Most are a few bytes away.
-#[inline(always)]
-fn find(text: &[u8], mut at: usize, marks: impl Fn(u64) -> u64) -> usize {
-    let place = |marked: u64| marked.trailing_zeros() as usize / 8;
-    while let Some(word) = text[at..].first_chunk() {
-        let marked = marks(u64::from_le_bytes(*word));
-        if marked != 0 {
-            return at + place(marked);
-        }
-        at += 8;
-    }
-    let marked = marks(last_word(text, text.len() - at));
-    if marked == 0 { text.len() } else { at + place(marked) }
-}
-
-/// The last `count` bytes, fewer than eight, with zeros after them.
-#[inline(always)]
-fn last_word(text: &[u8], count: usize) -> u64 {
-    match text.last_chunk() {
-        _ if count == 0 => 0,
-        Some(word) => u64::from_le_bytes(*word) >> (64 - 8 * count),
-        None => text[text.len() - count..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-    }
-}
-
-const EACH: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x80 * EACH;
-
-/// The high bit of each byte of a word that is below a limit, and no other: no byte borrows from its neighbour.
-#[inline(always)]
-fn below(word: u64, limit: u64) -> u64 {
-    !((word | HIGH) - limit * EACH) & !word & HIGH
-}
-
 #[inline(always)]
 fn begins_value(word: u64) -> u64 {
-    below(word ^ (EACH * b'=' as u64), 1) | below(word ^ (EACH * b'*' as u64), 1)
+    is(b'=')(word) | is(b'*')(word)
 }
 
 /// `()*` are 28 29 2a, hence 0 1 2 after the XOR, and no other byte is.

@@ -46,10 +46,11 @@ def test_events_are_searches(between: str, begin: str, end: str, tmp_path: Path)
 
     (stream,) = reading(tmp_path / "events.xml", begin + between.join(events) + end).streams
 
-    (row,) = stream.segment.shapes.values()
+    segment = stream.counts.finished()
+    (row,) = segment.shapes.values()
     assert (row.requests, row.etime, row.entries) == (3, 2 * 1641 * 10**6, 3)
-    assert stream.segment.misread == 0
-    assert next(iter(stream.segment.shapes)) == (b"(&(cn=?)(sn<=?))", b"DC=a,DC=b", 2)
+    assert segment.misread == 0
+    assert next(iter(segment.shapes)) == (b"(&(cn=?)(sn<=?))", b"DC=a,DC=b", 2)
 
 
 def test_truncated_and_forged_events_are_not_understood(tmp_path: Path) -> None:
@@ -62,7 +63,8 @@ def test_truncated_and_forged_events_are_not_understood(tmp_path: Path) -> None:
 
     (stream,) = reading(tmp_path / "events.xml", text).streams
 
-    assert (stream.segment.misread, next(iter(stream.segment.shapes.values())).requests) == (3, 5)
+    segment = stream.counts.finished()
+    assert (segment.misread, next(iter(segment.shapes.values())).requests) == (3, 5)
 
 
 def test_dates_that_may_be_read_in_two_ways_are_refused_with_the_next_step(tmp_path: Path) -> None:

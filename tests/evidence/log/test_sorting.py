@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from itertools import pairwise, permutations
 from typing import TYPE_CHECKING
 
@@ -13,18 +12,17 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log import ds389_text
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.shape_row import IN_MEMORY, MOST_SORTS
 from ldapdiag.evidence.log.sorting import ALL, NO_SORT, NO_VLV, SORT_BYTES, UNLISTED, Sorting, sort_line, vlv_line
 from log.calls import calls_of
 from log.comparable import plain
-from log.scanners import SCANNERS, need_native, scanned
+from log.scanners import SCANNERS, merged, need_native, scanned
 from log.vectors import HINTS, LOGS, dialect_of, label, text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ldapdiag.evidence.log.segment import Segment
 
 TEXT = named("389-text")
 MILLISECOND = 1_000_000
@@ -119,16 +117,11 @@ def test_keys_of_a_client_are_bounded(scanner: str) -> None:
 @each_scanner
 def test_a_log_cut_anywhere_is_the_whole(path: Path, scanner: str) -> None:
     lines = text(path).splitlines(keepends=True)
-    whole = finish(_scan(path, scanner, lines))
+    whole = scanned(scanner, dialect_of(path), b"".join(lines), HINTS)
     for cut in range(len(lines) + 1):
         for later in range(cut, len(lines) + 1):
-            parts = [lines[:cut], lines[cut:later], lines[later:]]
-            chunks = [_scan(path, scanner, part) for part in parts]
-            assert plain(finish(reduce(merge, chunks, start()))) == plain(whole), (cut, later)
-
-
-def _scan(path: Path, scanner: str, lines: list[bytes]) -> Segment:
-    return scanned(scanner, dialect_of(path), b"".join(lines), HINTS)
+            chunks = [b"".join(part) for part in (lines[:cut], lines[cut:later], lines[later:])]
+            assert plain(merged(scanner, dialect_of(path), chunks, HINTS)) == plain(whole), (cut, later)
 
 
 ONE_SEARCH = (
@@ -148,6 +141,5 @@ ORDERS = [order for order in permutations(ONE_SEARCH) if order.index(REQUEST) < 
 def test_in_any_order_a_cut_changes_nothing(scanner: str, order: tuple[bytes, ...], cuts: set[int]) -> None:
     bounds = [0, *sorted(cuts), len(order)]
     chunks = [b"".join(order[left:right]) for left, right in pairwise(bounds)]
-    parts = reduce(merge, (scanned(scanner, TEXT, chunk, HINTS) for chunk in chunks), start())
-    whole = merge(start(), scanned(scanner, TEXT, b"".join(order), HINTS))
-    assert plain(finish(parts).shapes) == plain(finish(whole).shapes), order
+    parts = merged(scanner, TEXT, chunks, HINTS)
+    assert plain(parts.shapes) == plain(scanned(scanner, TEXT, b"".join(order), HINTS).shapes), order

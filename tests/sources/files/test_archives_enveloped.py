@@ -13,7 +13,6 @@ import examples
 import log_lines
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.envelopes import ENVELOPES, envelopes_of
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from log.cuts import content_of
@@ -59,7 +58,7 @@ def test_a_log_is_the_same_in_each_envelope(name: str, envelope: str, tmp_path: 
     (plain,) = reading(tmp_path / "plain", LOGS[name]).streams
     (within,) = reading(tmp_path / "within", envelopes.ENVELOPES[envelope](LOGS[name])).streams
 
-    assert content_of(finish(within.segment)) == content_of(finish(plain.segment))
+    assert content_of(within.counts.finished()) == content_of(plain.counts.finished())
     if envelope in envelopes.READ_FROM_THE_BEGINNING:
         assert within.stream.end <= plain.stream.end
     else:
@@ -73,7 +72,7 @@ def test_envelopes_may_be_in_envelopes(outer: str, tmp_path: Path) -> None:
     (plain,) = reading(tmp_path / "plain", log).streams
     (within,) = reading(tmp_path / "within", envelopes.ENVELOPES[outer](envelopes.syslog_iso(log))).streams
 
-    assert content_of(finish(within.segment)) == content_of(finish(plain.segment))
+    assert content_of(within.counts.finished()) == content_of(plain.counts.finished())
 
 
 def test_diagnose_reads_it_too(tmp_path: Path) -> None:
@@ -116,7 +115,7 @@ def test_a_line_feed_in_a_message_begins_no_line(tmp_path: Path) -> None:
 
     (stream,) = reading(tmp_path / "log", genuine + forged + genuine).streams
 
-    assert (stream.segment.lines, stream.segment.misread) == (3, 1)
+    assert (stream.counts.finished().lines, stream.counts.finished().misread) == (3, 1)
 
 
 @pytest.mark.parametrize("envelope", ENVELOPES, ids=lambda one: one.name)
@@ -160,5 +159,5 @@ def test_truncated_and_forged_records_are_lines_that_are_not_understood(tmp_path
 
     (stream,) = reading(tmp_path / "log", broken).streams
 
-    assert stream.segment.misread == 4
-    assert stream.segment.lines == 2 * LOGS["openldap-stderr"].count(b"\n") + 4
+    assert stream.counts.finished().misread == 4
+    assert stream.counts.finished().lines == 2 * LOGS["openldap-stderr"].count(b"\n") + 4

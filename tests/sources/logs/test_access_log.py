@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import log_lines
-from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import batches, chunks, period_counts, scanners
+from ldapdiag.sources.logs import batches, chunks, scanners
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
+from ldapdiag.sources.logs.period_counts import PeriodCounts
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -40,7 +40,7 @@ def figures(reading: ScannedLogs) -> dict[str, Any]:
     """Return what the only stream adds up to."""
     (stream,) = reading.streams
     assert stream.gaps == []
-    segment = finish(stream.segment)
+    segment = stream.counts.finished()
     names = ("lines", "misread", "operations", "opened", "peak", "open_at_end", "first_time", "last_time")
     return {name: getattr(segment, name) for name in names} | {"closed": dict(segment.closed)}
 
@@ -111,13 +111,13 @@ def test_stopping_ends_soon_and_keeps_what_was_read(
 ) -> None:
     (tmp_path / "access").write_bytes(TEXT)
     stop = Event()
-    merge = period_counts.merge
+    add = PeriodCounts.add
 
-    def merging(left: Any, right: Any) -> Any:
+    def adding(*arguments: Any) -> None:
         stop.set()
-        return merge(left, right)
+        add(*arguments)
 
-    monkeypatch.setattr(period_counts, "merge", merging)
+    monkeypatch.setattr(PeriodCounts, "add", adding)
 
     reading = read([str(tmp_path)], workers=workers, stop=stop)
 
@@ -193,13 +193,13 @@ def test_nothing_past_a_period_is_read(tmp_path: Path) -> None:
 def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    merge = period_counts.merge
+    add = PeriodCounts.add
 
-    def merging(left: Any, right: Any) -> Any:
+    def adding(*arguments: Any) -> None:
         os.truncate(path, 50_000)
-        return merge(left, right)
+        add(*arguments)
 
-    monkeypatch.setattr(period_counts, "merge", merging)
+    monkeypatch.setattr(PeriodCounts, "add", adding)
 
     reading = read([str(path)], workers=1)
 
@@ -208,7 +208,7 @@ def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch
     assert "became shorter while it was read" in stream.notes[0]
     (gap,) = stream.truncated
     assert (gap.target, gap.how) == (str(path), "read it again, with the rotated file")
-    assert 0 < finish(stream.segment).lines < EXPECTED["lines"] / 2
+    assert 0 < stream.counts.finished().lines < EXPECTED["lines"] / 2
 
 
 def test_a_torn_last_line_is_a_record_of_its_own(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 import log_lines
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs.access_log import ScannedLogs
 from ldapdiag.sources.logs.followed_logs import follow
 
@@ -37,7 +35,7 @@ class Followed:
     def figures(self) -> dict[str, Any]:
         (stream,) = self.last.streams
         assert stream.gaps == []
-        segment = finish(deepcopy(stream.segment))
+        segment = stream.counts.finished(goes_on=True)
         return {name: getattr(segment, name) for name in ("lines", "misread", "opened", "open_at_end")}
 
 
@@ -180,4 +178,4 @@ def test_following_several_logs_tells_of_each(tmp_path: Path) -> None:
     stop.set()
 
     assert list(readings) == []
-    assert [finish(stream.segment).opened for stream in reading.streams] == [10, 15]
+    assert [stream.counts.finished().opened for stream in reading.streams] == [10, 15]

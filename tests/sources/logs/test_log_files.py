@@ -19,7 +19,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import batches, chunks
 from ldapdiag.sources.logs.access_log import read
 from log.comparable import plain
@@ -60,7 +59,7 @@ def figures(folder: Path, zone: ZoneInfo | None) -> dict[str, Any]:
     """Return what the only stream of a folder adds up to."""
     (stream,) = read([str(folder)], zone=zone).streams
     assert not stream.gaps
-    segment = finish(stream.segment)
+    segment = stream.counts.finished()
     return {"first_time": segment.first_time, "last_time": segment.last_time, "all": plain(segment)}
 
 

@@ -18,7 +18,6 @@ from backports import zstd
 
 import log_lines
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.files import layers
 from ldapdiag.sources.files.compressed import Decompressed
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
@@ -266,7 +265,7 @@ def test_zeros_before_a_log_are_passed_over_and_told(tmp_path: Path, zeros: int,
     assert f"begins with {zeros} zero bytes" in file.note
     (stream,) = read([str(tmp_path)]).streams
     assert stream.notes == [file.note]
-    assert (finish(stream.segment).lines, finish(stream.segment).misread) == (TEXT.count(b"\n"), 0)
+    assert (stream.counts.finished().lines, stream.counts.finished().misread) == (TEXT.count(b"\n"), 0)
 
 
 def test_a_hole_of_a_terabyte_is_not_read(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish, start
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import batches, chunks, period_counts
 from ldapdiag.sources.logs.access_log import ScannedStream, read
 from ldapdiag.sources.logs.period import Period, Place
 from ldapdiag.sources.logs.period_counts import PeriodCounts
+from ldapdiag.sources.logs.stream_counts import ReferenceCounts
 from log.comparable import plain
 from log.scanners import need_native
 
@@ -55,12 +55,12 @@ def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_record_far_after_the_period_is_left_out_wherever_it_is(
     tmp_path: Path, period: str, scanner: tuple[Scanner, int]
 ) -> None:
-    alone = finish(stream_of(tmp_path / "alone", LINES, period, *scanner).segment)
+    alone = stream_of(tmp_path / "alone", LINES, period, *scanner).counts.finished()
     for place in (4, 300, 1200, len(LINES) // 2, 2100):
         lines = [*LINES[:place], forged(9999), *LINES[place:]]
         stream = stream_of(tmp_path / str(place), lines, period, *scanner)
 
-        assert plain(finish(stream.segment)) == plain(alone)
+        assert plain(stream.counts.finished()) == plain(alone)
         among = place < 1700
         expected = "1 line among those of the period have a time far outside" if among else ""
         assert any(expected in note for note in stream.notes) if expected else not stream.notes
@@ -79,10 +79,10 @@ def test_a_record_far_before_the_period_is_not_counted_wherever_it_is(
 
 def test_a_forged_time_inside_the_period_counts_alone(tmp_path: Path, scanner: tuple[Scanner, int]) -> None:
     """The records behind it are before the period: they show who is connected, and are not counted."""
-    alone = finish(stream_of(tmp_path / "alone", LINES, "since", *scanner).segment)
+    alone = stream_of(tmp_path / "alone", LINES, "since", *scanner).counts.finished()
     lines = [*LINES[:50], forged(1), *LINES[50:]]
 
-    segment = finish(stream_of(tmp_path / "forged", lines, "since", *scanner).segment)
+    segment = stream_of(tmp_path / "forged", lines, "since", *scanner).counts.finished()
 
     assert segment.lines == alone.lines + 1
     assert sum(segment.operations) == sum(alone.operations) + 1
@@ -93,7 +93,7 @@ def test_a_forged_time_inside_the_period_counts_alone(tmp_path: Path, scanner: t
 
 
 def counts(stream: ScannedStream) -> list[Any]:
-    segment = finish(stream.segment)
+    segment = stream.counts.finished()
     shapes = {key: (row.requests, row.etime) for key, row in segment.shapes.items()}
     times = (segment.first_time, segment.last_time, segment.lines, segment.opened)
     return [*times, segment.operations, dict(segment.results), shapes, segment.accounts[b"uid=a"]]
@@ -110,7 +110,7 @@ def test_many_later_records_in_a_row_end_the_reading_however_they_are_cut(
     monkeypatch: pytest.MonkeyPatch, cut: tuple[int, ...]
 ) -> None:
     monkeypatch.setattr(period_counts, "ENOUGH_LATER", 10)
-    reading = PeriodCounts(start(), Period(None, log_lines.at(5)))
+    reading = PeriodCounts(ReferenceCounts(), Period(None, log_lines.at(5)))
     for some in cut:
         assert not reading.is_over
         reading.add(Place.LATER, part(some, 9))
@@ -118,12 +118,12 @@ def test_many_later_records_in_a_row_end_the_reading_however_they_are_cut(
     reading.finish()
 
     assert reading.is_over
-    assert reading.segment.lines == 0
+    assert reading.counts.finished().lines == 0
 
 
 def test_records_a_moment_outside_the_period_are_a_disorder_that_no_note_names() -> None:
-    reading = PeriodCounts(start(), Period(log_lines.at(1), log_lines.at(5)))
+    reading = PeriodCounts(ReferenceCounts(), Period(log_lines.at(1), log_lines.at(5)))
     for place, time in [(Place.WITHIN, 4), (Place.LATER, 6), (Place.WITHIN, 5), (Place.BEFORE, 0), (Place.WITHIN, 2)]:
         reading.add(place, part(10 if place is Place.WITHIN else 1, time))
 
-    assert (reading.segment.lines, reading.note) == (30, "")
+    assert (reading.counts.finished().lines, reading.note) == (30, "")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import examples
 import log_lines
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.sources.logs.access_log import read
@@ -225,7 +224,7 @@ def test_pieces_of_a_log_count_each_record_once_however_they_overlap(
 
 def figures(*named: Path) -> list[tuple[int, int, int, int]]:
     """Return the connections, searches, lines and misread lines of each stream."""
-    segments = [finish(one.segment) for one in read([str(name) for name in named], workers=1).streams]
+    segments = [one.counts.finished() for one in read([str(name) for name in named], workers=1).streams]
     return [(one.opened, one.operations[SEARCH], one.lines, one.misread) for one in segments]
 
 

@@ -17,10 +17,10 @@ import examples
 import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import batches, chunks, native, period_counts
+from ldapdiag.sources.logs import batches, chunks, native
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from ldapdiag.sources.logs.native import NoNativeError
+from ldapdiag.sources.logs.period_counts import PeriodCounts
 from log.comparable import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
@@ -42,7 +42,7 @@ def said(reading: ScannedLogs) -> Any:
     """Return everything that the only stream says."""
     (stream,) = reading.streams
     assert (stream.gaps, stream.notes) == ([], [])
-    return plain(finish(stream.segment))
+    return plain(stream.counts.finished())
 
 
 @pytest.mark.parametrize(
@@ -120,23 +120,23 @@ def test_stopping_ends_soon_and_keeps_what_was_read_from_the_beginning(
     (tmp_path / "access").write_bytes(TEXT)
     slowly(monkeypatch, 0.02)
     stop = Event()
-    merge = period_counts.merge
+    add = PeriodCounts.add
 
-    def merging(left: Any, right: Any) -> Any:
+    def adding(*arguments: Any) -> None:
         stop.set()
-        return merge(left, right)
+        add(*arguments)
 
-    monkeypatch.setattr(period_counts, "merge", merging)
+    monkeypatch.setattr(PeriodCounts, "add", adding)
     began = time.monotonic()
 
     reading = read([str(tmp_path)], workers=2, stop=stop)
 
     assert time.monotonic() - began < 5
     assert reading.stopped
-    segment = finish(reading.streams[0].segment)
+    segment = reading.streams[0].counts.finished()
     assert 0 < segment.lines < LINES / 2
     assert segment.open_before == 0
-    assert plain(segment) == plain(finish(beginning(tmp_path, segment.lines).streams[0].segment))
+    assert plain(segment) == plain(beginning(tmp_path, segment.lines).streams[0].counts.finished())
 
 
 def beginning(folder: Path, lines: int) -> ScannedLogs:
@@ -175,7 +175,7 @@ def test_a_panic_is_told_with_the_place_and_what_came_before_is_kept(
     assert gap.reason.startswith(f"the scanner crashed on {tmp_path}/access after byte ")
     assert gap.reason.endswith(" (PanicError: index out of bounds at src/runs.rs:12); please report it")
     assert "--scanner python" in gap.how
-    assert 0 < finish(stream.segment).lines < LINES
+    assert 0 < stream.counts.finished().lines < LINES
 
 
 def from_middle_on(monkeypatch: pytest.MonkeyPatch, trouble: Any) -> None:
@@ -204,7 +204,7 @@ def test_a_disk_that_fails_is_told_with_the_place_and_what_came_before_is_kept(
     (gap,) = stream.gaps
     assert gap.reason.startswith(f"cannot read {tmp_path}/access at byte ")
     assert gap.reason.endswith(": Input/output error")
-    assert LINES / 4 < finish(stream.segment).lines < LINES
+    assert LINES / 4 < stream.counts.finished().lines < LINES
 
 
 def test_nothing_is_counted_beyond_the_place_where_a_file_was_cut_off(
@@ -228,29 +228,29 @@ def test_nothing_is_counted_beyond_the_place_where_a_file_was_cut_off(
     assert stream.notes == [
         f"{tmp_path}/access.1 became shorter while it was read; its content up to byte {place} is counted"
     ]
-    assert finish(stream.segment).lines == TEXT[:place].count(b"\n") + LATER.count(b"\n")
+    assert stream.counts.finished().lines == TEXT[:place].count(b"\n") + LATER.count(b"\n")
 
 
 def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "_location", lambda location, _: location)
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    merge = period_counts.merge
+    add = PeriodCounts.add
 
-    def merging(left: Any, right: Any) -> Any:
+    def adding(*arguments: Any) -> None:
         if not (tmp_path / "old").exists():
             path.rename(tmp_path / "old")
             path.write_bytes(TEXT)
-        return merge(left, right)
+        add(*arguments)
 
-    monkeypatch.setattr(period_counts, "merge", merging)
+    monkeypatch.setattr(PeriodCounts, "add", adding)
     slowly(monkeypatch, 0.005)
 
     (stream,) = read([str(path)], workers=1).streams
 
     (gap,) = stream.gaps
     assert gap.reason.startswith("was replaced by another file while it was read, at byte ")
-    assert 0 < finish(stream.segment).lines < LINES
+    assert 0 < stream.counts.finished().lines < LINES
 
 
 def test_records_that_are_too_long_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def test_what_cannot_be_taken_is_a_bug_too(tmp_path: Path, monkeypatch: pytest.M
     def failing(*_: Any) -> None:
         raise KeyError("shapes")
 
-    monkeypatch.setattr(native, "segment_of", failing)
+    monkeypatch.setattr(native_stand_in.Counts, "merge", failing)
 
     (stream,) = read([str(tmp_path)]).streams
 

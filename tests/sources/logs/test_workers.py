@@ -15,10 +15,10 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
-from ldapdiag.sources.logs import chunks, period_counts, scanners
+from ldapdiag.sources.logs import chunks, scanners
 from ldapdiag.sources.logs.access_log import read
+from ldapdiag.sources.logs.period_counts import PeriodCounts
 
 TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
 
@@ -39,7 +39,7 @@ def test_a_worker_that_dies_is_told_with_the_place_and_the_rest_is_kept(
     (tmp_path / "access").write_bytes(TEXT)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "access").write_bytes(log_lines.run(1, 100, shift=5000))
-    monkeypatch.setattr(period_counts, "merge", killing(period_counts.merge, 5))
+    monkeypatch.setattr(PeriodCounts, "add", killing(PeriodCounts.add, 5))
 
     reading = read([str(tmp_path)], workers=2, scanner=Scanner.PYTHON)
 
@@ -47,22 +47,22 @@ def test_a_worker_that_dies_is_told_with_the_place_and_the_rest_is_kept(
     (gap,) = killed.gaps
     assert "a worker process died at byte" in gap.reason
     assert str(tmp_path / "access") in gap.reason
-    assert 0 < finish(killed.segment).lines < TEXT.count(b"\n")
+    assert 0 < killed.counts.finished().lines < TEXT.count(b"\n")
     assert unharmed.gaps == []
-    assert finish(unharmed.segment).lines == 100 * log_lines.LINES_OF_CONNECTION
+    assert unharmed.counts.finished().lines == 100 * log_lines.LINES_OF_CONNECTION
 
 
-def killing(merge: Any, after: int) -> Any:
-    """Return a merge that kills all workers at one of its calls."""
+def killing(add: Any, after: int) -> Any:
+    """Return an `add` that kills all workers at one of its calls."""
     calls: Iterator[int] = iter(range(1, 1 << 30))
 
-    def merging(left: Any, right: Any) -> Any:
+    def adding(*arguments: Any) -> None:
         if next(calls) == after:
             for child in below(os.getpid()):
                 os.kill(child, signal.SIGKILL)
-        return merge(left, right)
+        add(*arguments)
 
-    return merging
+    return adding
 
 
 def below(process: int) -> list[int]:

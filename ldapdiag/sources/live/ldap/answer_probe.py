@@ -10,13 +10,14 @@ The filters of the probe: those that use the indexes of a definition, filled in 
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.index_answers import ProbedIndex
 from ldapdiag.evidence.ldif import SECRETS, comparable, entries
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_attribute_type
 from ldapdiag.servers.indexes.index_answers import VALUE, assertions_of
 from ldapdiag.servers.queries import Query, Scope
@@ -218,7 +219,7 @@ LONGEST_NUMBER = 9
 EQUALITY = frozenset({"eq", "equality"})
 RANGES = (">=@", "<=@")
 APPROXIMATE = "~="
-SPOKEN = re.compile(r"(?ai)[bcdfgjklmnpqrstvxz]")
+SPOKEN = pattern(r"(?ai)[bcdfgjklmnpqrstvxz]")
 """A word with one of these letters has a phonetic key."""
 RANGES_WITH_END = (">=@)", "<=@)")
 

@@ -14,11 +14,12 @@ import ssl
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
+from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.sources.targets import LdapAddress

@@ -7,7 +7,6 @@ session ends with an unbind. A query that the server refuses, hides or leaves un
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -22,6 +21,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration, probed_answers
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers import queries
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.collection_options import StartTls

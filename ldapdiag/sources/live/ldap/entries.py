@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.ldif import DESCRIPTION, LONGEST_DESCRIPTION, SECRETS
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +23,11 @@ SEQUENCE, SET, INTEGER, OCTETS = 0x30, 0x31, 0x02, 0x04
 LONG_FORM = 0x80
 MOST_LENGTH_BYTES = 4
 ALL = frozenset({"*", "+"})
-SAFE = re.compile(rb"[!-9;=-~](?:[ -~]*[!-~])?")
+SAFE = pattern(rb"[!-9;=-~](?:[ -~]*[!-~])?")
 """A subset of SAFE-STRING (RFC 2849): printable ASCII; no blank, `:` or `<` at its beginning, no blank at its end."""
 
 SYNCREPL = "olcsyncrepl"
-WORDS = re.compile(r'(\w{1,64})=(?:"([^"]*)"|(\S+))', re.ASCII)
+WORDS = pattern(r'(\w{1,64})=(?:"([^"]*)"|(\S+))', re.ASCII)
 """keyword=value of a syncrepl specification; a quoted value may contain text that looks like another keyword."""
 
 

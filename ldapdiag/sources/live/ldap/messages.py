@@ -12,9 +12,9 @@ Source: RFC 4511, section 4.1.9 and appendix A.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.live.ldap.connecting import QueryFailed
 from ldapdiag.sources.live.ldap.entries import (
     ENTRY,

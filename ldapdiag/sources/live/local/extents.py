@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fcntl import ioctl
 from functools import partial
@@ -24,6 +23,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 LISTED = "database-files"
 """Name of the list that the collection script prints: size and path of each file, the largest first."""
-LINE = re.compile(r"\d{1,20} (/[A-Za-z0-9._/-]{1,4095})")
-PROCESS = re.compile(r"process (\d{1,9})\b")
+LINE = pattern(r"\d{1,20} (/[A-Za-z0-9._/-]{1,4095})")
+PROCESS = pattern(r"process (\d{1,9})\b")
 MOST_FILES = 200
 MOST_SECONDS = 2.0
 """For the files of one server, within the time limit of the target."""

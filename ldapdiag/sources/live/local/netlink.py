@@ -11,13 +11,14 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from socket import AF_INET, AF_INET6, SOCK_DGRAM, socket
 from struct import Struct
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.live.local.namespaces import run_inside
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.live.local.namespaces import has_ended, identity, pids, program_of
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ MOST_LINKS = 40
 
 NATIVE = frozenset({"ns-slapd", "slapd"})
 JAVA = "java"
-JAVA_SERVER = re.compile(
+JAVA_SERVER = pattern(
     rb"(org\.opends\.server|com\.(unboundid|pingidentity)\.directory\.server|(org|com)\.forgerock\.opendj)\."
 )
 """Main classes of OpenDJ, PingDirectory and their predecessors; other Java programs are not directory servers."""
 
-SOCKET = re.compile(r"socket:\[(\d+)\]")
+SOCKET = pattern(r"socket:\[(\d+)\]")
 LISTENING = "00010000"
 """Flags of a listening socket in /proc/net/unix."""
 

@@ -10,9 +10,8 @@ first. Fetched logs are held in memory, so only the newest part is fetched, and 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from operator import itemgetter
@@ -20,6 +19,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures.find import MOST_BYTES as MAX_DECOMPRESSED
 from ldapdiag.sources.captures.script_output import TIMED_OUT, ScriptSection
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     ShowFile = Callable[[str], object]
 
-LISTED = re.compile(rb"(\d{1,6}) (\d{1,6}) (\d{1,15}) (/[A-Za-z0-9._/-]{1,4095})")
+LISTED = pattern(rb"(\d{1,6}) (\d{1,6}) (\d{1,15}) (/[A-Za-z0-9._/-]{1,4095})")
 LIST = b"logs\n"
 MAX_LISTED = 2000
 """Files per namespace; the script lists at most 100 for each server."""

@@ -10,7 +10,7 @@ import re
 import secrets
 import shlex
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.resources import files
@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.captures.script_output import (
@@ -99,7 +101,7 @@ def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: 
     return [*command, "--", host.strip("[]"), "sh"]
 
 
-COMMENT = re.compile(r"^[ \t]*#.*\n|^[ \t]+", re.MULTILINE)
+COMMENT = pattern(r"^[ \t]*#.*\n|^[ \t]+", re.MULTILINE)
 """What only a reader of the script needs. A pipe must take the whole script before the host reads it."""
 
 

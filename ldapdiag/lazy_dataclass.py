@@ -1,0 +1,149 @@
+"""Dataclasses whose methods are generated when they are first called.
+
+A command imports many times as many facts as it makes, and compares or prints few of them; `dataclasses.dataclass`
+compiles six methods of each, which was a third of a start. This decorator makes the slots alone. `__init__` is written
+at the first instance; at the first comparison, hash or look at the fields, `dataclasses` generates what belongs to it.
+Type checkers see `dataclasses.dataclass`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414  for those who import it from here
+
+_classes: dict[type, tuple[type, dict[str, bool]]] = {}
+"""The class as it was written, and its options, of each that was made."""
+
+
+def _generated(asked: type, name: str) -> Any:  # noqa: ANN401  a method or a table
+    """Return an attribute for which a class, or one of its bases, has a stand-in; it is replaced.
+
+    Two threads may do so at once: both make the same. A lock would be held for ever in a process forked meanwhile.
+    """
+    for one in asked.__mro__:
+        if vars(one).get(name) is STAND_INS[name]:
+            _generate(one, name)
+            return getattr(one, name)
+    return getattr(asked, name)  # another thread was first
+
+
+def _generate(one: type, name: str) -> None:
+    plain, options = _classes[one]
+    if name == "__init__":
+        one.__init__ = _init(one, frozen=options["frozen"])  # type: ignore[misc]
+        return
+    wanted = {"init": False, "repr": False, "eq": False}
+    if name not in TABLES:
+        has_hash = vars(one).get("__hash__") is STAND_INS["__hash__"]
+        wanted |= {"repr": options["repr"], "eq": options["eq"], "order": options["order"], "unsafe_hash": has_hash}
+    again = type(plain)(plain.__name__, plain.__bases__, _without(plain, "__dict__", "__weakref__"))
+    made = vars(dataclasses.dataclass(kw_only=options["kw_only"], **wanted)(again))
+    for same in TABLES if name in TABLES else METHODS:
+        if vars(one).get(same) is STAND_INS[same]:
+            setattr(one, same, made[same])
+
+
+def _init(one: type, *, frozen: bool) -> Callable[..., None]:
+    """Return the method that sets the fields."""
+    scope: dict[str, object] = {"_set": object.__setattr__}
+    parameters: dict[bool, list[str]] = {False: [], True: []}
+    lines = []
+    for field in dataclasses.fields(one):
+        name, default, make = field.name, f"_default_{field.name}", f"_make_{field.name}"
+        has_factory = field.default_factory is not dataclasses.MISSING
+        scope |= {default: field.default, make: field.default_factory}
+        if field.init:
+            has_default = has_factory or field.default is not dataclasses.MISSING
+            parameters[bool(field.kw_only)].append(f"{name}={default}" if has_default else name)
+            value = f"{make}() if {name} is {default} else {name}" if has_factory else name
+        elif has_factory or field.default is not dataclasses.MISSING:
+            value = f"{make}()" if has_factory else default
+        else:
+            continue  # set by __post_init__
+        lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(one, "__post_init__"):
+        lines.append("self.__post_init__()")
+    named = ["*", *parameters[True]] if parameters[True] else []
+    text = "\n ".join([f"def __init__({', '.join(['self', *parameters[False], *named])}):", *lines, "return"])
+    exec(text, scope)  # noqa: S102  as dataclasses do
+    made: Any = scope["__init__"]
+    made.__qualname__ = f"{one.__qualname__}.__init__"
+    return made  # type: ignore[no-any-return]
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def stand_in(self: object, *arguments: object, **named: object) -> object:
+        return _generated(type(self), name)(self, *arguments, **named)
+
+    return stand_in
+
+
+class _Table:
+    """Stands for an attribute of a class, whether it is read from the class or from an instance."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, _: object, owner: type) -> object:
+        return _generated(owner, self._name)
+
+
+ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+METHODS = ("__repr__", "__eq__", "__hash__", *ORDER)
+TABLES = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+STAND_INS: dict[str, object] = {
+    **{name: _method(name) for name in ("__init__", *METHODS)},
+    **{name: _Table(name) for name in TABLES},
+}
+
+
+def _keep(_: object, name: str, *__: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _state(self: Any) -> list[object]:  # noqa: ANN401  any dataclass
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: list[object]) -> None:  # noqa: ANN401  as above
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
+
+
+FROZEN = {"__setattr__": _keep, "__delattr__": _keep, "__getstate__": _state, "__setstate__": _set_state}
+
+
+def _without(one: type, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in vars(one).items() if name not in names}
+
+
+def _lazy(*, slots: bool = False, **given: bool) -> Callable[[type], type]:
+    """Return a decorator; `given` are options of `dataclasses.dataclass`."""
+    options = {"repr": True, "eq": True, "order": False, "frozen": False, "kw_only": False} | given
+    is_value = options["eq"] and options["frozen"]
+    wanted = ["__init__", *TABLES, *(ORDER if options["order"] else ())]
+    wanted += [f"__{option}__" for option in ("repr", "eq") if options[option]]
+    shared = {name: STAND_INS[name] for name in wanted} | (FROZEN if options["frozen"] else {})
+
+    def decorate(plain: type) -> type:
+        of_bases = {name for base in plain.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
+        fields = [name for name, kind in plain.__annotations__.items() if not str(kind).startswith("ClassVar")]
+        own = shared | _without(plain, *fields, "__dict__", "__weakref__")
+        if is_value and own.get("__hash__") is None:  # as where __eq__ is written
+            own["__hash__"] = STAND_INS["__hash__"]
+        if slots:
+            own["__slots__"] = tuple(name for name in fields if name not in of_bases)
+        made = type(plain)(plain.__name__, plain.__bases__, own)
+        made.__qualname__ = plain.__qualname__
+        _classes[made] = plain, options
+        return made
+
+    return decorate
+
+
+if not TYPE_CHECKING:
+    dataclass = _lazy
