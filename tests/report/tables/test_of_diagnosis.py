@@ -93,6 +93,7 @@ def test_of_a_log_has_the_rows_of_its_json() -> None:
         "closes": len(log["connections"]["closes"]),
         "failed-binds": len(log["failed_binds"]),
         "timeline": len(log["timeline"]["operations"]),
+        "silences": len(log["silences"]),
     }
     assert {name: len(rows("log", ACCESS_LOG, "--table", name)) for name in set(LogTable) - OF_SERVERS} == sizes
     (bind,) = rows("log", ACCESS_LOG, "--table", "targets")
