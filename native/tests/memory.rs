@@ -14,7 +14,7 @@ use ldapdiag_native::tables::Caps;
 
 const BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 64 << 20 };
 const CHUNK: usize = 256 << 10;
-const MOST_KIB: u64 = 900 << 10;
+const MOST_KIB: u64 = 256 << 10;
 /// As HEAVY_BYTES of sources/logs/native.py.
 const HEAVY: usize = 16 << 20;
 /// As in tables.py.
