@@ -309,7 +309,9 @@ impl Connection {
 
     /// The client to count it under, now that no opening or PROXY header can follow.
     pub fn client_at_end(&self) -> Symbol {
-        self.client.or(self.rare.as_ref().and_then(|rare| rare.named_client)).unwrap_or(UNKNOWN)
+        let named = self.rare.as_ref().and_then(|rare| rare.named_client);
+        let mut clients = [self.client, named].into_iter().flatten();
+        clients.find(|&client| client != ANONYMOUS).unwrap_or(UNKNOWN) // an empty text names none
     }
 
     /// The account before its first BIND, now that no opening can follow.
