@@ -197,10 +197,6 @@ pub fn count_without_request(
     if kind < 0 || kind == ABANDON {
         return;
     }
-    if let Some(dropped) = segment.dropped_requests[kind as usize].checked_sub(1) {
-        segment.dropped_requests[kind as usize] = dropped;
-        return;
-    }
     segment.operations[kind as usize] += 1;
     let row = if kind == SEARCH { segment.shape(UNSEEN_SEARCH) } else { segment.target((kind, UNKNOWN)) };
     segment.operations_at(kind, row).requests += 1;

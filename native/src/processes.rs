@@ -114,6 +114,8 @@ fn count_unmatched(
         if let (Some(late), Some(mut pending)) = (&mut late, pending) {
             let account = late.account;
             count_kept_result(segment, number, late, &mut pending, &result, account);
+        } else if result.kind >= 0 && segment.dropped_requests[result.kind as usize] > 0 {
+            segment.dropped_requests[result.kind as usize] -= 1;
         } else {
             connection.rare().early.push((result, place < closed_at));
         }

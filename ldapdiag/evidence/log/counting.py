@@ -184,9 +184,6 @@ def count_without_request(
     kind = result.kind
     if kind < 0 or kind == ABANDON:
         return
-    if segment.dropped_requests[kind]:
-        segment.dropped_requests[kind] -= 1
-        return
     segment.operations[kind] += 1
     row: OperationRow = segment.shape(UNSEEN_SEARCH) if kind == SEARCH else segment.target((kind, UNKNOWN))
     row.requests += 1

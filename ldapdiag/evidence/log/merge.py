@@ -218,6 +218,8 @@ def _count_unmatched(
         pending = late.pending.take(result.op) if late and result.kind not in {ABANDON, NAMED} else None
         if late is not None and pending is not None:
             count_kept_result(segment, number, late, pending, result, late.account)
+        elif result.kind >= 0 and segment.dropped_requests[result.kind]:
+            segment.dropped_requests[result.kind] -= 1
         else:
             connection.early.append((result, place < closed_at))
     count_early_results(segment, number, connection, process.late_requests.get(number), at_end=after_close)
