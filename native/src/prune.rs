@@ -11,88 +11,77 @@ use crate::client_row::{ClientRow, kept_code};
 use crate::connection::{Connection, ResultCounts};
 use crate::idle_times::IdleRow;
 use crate::interner::{Interner, OTHER, Symbol};
-use crate::operation_kinds::SEARCH;
+use crate::operation_kinds::{OperationKind, SEARCH};
 use crate::operation_row::{OTHER_RESULT, OperationRow, ShapeKey, TargetKey};
 use crate::pending_requests::{NO_ROW, REMOVED};
 use crate::segment::{AttributionKey, RowKey, Segment};
 use crate::shape_row::ShapeRow;
 use crate::tables::{LookupCounts, RankedTable, Ranks};
 
-/// The keys that had the rows of pending requests before the pruning, by row.
+/// The keys that had the rows of pending requests before the pruning, by row; empty where no row has moved.
 struct RowsBefore {
     shapes: Vec<ShapeKey>,
     targets: Vec<TargetKey>,
 }
 
+impl RowsBefore {
+    /// The key that a row had; `None` if it has not moved.
+    fn key(&self, kind: OperationKind, row: u32) -> Option<RowKey> {
+        if kind == SEARCH {
+            self.shapes.get(row as usize).map(|&key| RowKey::Shape(key))
+        } else {
+            self.targets.get(row as usize).map(|&key| RowKey::Target(key))
+        }
+    }
+}
+
 /// Removes the cheapest rows of the tables that have too many.
 pub fn prune(segment: &mut Segment, is_final: bool) {
-    let before = RowsBefore {
-        shapes: segment.shapes.iter().map(|(&key, _)| key).collect(),
-        targets: segment.targets.iter().map(|(&key, _)| key).collect(),
-    };
-    let has_moved = prune_operations(segment, is_final) | prune_clients(segment, is_final);
+    let before = RowsBefore { shapes: prune_shapes(segment, is_final), targets: prune_targets(segment, is_final) };
+    let has_moved = prune_attribution(segment, is_final) | prune_clients(segment, is_final);
     prune_rest(segment, is_final);
-    if has_moved {
+    if has_moved || !before.shapes.is_empty() || !before.targets.is_empty() {
         renew_rows(segment, &before);
     }
 }
 
-fn prune_operations(segment: &mut Segment, is_final: bool) -> bool {
+fn prune_shapes(segment: &mut Segment, is_final: bool) -> Vec<ShapeKey> {
     let (texts, noted) = (&segment.texts, &segment.noted);
-    let mut has_moved = false;
-    loop {
-        let ties = |one: &ShapeKey, other: &ShapeKey| {
-            compare(texts, &[one.0, one.1], &[other.0, other.1]).then(one.2.cmp(&other.2))
-        };
-        let ranks =
-            Ranks { cost: |row: &ShapeRow| (row.operations.etime, i128::from(row.operations.requests)), ties: &ties };
-        let removed = segment.shapes.removed(is_final, ranks, |_| (OTHER, OTHER, -1));
-        if removed.is_empty() {
-            break;
-        }
-        has_moved = true;
-        for (key, searches) in removed {
-            let place = segment.shapes.place(key, || ShapeRow::new(false));
-            segment.shapes.at(place).merge(searches, noted, |text| text);
-        }
-    }
-    loop {
-        let ties = |one: &TargetKey, other: &TargetKey| one.0.cmp(&other.0).then(compare(texts, &[one.1], &[other.1]));
-        let ranks = Ranks { cost: |row: &OperationRow| (row.etime, i128::from(row.requests)), ties: &ties };
-        let removed = segment.targets.removed(is_final, ranks, |(kind, _)| (kind, OTHER));
-        if removed.is_empty() {
-            break;
-        }
-        has_moved = true;
-        for (key, row) in removed {
-            let place = segment.targets.place(key, Default::default);
-            segment.targets.at(place).merge(row);
-        }
-    }
-    loop {
-        let ties = |one: &AttributionKey, other: &AttributionKey| {
-            let texts_of = |key: &AttributionKey| [key.1, key.2, key.3];
-            let by_texts = compare(texts, &texts_of(one), &texts_of(other));
-            one.0.cmp(&other.0).then(by_texts).then(one.4.cmp(&other.4))
-        };
-        let ranks = Ranks { cost: |cell: &ResultCounts| (cell.etime, i128::from(cell.answered)), ties: &ties };
-        let removed = segment.attribution.removed(is_final, ranks, fewer_details);
-        if removed.is_empty() {
-            return has_moved;
-        }
-        has_moved = true;
-        for (key, cell) in removed {
-            let place = segment.attribution.place(key, Default::default);
-            segment.attribution.at(place).add(cell);
-        }
-    }
+    let ties = |one: &ShapeKey, other: &ShapeKey| {
+        compare(texts, &[one.0, one.1], &[other.0, other.1]).then(one.2.cmp(&other.2))
+    };
+    let cost = |row: &ShapeRow| (row.operations.etime, i128::from(row.operations.requests));
+    let add = |there: &mut ShapeRow, row| there.merge(row, noted, |text| text);
+    let ranks = Ranks { cost, ties: &ties };
+    segment.shapes.prune(is_final, &ranks, |_| (OTHER, OTHER, -1), |_| ShapeRow::new(false), add)
+}
+
+fn prune_targets(segment: &mut Segment, is_final: bool) -> Vec<TargetKey> {
+    let texts = &segment.texts;
+    let ties = |one: &TargetKey, other: &TargetKey| one.0.cmp(&other.0).then(compare(texts, &[one.1], &[other.1]));
+    let cost = |row: &OperationRow| (row.etime, i128::from(row.requests));
+    let ranks = Ranks { cost, ties: &ties };
+    segment.targets.prune(is_final, &ranks, |(kind, _)| (kind, OTHER), |_| Default::default(), OperationRow::merge)
+}
+
+fn prune_attribution(segment: &mut Segment, is_final: bool) -> bool {
+    let texts = &segment.texts;
+    let ties = |one: &AttributionKey, other: &AttributionKey| {
+        let texts_of = |key: &AttributionKey| [key.1, key.2, key.3];
+        let by_texts = compare(texts, &texts_of(one), &texts_of(other));
+        one.0.cmp(&other.0).then(by_texts).then(one.4.cmp(&other.4))
+    };
+    let cost = |cell: &ResultCounts| (cell.etime, i128::from(cell.answered));
+    let ranks = Ranks { cost, ties: &ties };
+    let moved = segment.attribution.prune(is_final, &ranks, fewer_details, |_| Default::default(), ResultCounts::add);
+    !moved.is_empty()
 }
 
 fn prune_clients(segment: &mut Segment, is_final: bool) -> bool {
     let (texts, closed) = (&segment.texts, &segment.closed);
     let ties = |one: &Symbol, other: &Symbol| compare(texts, &[*one], &[*other]);
     let cost = |row: &ClientRow| (i128::from(row.opened) + i128::from(row.operations), 0);
-    let removed = segment.clients.removed(is_final, Ranks { cost, ties: &ties }, |_| OTHER);
+    let removed = segment.clients.removed(is_final, &Ranks { cost, ties: &ties }, |_| OTHER);
     let has_moved = !removed.is_empty();
     for (address, client) in removed {
         let place = segment.clients.place(address, Default::default);
@@ -104,31 +93,15 @@ fn prune_clients(segment: &mut Segment, is_final: bool) -> bool {
 fn prune_rest(segment: &mut Segment, is_final: bool) {
     let (texts, closed) = (&segment.texts, &segment.closed);
     let ties = |one: &(Symbol, Symbol), other: &(Symbol, Symbol)| compare(texts, &[one.0, one.1], &[other.0, other.1]);
-    loop {
-        let ranks = Ranks { cost: |cell: &LookupCounts| (i128::from(cell.count), i128::from(cell.most)), ties: &ties };
-        let removed = segment.lookups.removed(is_final, ranks, of_pairs);
-        if removed.is_empty() {
-            break;
-        }
-        for (key, lookups) in removed {
-            let place = segment.lookups.place(key, || LookupCounts { count: 0, ..lookups });
-            segment.lookups.at(place).add(lookups);
-        }
-    }
-    loop {
-        let cost = |row: &IdleRow| {
-            let (count, longest) = row.count_and_longest();
-            (i128::from(longest), i128::from(count))
-        };
-        let removed = segment.idle_times.removed(is_final, Ranks { cost, ties: &ties }, of_client);
-        if removed.is_empty() {
-            break;
-        }
-        for (key, row) in removed {
-            let place = segment.idle_times.place(key, Default::default);
-            segment.idle_times.at(place).merge(&row, |code| kept_code(closed, code));
-        }
-    }
+    let cost = |cell: &LookupCounts| (i128::from(cell.count), i128::from(cell.most));
+    let none = |lookups: &LookupCounts| LookupCounts { count: 0, ..*lookups };
+    segment.lookups.prune(is_final, &Ranks { cost, ties: &ties }, of_pairs, none, LookupCounts::add);
+    let cost = |row: &IdleRow| {
+        let (count, longest) = row.count_and_longest();
+        (i128::from(longest), i128::from(count))
+    };
+    let add = |there: &mut IdleRow, row: IdleRow| there.merge(&row, |code| kept_code(closed, code));
+    segment.idle_times.prune(is_final, &Ranks { cost, ties: &ties }, of_client, |_| Default::default(), add);
     prune_counts(&mut segment.refused, is_final, &ties, of_pairs);
     prune_counts(&mut segment.clear_binds, is_final, &ties, of_client);
     prune_counts(&mut segment.not_indexed, is_final, &ties, of_pairs);
@@ -143,15 +116,8 @@ fn prune_counts<Key: Copy + Eq + Hash>(
     ties: &dyn Fn(&Key, &Key) -> Ordering,
     general: fn(Key) -> Key,
 ) {
-    loop {
-        let removed = table.removed(is_final, Ranks { cost: |&count| (i128::from(count), 0), ties }, general);
-        if removed.is_empty() {
-            return;
-        }
-        for (key, count) in removed {
-            table.count(key, count);
-        }
-    }
+    let ranks = Ranks { cost: |&count: &u64| (i128::from(count), 0), ties };
+    table.prune(is_final, &ranks, general, |_| 0, |there, count| *there += count);
 }
 
 /// Gives pending requests and connections the rows that their keys have now.
@@ -174,8 +140,10 @@ fn renew_connection(segment: &mut Segment, before: &RowsBefore, removed: &[RowKe
         let key = match pending.row {
             NO_ROW => return,
             row @ REMOVED.. => removed[(row - REMOVED) as usize],
-            row if pending.kind == SEARCH => RowKey::Shape(before.shapes[row as usize]),
-            row => RowKey::Target(before.targets[row as usize]),
+            row => match before.key(pending.kind, row) {
+                Some(key) => key,
+                None => return,
+            },
         };
         let place = match key {
             RowKey::Shape(key) => segment.shapes.find(key),

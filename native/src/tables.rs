@@ -155,14 +155,40 @@ impl<Key: Copy + Eq + Hash, Row> RankedTable<Key, Row> {
         RankedTable { rows: IndexMap::default(), most, full: false, omitted: 0 }
     }
 
+    /// Adds the cheapest rows, where there are too many, to those of more general keys, which `make` makes of one and `add`
+    /// adds one to. Returns the keys by the former indices of their rows; empty where no row has moved.
+    pub fn prune(
+        &mut self,
+        is_final: bool,
+        ranks: &Ranks<'_, Key, Row>,
+        general: fn(Key) -> Key,
+        make: impl Fn(&Row) -> Row,
+        mut add: impl FnMut(&mut Row, Row),
+    ) -> Vec<Key> {
+        let mut before = Vec::new();
+        while self.excess(is_final) > 0 {
+            let keys: Vec<Key> = if before.is_empty() { self.rows.keys().copied().collect() } else { Vec::new() };
+            let removed = self.removed(is_final, ranks, general);
+            if removed.is_empty() {
+                break;
+            }
+            before.extend(keys);
+            for (key, row) in removed {
+                let place = self.place(key, || make(&row));
+                add(self.at(place), row);
+            }
+        }
+        before
+    }
+
     /// Removes the cheapest rows where there are too many, by `ranks`, and returns them with the keys that count them
     /// from now on: `general` returns a more general one, in the end the same one.
     ///
     /// There are too many at twice the cap, so that this is rare; at the end (`is_final`) above it. At least a quarter of
     /// the cap is removed, because each removed row may need a row of its own under its more general key.
-    pub fn removed(&mut self, is_final: bool, ranks: Ranks<'_, Key, Row>, general: fn(Key) -> Key) -> Vec<(Key, Row)> {
-        let excess = self.rows.len().saturating_sub(self.most);
-        if excess <= if is_final { 0 } else { self.most } {
+    pub fn removed(&mut self, is_final: bool, ranks: &Ranks<'_, Key, Row>, general: fn(Key) -> Key) -> Vec<(Key, Row)> {
+        let excess = self.excess(is_final);
+        if excess == 0 {
             return Vec::new();
         }
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
@@ -193,6 +219,12 @@ impl<Key: Copy + Eq + Hash, Row> RankedTable<Key, Row> {
             }
         }
         removed
+    }
+
+    /// The number of rows above the cap, where there are too many.
+    fn excess(&self, is_final: bool) -> usize {
+        let excess = self.rows.len().saturating_sub(self.most);
+        if excess > if is_final { 0 } else { self.most } { excess } else { 0 }
     }
 
     /// Notes that rows of another table, which is added to this one, were removed.
