@@ -41,6 +41,10 @@ class Piece(NamedTuple):
     """The line continues in the next piece of the same stream."""
 
 
+LINES_THAT_SHOW_IT = 40
+"""An envelope is around all lines; one is tried after another for each file, so that each more takes time."""
+
+
 class Decoding(Protocol):
     """Yields the lines in an envelope, whose bytes arrive in any parts."""
 
@@ -68,8 +72,8 @@ class Envelope:
     """Decodes what is not in lines, from its beginning alone; None: each line is a piece."""
 
     def carries(self, head: bytes) -> bool:
-        """Return whether most of these lines are of this form."""
-        lines = lines_of(head) if self.end == b"\n" else head.split(self.end)
+        """Return whether most of these lines are of this form; the first ones show it."""
+        lines = lines_of(head)[:LINES_THAT_SHOW_IT] if self.end == b"\n" else head.split(self.end)
         found = list(map(bool, map(self.lines.match, lines)))
         if self.end != b"\n" and not found[-1]:
             found.pop()  # what follows the last one

@@ -82,7 +82,9 @@ def _writers(dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Env
             for found in line[1].finditer(data):
                 if writer := writer_of(line[0], data[found.end("zone") : found.end()]):
                     yield writer
-        elif TOOL.carries(data):
+        elif not TOOL.carries(data):
+            return  # its lines name no writer, and the other samples need not be read
+        else:
             pieces = map(TOOL.piece, data.split(b"\n"))
             yield from (piece.writer for piece in pieces if piece and piece.writer and b" conn=" in piece.text)
 

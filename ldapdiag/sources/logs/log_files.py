@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 NotALog = Gap | PassedOver
 """Why an input is not read: it is unreadable (Gap) or not an access log (PassedOver)."""
 
+SAMPLED_BYTES = 1 << 13
+"""Bytes at the beginning and at the end of a file that show its times; HEAD_BYTES show the marks of a log."""
+
 MOST_HEAD_BYTES = 1 << 20
 """Bytes searched for the opening of a connection; without one, the marks of a log are its operations."""
 
@@ -60,7 +63,7 @@ class LogFile:
     dialect: Dialect
     hints: Hints
     head: Sample
-    """A sample of its first records."""
+    """A sample of its first records; of a file that can be read again only so many that its times are known."""
     last_time: int | None
     """Time of the last record; None if only reading the whole file would show it."""
     writers: tuple[Writer, ...] = ()
@@ -100,6 +103,18 @@ class LogFile:
         turns = tuple((turn - size, fold) for turn, fold in self.turns if turn > size)
         return replace(self, hints=self.hints_at(size), turns=turns)
 
+    def with_marks(self) -> LogFile:
+        """Return the log with a sample of so many first records that its marks are known. OSError propagates."""
+        found, head = self.input.file_range, self.head
+        if found is None:
+            return self
+        for size in (HEAD_BYTES, MOST_HEAD_BYTES):
+            data = found.read_at(found.start, size)
+            head = sample_of(self.dialect, self.pieces(_whole(self.dialect, data), 0)) or head
+            if head.openings or len(data) < size:
+                break
+        return replace(self, head=head)
+
     def sample_at(self, time: int) -> Sample | None:
         """Return a sample of the records around a time; None if that requires reading all records before it."""
         if self.head.first_time <= time <= self.head.last_time:
@@ -112,6 +127,8 @@ class LogFile:
         if self.input.file_range is None:
             return None
         low, high = self.input.file_range.bounds()
+        if time <= self.head.last_time:
+            return low
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
             sampled = self.sample_from(self.input.file_range, middle)
@@ -204,12 +221,7 @@ def _date_order(found: Input, dialect: Dialect, stamps_in: Callable[[bytes], Ite
 
 def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:
     """Return a log file with samples of its first and last records."""
-    head = found.head[:HEAD_BYTES]
-    sampled = sample(dialect, _whole(dialect, head), hints)
-    if not _is_all(found, head) and not (sampled and sampled.openings):
-        found = found.with_head(MOST_HEAD_BYTES)
-        head = found.head[:MOST_HEAD_BYTES]
-        sampled = sample(dialect, _whole(dialect, head), hints)
+    found, head, sampled = _head_sample(found, dialect, hints)
     if sampled is None:
         from ldapdiag.evidence.log.local_times import unread_time  # noqa: PLC0415  import late: most logs have records
 
@@ -230,6 +242,18 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
     dated = _dated(file, end_of(found, TAIL_BYTES) if knows_end else b"")
     is_same = dated.hints == file.hints and not dated.turns
     return file if is_same else _sampled_again(dated, found, head)
+
+
+def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, bytes, Sample | None]:
+    """Return an input, its first bytes and a sample of them, with marks unless the file can be read again for them."""
+    can_wait = found.file_range is not None
+    for size in (*([SAMPLED_BYTES] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
+        found = found.with_head(size) if size > HEAD_BYTES else found
+        head = found.head[:size]
+        sampled = sample(dialect, _whole(dialect, head), hints)
+        if _is_all(found, head) or (sampled and (can_wait or sampled.openings)):
+            break
+    return found, head, sampled
 
 
 def _dated(file: LogFile, tail: bytes) -> LogFile:
@@ -302,7 +326,7 @@ def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
     """Return the time of the last record; None if only reading the whole file would show it."""
     if place_of(found) is None and (found.compressed or not found.is_whole):
         return None
-    for size in (TAIL_BYTES, 16 * TAIL_BYTES):
+    for size in (SAMPLED_BYTES, TAIL_BYTES, 16 * TAIL_BYTES):
         sampled = sample(dialect, end_of(found, size), hints)
         if sampled:
             return sampled.last_time

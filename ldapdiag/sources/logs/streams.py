@@ -106,6 +106,8 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
             max(candidates, key=lambda stream: _fit(stream, file)).files.append(file)
         else:
             streams.append(Stream(files=[file]))
+    if len(streams) > 1:
+        _find_marks(streams)
     return tuple(sorted(_without_duplicates(streams), key=lambda stream: (stream.first_time, stream.name)))
 
 
@@ -199,6 +201,13 @@ def _without_duplicates(streams: list[Stream]) -> list[Stream]:
             for mark in _marks(stream):
                 by_mark.setdefault(mark, []).append(stream)
     return kept
+
+
+def _find_marks(streams: list[Stream]) -> None:
+    """Sample the files again, for their marks: a single stream has nothing to be compared with."""
+    for stream in streams:
+        with suppress(OSError):  # reported when the file is read
+            stream.files[:] = [file.with_marks() for file in stream.files]
 
 
 def _worth(stream: Stream) -> tuple[int, int, bool, int, bool, str, str]:
