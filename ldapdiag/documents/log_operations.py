@@ -147,9 +147,9 @@ class Growth(TypedDict):
     growing: bool
     """The time per hour at least doubled, and its ratio to that of all other searches too, with a share 5 % higher."""
     steady: bool
-    """A straight line fits the series, and better than a step."""
+    """They are growing, and a straight line fits the series better than a step."""
     step: Step | None
-    """Null if none fits the series."""
+    """Null if they are not growing, or none fits the series."""
     first: Share
     last: Share
 

@@ -9,6 +9,7 @@ Trends in words: since when operations come, and how fast their time grows; and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,7 @@ class Growth:
     first: Share
     last: Share
     step: Step | None = None
-    """None: more than one, or none."""
+    """None: more than one, or none, or the searches do not grow."""
     is_steady: bool = False
     """It grows throughout."""
 
@@ -201,10 +202,13 @@ class Trends:
         first, last = self._share(cells, begin, begin + each), self._share(cells, len(cells) - each, len(cells))
         if not first.total or not last.total:
             return None
+        growth = Growth(first=first, last=last)
+        if not growth.is_growing:
+            return growth
         times = [parts.within(place) for place in range(begin, len(cells) + 1)]
         onset = onset_of([end - at for at, end in pairwise(times)], [etime for _, etime in cells[begin:]])
         step = None if onset is None or onset.place is None else self._step(cells, begin, onset.place, onset.fraction)
-        return Growth(first=first, last=last, step=step, is_steady=onset is not None and step is None)
+        return replace(growth, step=step, is_steady=onset is not None and step is None)
 
     def _step(self, cells: list[tuple[int, int]], begin: int, place: int, fraction: float) -> Step:
         at, end = (self.parts.within(begin + place + further) for further in range(2))
