@@ -45,6 +45,10 @@ LINES_THAT_SHOW_IT = 40
 """An envelope is around all lines; one is tried after another for each file, so that each more takes time."""
 
 
+BYTES_THAT_SHOW_IT = 1 << 12
+"""Of a record of several lines: what is searched for further on would be searched for in all of a log without it."""
+
+
 class Decoding(Protocol):
     """Yields the lines in an envelope, whose bytes arrive in any parts."""
 
@@ -73,7 +77,11 @@ class Envelope:
 
     def carries(self, head: bytes) -> bool:
         """Return whether most of these lines are of this form; the first ones show it."""
-        lines = lines_of(head)[:LINES_THAT_SHOW_IT] if self.end == b"\n" else head.split(self.end)
+        lines = (
+            lines_of(head)[:LINES_THAT_SHOW_IT]
+            if self.end == b"\n"
+            else [record[:BYTES_THAT_SHOW_IT] for record in head.split(self.end)]
+        )
         found = list(map(bool, map(self.lines.match, lines)))
         if self.end != b"\n" and not found[-1]:
             found.pop()  # what follows the last one
