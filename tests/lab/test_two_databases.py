@@ -28,6 +28,7 @@ LANES = {
 }
 
 
+@pytest.mark.long
 def test_the_generator_counts_what_it_yields() -> None:
     assert entries_with(EXAMPLE, "employeeType", "board") == EXAMPLE.people // 100
     assert entries_with(EXAMPLE, "memberof", EXAMPLE.group(7)) == 40

@@ -223,7 +223,7 @@ def test_a_look_of_unknown_time_is_not_taken_for_a_later_one() -> None:
     assert findings(diagnosis, "stranded-connections") == {}
 
 
-@pytest.mark.parametrize("case", examples.some(CASES, 3))
+@pytest.mark.parametrize("case", examples.some(CASES, 6))
 def test_removing_one_file_never_adds_a_finding(case: str) -> None:
     files = files_of(INCIDENTS / case)
     known = {check_and_ends(one) for one in whole_ids(case)}

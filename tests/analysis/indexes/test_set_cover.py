@@ -143,7 +143,8 @@ class TestAnyBudget:
 
 
 @pytest.mark.parametrize(
-    ("seed", "traits"), [(0, (500, 300, 6, 1)), (1, (500, 300, 10, 1)), (2, (500, 300, 5, 3)), (3, (300, 100, 9, 2))]
+    ("seed", "traits"),
+    examples.some([(0, (500, 300, 6, 1)), (1, (500, 300, 10, 1)), (2, (500, 300, 5, 3)), (3, (300, 100, 9, 2))], 3),
 )
 def test_large_ones_stay_within_their_bound(seed, traits) -> None:
     wanted, cost_by_name = generated(seed, *traits)

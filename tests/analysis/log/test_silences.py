@@ -46,7 +46,7 @@ def without(times: Iterable[float], *pauses: range) -> list[float]:
     return [time for time in times if not any(pause.start <= time < pause.stop for pause in pauses)]
 
 
-@pytest.mark.parametrize(("hours", "slot"), [(3, 1), (12, 1), (36, 3)])
+@pytest.mark.parametrize(("hours", "slot"), examples.some([(3, 1), (12, 1), (36, 3)], 3))
 def test_a_pause_of_three_minutes_is_found_within_an_interval(hours: int, slot: int) -> None:
     (found,) = silences(without(drawn(1, 0, hours * HOUR), PAUSE))
 
