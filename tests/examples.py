@@ -21,7 +21,7 @@ _seed = ""
 def load(profile: str, seed: str | None) -> None:
     """Register the profiles, and choose one; the seed is that of --hypothesis-seed.
 
-    CI does not look for a smaller example of a failure: that took ten minutes, until the run was ended without its name.
+    CI looks for no smaller example of a failure: that took ten minutes, and then the run was ended without its name.
     The printed blob repeats the failure at the desk, where a smaller one is found.
     """
     global _seed  # noqa: PLW0603  one run has one
