@@ -7,8 +7,6 @@ use crate::segment::sample_of;
 use crate::tables::LONGEST;
 use crate::{bases, filters};
 
-/// Cached rows.
-const MOST_BASES: usize = 20_000;
 /// The scope of a search for one entry, which other operations name.
 const BASE_SCOPE: i64 = 0;
 /// The end of a key that is no search's: no filter in a key has this length.
@@ -35,7 +33,7 @@ impl Scan {
         self.key.push(u8::from(filters::is_cut(filter)));
         self.key.extend_from_slice(&scope.to_le_bytes());
         self.key.extend_from_slice(&(filter_length as u16).to_le_bytes());
-        let known = self.rows.get(&self.key[..]).copied();
+        let known = self.rows.get(&self.key);
         let row = known.unwrap_or_else(|| self.find_row(filter, base, scope));
         if known.is_none() {
             self.cache(row);
@@ -57,7 +55,7 @@ impl Scan {
         let is_short = self.key.len() <= LONGEST;
         self.key.push(kind as u8);
         self.key.extend_from_slice(&OF_TARGET);
-        if let Some(&row) = self.rows.get(&self.key[..]).filter(|_| is_short) {
+        if let Some(row) = self.rows.get(&self.key).filter(|_| is_short) {
             return row;
         }
         let text = self.segment.texts.intern(&bases::base_class(target, BASE_SCOPE));
@@ -69,10 +67,7 @@ impl Scan {
     }
 
     fn cache(&mut self, row: u32) {
-        if self.rows.len() >= MOST_BASES {
-            self.rows.clear();
-        }
-        self.rows.insert(self.key[..].into(), row);
+        self.rows.keep(&self.key, row);
     }
 
     /// Appends the reduced base to the key; returns whether it is that of the last search without a template.

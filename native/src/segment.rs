@@ -15,10 +15,11 @@ use crate::operation_kinds::{self, OperationKind};
 use crate::operation_row::{OperationRow, ShapeKey, TargetKey};
 use crate::pending_requests::REMOVED;
 use crate::period::Place;
+use crate::ranked_table::RankedTable;
 use crate::runs::Run;
 use crate::shape_row::ShapeRow;
 use crate::substrings::has_substrings;
-use crate::tables::{CappedTable, Caps, LookupCounts, RankedTable};
+use crate::tables::{CappedTable, Caps, LookupCounts};
 use crate::timeline::Timeline;
 use crate::write_times::WriteTimes;
 
