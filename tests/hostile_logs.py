@@ -64,9 +64,14 @@ class Hostile:
     stamp: Callable[[int], str] = _netscape
     """Of a second since 1970, before each line."""
 
+    @property
+    def is_of_slapd(self) -> bool:
+        """Return whether it is a log of slapd, on stderr."""
+        return self.stamp is _hexadecimal
+
     def blocks(self, units: int, block: int = BLOCK) -> Blocks:
         """Yield the log, so many units at a time."""
-        yield self._stamped(BEGIN - 1, (OPENED_OF_SLAPD if self.stamp is _hexadecimal else OPENED % (1, "10.1.1.1"),))
+        yield self._stamped(BEGIN - 1, (OPENED_OF_SLAPD if self.is_of_slapd else OPENED % (1, "10.1.1.1"),))
         step = max(1, block // self.size)
         for first in range(0, units, step):
             lines = [line for number in range(first, min(units, first + step)) for line in self.lines(number)]

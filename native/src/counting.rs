@@ -231,9 +231,12 @@ pub fn attribute(
     let cell = if let (Some(client), Account::Dn(account)) = (connection.client, account) {
         let place = match connection.last_attribution {
             Some((of, by, with, place)) if (of, by, with) == (subject, account, err) => place,
-            _ => segment.attribution_index((subject.0, subject.1, client, account, err)),
+            _ => {
+                let place = segment.attribution_index((subject.0, subject.1, client, account, err));
+                connection.last_attribution = Some((subject, account, err, place));
+                place
+            }
         };
-        connection.last_attribution = Some((subject, account, err, place));
         segment.attribution.at(place)
     } else {
         let kept = &mut connection.rare().unattributed;

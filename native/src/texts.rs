@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
-/// The number of a text and a part of its hash, so that neither a search nor a larger table reads other texts.
+/// The number of a text and a part of its hash, so that a larger table reads no texts.
 type Entry = (u32, u32);
 
 /// Different texts, numbered in the order in which they came.
@@ -15,8 +15,8 @@ type Entry = (u32, u32);
 #[serde(from = "Packed")]
 pub struct Texts {
     bytes: Vec<u8>,
-    /// The end of each text; it begins where the one before ends.
-    ends: Vec<usize>,
+    /// Where each text begins, and the end of the last one.
+    borders: Vec<usize>,
     #[serde(skip)]
     entries: HashTable<Entry>,
     /// A random seed per process, because clients choose these texts.
@@ -28,16 +28,14 @@ pub struct Texts {
 #[derive(Deserialize)]
 struct Packed {
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    borders: Vec<usize>,
 }
 
 impl From<Packed> for Texts {
     fn from(packed: Packed) -> Self {
         let mut texts = Texts::default();
-        let mut start = 0;
-        for end in packed.ends {
-            texts.add(packed.bytes.get(start..end).unwrap_or_default());
-            start = end;
+        for borders in packed.borders.windows(2) {
+            texts.add(packed.bytes.get(borders[0]..borders[1]).unwrap_or_default());
         }
         texts
     }
@@ -45,7 +43,7 @@ impl From<Packed> for Texts {
 
 impl Default for Texts {
     fn default() -> Self {
-        Texts { bytes: Vec::new(), ends: Vec::new(), entries: HashTable::new(), random: RandomState::default() }
+        Texts { bytes: Vec::new(), borders: vec![0], entries: HashTable::new(), random: RandomState::default() }
     }
 }
 
@@ -68,18 +66,19 @@ impl Texts {
 
     #[inline]
     fn find_hashed(&self, text: &[u8], hash: u32) -> Option<u32> {
-        let is_it = |&(number, its): &Entry| its == hash && self.resolve(number) == text;
+        let is_it = |&(number, _): &Entry| self.resolve(number) == text;
         self.entries.find(spread(hash), is_it).map(|&(number, _)| number)
     }
 
     fn add_new(&mut self, text: &[u8], hash: u32) -> u32 {
-        let number = self.ends.len() as u32;
+        let number = self.len() as u32;
         self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
+        self.borders.push(self.bytes.len());
         self.entries.insert_unique(spread(hash), (number, hash), |&(_, hash)| spread(hash));
         number
     }
 
+    #[inline]
     fn hash(&self, text: &[u8]) -> u32 {
         self.random.hash_one(text) as u32
     }
@@ -87,24 +86,25 @@ impl Texts {
     /// The text of a number; empty if there is none.
     #[inline]
     pub fn resolve(&self, number: u32) -> &[u8] {
-        let index = number as usize;
-        let Some(&end) = self.ends.get(index) else { return b"" };
-        &self.bytes[if index == 0 { 0 } else { self.ends[index - 1] }..end]
+        match self.borders.get(number as usize..) {
+            Some(&[begin, end, ..]) => &self.bytes[begin..end],
+            _ => b"",
+        }
     }
 
     /// All texts, in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        (0..self.ends.len() as u32).map(|number| self.resolve(number))
+        (0..self.len() as u32).map(|number| self.resolve(number))
     }
 
     /// The number of texts.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.borders.len() - 1
     }
 
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// Bytes of all texts.
@@ -115,7 +115,7 @@ impl Texts {
     /// Forgets all texts, and keeps the memory for others.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.ends.clear();
+        self.borders.truncate(1);
         self.entries.clear();
     }
 }
