@@ -200,13 +200,15 @@ pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
         let since = connection.idle_since.filter(|&since| since != 0).unwrap_or(connection.first);
         (connection.closed.is_none(), !connection.pending.is_empty(), since)
     });
-    for (number, _) in order.into_iter().take(count - most / 2) {
-        let Some(mut connection) = process.connections.remove(number) else { continue };
-        drop_requests(segment, &mut connection, 0);
+    order.truncate(count - most / 2);
+    for &(number, slot) in &order {
+        let connection = process.connections.at(slot);
+        drop_requests(segment, connection, 0);
         let until = segment.last_time_or_none();
         let ending = if connection.closed.is_none() { Ending::EndOfLog(until) } else { Ending::Restart(until) };
-        end_connection(segment, number, &mut connection, ending);
+        end_connection(segment, number, connection, ending);
     }
+    process.connections.remove_all(order.into_iter().map(|(_, slot)| slot));
 }
 
 /// Counts the results for which no request comes any more; where too many wait (`is_full`), all of them.

@@ -7,6 +7,8 @@ use crate::segment::sample_of;
 use crate::tables::LONGEST;
 use crate::{bases, filters};
 
+/// Bytes of a filter from which on its row is not cached: most are longer than a key when they are reduced, too.
+const LONGEST_FILTER: usize = 8 * LONGEST;
 /// The scope of a search for one entry, which other operations name.
 const BASE_SCOPE: i64 = 0;
 /// The end of a key that is no search's: no filter in a key has this length.
@@ -23,6 +25,9 @@ impl Scan {
     }
 
     fn row_without_template(&mut self, filter: &[u8], base: &[u8], scope: i64) -> u32 {
+        if filter.len() > LONGEST_FILTER {
+            return self.find_row(filter, base, scope);
+        }
         self.key.clear();
         filters::reduce(filter, &mut self.key);
         let filter_length = self.key.len();

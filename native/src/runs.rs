@@ -98,6 +98,20 @@ impl Connections {
         Some(self.take(slot))
     }
 
+    /// Drops the connections in these slots; the others get other slots.
+    pub fn remove_all(&mut self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            self.numbers[slot as usize] = FREE;
+        }
+        let mut numbers = self.numbers.iter();
+        self.slots.retain(|_| numbers.next() != Some(&FREE));
+        self.numbers.retain(|&number| number != FREE);
+        self.free.clear();
+        self.by_number.clear();
+        self.by_number.extend(self.numbers.iter().copied().zip(0..));
+        self.last = None;
+    }
+
     fn take(&mut self, slot: u32) -> Connection {
         self.free.push(slot);
         self.numbers[slot as usize] = FREE;

@@ -170,7 +170,7 @@ impl ShapeRow {
 
     /// Adds the counts of another row; `text` translates its texts, and notes that `notes` lacks are counted as other.
     pub fn merge(&mut self, mut other: ShapeRow, notes: &CappedTable<Symbol, u64>, text: impl FnMut(Symbol) -> Symbol) {
-        let details = other.details.take();
+        let details = other.details.take().map(|details| *details);
         self.most_entries = self.most_entries.max(other.most_entries);
         self.most_limited = self.most_limited.max(other.most_limited);
         self.operations.merge(other.operations);
@@ -179,14 +179,14 @@ impl ShapeRow {
 
     /// The row in a table whose texts are others, as `merge` translates them.
     pub fn translated(mut self, notes: &CappedTable<Symbol, u64>, text: impl FnMut(Symbol) -> Symbol) -> Self {
-        let details = self.details.take();
+        let details = self.details.as_deref_mut().map(std::mem::take);
         self.merge_details(details, notes, text);
         self
     }
 
     fn merge_details(
         &mut self,
-        other: Option<Box<Details>>,
+        other: Option<Details>,
         notes: &CappedTable<Symbol, u64>,
         mut text: impl FnMut(Symbol) -> Symbol,
     ) {

@@ -78,6 +78,9 @@ impl<Key: Copy + Eq + Hash, Row> CappedTable<Key, Row> {
             self.full = true;
             self.other
         };
+        if self.rows.is_empty() {
+            self.rows.reserve_exact(1); // there may be very many tables of one row
+        }
         let entry = self.rows.entry(key);
         let place = entry.index();
         entry.or_insert_with(|| make(key));
