@@ -30,6 +30,8 @@ PARTS = {
     "prune": "merge",
     "border": "period_counts",
     "pending_requests": "connection",
+    "ranked_rows": "tables",
+    "ranked_table": "tables",
     "result_fields": "scan",
     "results": "scan",
     "sort_lines": "scan",
@@ -39,6 +41,7 @@ PARTS = {
 
 ALONE = {
     "bindings": "the Python bindings of the crate",
+    "cached_rows": "a dict in the reference",
     "dialects": "a list; the tests check each of its entries",
     "fields": "primitives that regular expressions provide in the reference",
     "histogram": "a dict in the reference",
@@ -46,7 +49,9 @@ ALONE = {
     "lib": "the list of modules",
     "packing": "the reference is pickled",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
-    "row_cache": "a dict in the reference",
+    "row_cache": "the keys of that dict",
+    "text_translation": "the reference has texts, no numbers of them",
+    "texts": "the reference uses bytes as keys",
     "templates": "a shortcut to the rows in that dict",
     "translation": "the reference has texts and rows, no numbers of them",
     "words": "primitives that regular expressions provide in the reference",

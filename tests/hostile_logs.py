@@ -1,6 +1,7 @@
-"""Access logs of 389-ds that somebody makes long and varied on purpose, so that a reader's memory runs out.
+"""Access logs that somebody makes long and varied on purpose, so that a reader's memory or time runs out.
 
 Each is written in blocks, never held; how many operations, openings and closes there are is known to whoever wrote it.
+They are of 389-ds, and of slapd (a name ending in "of slapd") where only that logs a field.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ REFUSED = "conn=%d op=0 RESULT err=49 tag=97 nentries=0 wtime=0.000100000 optime
 SORTED = "conn=%d op=%d SORT %s (%d)"
 VIEWED = "conn=%d op=%d VLV 0:9:0:0 1:20 (%d)"
 U1 = "Cleanly Closed Connection - U1"
+IDLE = 20_000
+"""Units, of two seconds, until a connection is used again."""
+OPENED_OF_SLAPD = "conn=1 fd=16 ACCEPT from IP=10.1.1.1:32917 (IP=0.0.0.0:389)"
+
+
+def _netscape(second: int) -> str:
+    return strftime("[%d/%b/%Y:%H:%M:%S.123456789 +0000] ", gmtime(second))
+
+
+def _hexadecimal(second: int) -> str:
+    return f"{second:08x}.075bcd15 0x7f6ced7fe6c0 "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,14 +61,21 @@ class Hostile:
     """Connections that end besides: a restart ends the one that was open before."""
     size: int = 1
     """So many times the usual number of bytes a unit has."""
+    stamp: Callable[[int], str] = _netscape
+    """Of a second since 1970, before each line."""
+
+    @property
+    def is_of_slapd(self) -> bool:
+        """Return whether it is a log of slapd, on stderr."""
+        return self.stamp is _hexadecimal
 
     def blocks(self, units: int, block: int = BLOCK) -> Blocks:
         """Yield the log, so many units at a time."""
-        yield _stamped(BEGIN - 1, (OPENED % (1, "10.1.1.1"),))
+        yield self._stamped(BEGIN - 1, (OPENED_OF_SLAPD if self.is_of_slapd else OPENED % (1, "10.1.1.1"),))
         step = max(1, block // self.size)
         for first in range(0, units, step):
             lines = [line for number in range(first, min(units, first + step)) for line in self.lines(number)]
-            yield _stamped(BEGIN + first * self.size // PER_SECOND, lines)
+            yield self._stamped(BEGIN + first * self.size // PER_SECOND, lines)
 
     def counts(self, units: int) -> dict[str, int]:
         """Return what the report must say of so many units."""
@@ -66,10 +85,9 @@ class Hostile:
             told["connections.closed"] += self.ended
         return told
 
-
-def _stamped(second: int, lines: tuple[str, ...] | list[str]) -> bytes:
-    stamp = strftime("[%d/%b/%Y:%H:%M:%S.123456789 +0000] ", gmtime(second))
-    return (stamp + ("\n" + stamp).join(lines) + "\n").encode()
+    def _stamped(self, second: int, lines: tuple[str, ...] | list[str]) -> bytes:
+        stamp = self.stamp(second)
+        return (stamp + ("\n" + stamp).join(lines) + "\n").encode()
 
 
 def client(number: int) -> str:
@@ -92,19 +110,50 @@ def _refused(number: int) -> tuple[str, ...]:
     return OPENED % (conn, client(number)), BIND % (conn, f"uid=u{number}"), REFUSED % conn, CLOSED % (conn, 1, U1)
 
 
+def _usual(number: int) -> tuple[str, ...]:
+    """Return a search of one of a hundred connections; those begin and end every so often."""
+    conn, op = number // 100_000 * 100 + number % 100 + 2, number // 100 % 1000 + 1
+    base, filter_ = f"ou=people,dc=d{number % 7},dc=x", USUAL[number % len(USUAL)] % number
+    lines = SEARCH % (conn, op, base, filter_), RESULT % (conn, op)
+    account = f"uid=app{number % 20},ou=apps,dc=x"
+    if op == 1:
+        return OPENED % (conn, client(number % 50)), BIND % (conn, account), BOUND % (conn, account), *lines
+    return (*lines, CLOSED % (conn, op + 1, U1)) if op == 1000 else lines
+
+
 def _closed(number: int, address: str, why: str) -> tuple[str, str]:
     return OPENED % (number + 2, address), CLOSED % (number + 2, 0, why)
+
+
+def _answered(number: int, request: str, tag: int) -> tuple[str, str]:
+    return f"conn=1 op={number} {request}", (RESULT % (1, number)).replace("tag=101", f"tag={tag}")
+
+
+def _of_substrings(number: int) -> tuple[str, str]:
+    lengths = ["x" * (1 + (number >> shift & 7)) for shift in range(0, 24, 3)]
+    return searched(number, f"(a{number % 20_000}=*{'*'.join(lengths)}*)")
+
+
+def _used_again(number: int) -> tuple[str, ...]:
+    opened, used = OPENED % (number + 2, client(number)), number - IDLE + 2
+    if used < 2:
+        return (opened,)
+    return opened, SEARCH % (used, 0, "dc=x", "(uid=a)"), RESULT % (used, 0), CLOSED % (used, 1, U1)
 
 
 def _notes(number: int) -> str:
     return ",".join(chr(ord("A") + (number >> shift) % 16) for shift in range(0, 24, 4))
 
 
+SCOPED = 'SRCH base="dc=x" scope=%d filter="(uid=a)" attrs="cn"'
+USUAL = ("(uid=u%d)", "(&(objectClass=person)(mail=m%d@x))", "(cn=*n%d*)", "(memberUid=u%d)", "(|(uid=u%d)(cn=a))")
 SEARCHES = {"operations.search": 1}
 CONNECTIONS = {"connections.opened": 1, "connections.closed": 1}
 NESTED = "(!" * (LONG // 4) + "(uid=%d)" + ")" * (LONG // 4)
 LONG_OR = "(|" + "(uid=a)(cn=bb)" * (LONG // 14) + "(uid=%d))"
 WORD = "x" * LONG
+
+ORDINARY = Hostile(what="an ordinary log", lines=_usual, told=SEARCHES)
 
 HOSTILE = (
     Hostile(
@@ -229,3 +278,92 @@ HOSTILE = (
         size=8000,
     ),
 )
+
+DISTINCT = (
+    Hostile(what="scopes", lines=lambda n: _answered(n, SCOPED % n, 101), told=SEARCHES, caps=frozenset({"shapes"})),
+    Hostile(
+        what="OIDs of extended operations",
+        lines=lambda n: _answered(n, f'EXT oid="1.3.6.{n}" name="x"', 120),
+        told={"operations.extended": 1},
+        caps=frozenset({"targets"}),
+    ),
+    Hostile(
+        what="DNs of writes",
+        lines=lambda n: _answered(n, f'MOD dn="ou=o{n},dc=x"', 103),
+        told={"operations.modify": 1},
+        caps=frozenset({"targets"}),
+    ),
+    Hostile(
+        what="mechanisms",
+        lines=lambda n: _answered(n, f'BIND dn="" method=sasl version=3 mech=M{n}', 97),
+        told={"operations.bind": 1},
+        caps=frozenset({"targets"}),
+    ),
+    Hostile(what="lengths of substrings", lines=_of_substrings, told=SEARCHES, caps=frozenset({"shapes"})),
+    Hostile(
+        what="keys of indexes",
+        lines=lambda n: (f"conn=1 op=1 STAT read index: attribute=a{n} key(eq)=a --> count {n}",),
+        told={},
+    ),
+    Hostile(
+        what="tags",
+        lines=lambda n: _answered(n, 'SRCH base="dc=x" scope=2 filter="(uid=a)" attrs="cn"', n),
+        told=SEARCHES,
+    ),
+    Hostile(
+        what="abandoned requests that are not in the log",
+        lines=lambda n: (f"conn={n % 3000 + 2} op={n} ABANDON targetop={n - 1} msgid=1",),
+        told={"operations.abandon": 1},
+    ),
+    Hostile(
+        what="addresses of the server",
+        lines=lambda n: (
+            f"conn={n + 2} fd=64 slot=64 connection from 10.1.1.2 to {client(n)}",
+            CLOSED % (n + 2, 0, U1),
+        ),
+        told=CONNECTIONS,
+    ),
+    Hostile(
+        what="ciphers",
+        lines=lambda n: (OPENED % (n + 2, "10.1.1.2"), f"conn={n + 2} TLS1.3 256-bit C{n}", CLOSED % (n + 2, 0, U1)),
+        told=CONNECTIONS,
+    ),
+    Hostile(
+        what="clients whose connections were idle",
+        lines=_used_again,
+        told={"connections.opened": 1},
+        caps=frozenset({"clients", "idle_times"}),
+    ),
+    Hostile(
+        what="requests after the close",
+        lines=lambda n: (
+            *((OPENED % (n // 500 + 2, "10.1.1.2"), CLOSED % (n // 500 + 2, 0, U1)) if n % 500 == 0 else ()),
+            SEARCH % (n // 500 + 2, n, "dc=x", "(uid=a)"),
+        ),
+        told=SEARCHES,
+    ),
+    Hostile(
+        what="every second connection",
+        lines=lambda n: (OPENED % (2 * n + 2, "10.1.1.2"), CLOSED % (2 * n + 2, 0, U1)),
+        told=CONNECTIONS,
+    ),
+    Hostile(
+        what="modified attributes of slapd",
+        lines=lambda n: ("conn=1 op=1 MOD attr=" + " ".join(f"a{20 * n + place}" for place in range(20)),),
+        told={},
+        stamp=_hexadecimal,
+    ),
+    Hostile(
+        what="attributes without index of slapd",
+        lines=lambda n: (f"<= mdb_equality_candidates: (a{n}) not indexed",),
+        told={},
+        stamp=_hexadecimal,
+    ),
+    Hostile(
+        what="refused clients of slapd",
+        lines=lambda n: (f"fd=12 DENIED from unknown ({client(n)})",),
+        told={},
+        stamp=_hexadecimal,
+    ),
+)
+"""The other fields of a line, with a different one in each: their time is measured."""

@@ -1,6 +1,5 @@
 //! The row of the connections of one client address in a Segment.
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
@@ -10,6 +9,20 @@ use crate::tables::CappedTable;
 /// Approximate bytes of what the row of a client refers to: histograms of a few numbers, and a few codes.
 pub const CLIENT_BYTES: usize = 500;
 
+/// Closes by close code: most clients have one or two, and the table of codes bounds them.
+pub type CodeCounts = Vec<(Symbol, u64)>;
+
+/// Counts closes with a code.
+pub fn add_code(codes: &mut CodeCounts, code: Symbol, closes: u64) {
+    match codes.iter_mut().find(|(known, _)| *known == code) {
+        Some((_, count)) => *count += closes,
+        None => {
+            codes.reserve_exact(usize::from(codes.is_empty()));
+            codes.push((code, closes));
+        }
+    }
+}
+
 /// The connections of one client address.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ClientRow {
@@ -18,9 +31,9 @@ pub struct ClientRow {
     /// Operations on connections that have ended.
     pub operations: u64,
     /// Closes by close code.
-    pub codes: FxHashMap<Symbol, u64>,
+    pub codes: CodeCounts,
     /// Closes of connections without any operation, such as health checks.
-    pub silent: FxHashMap<Symbol, u64>,
+    pub silent: CodeCounts,
     /// Closed connections by the bit length of their lifetime in nanoseconds.
     pub lifetimes: Histogram,
     /// Closed connections by the bit length of their number of operations.
@@ -35,16 +48,26 @@ impl ClientRow {
         self.opened += other.opened;
         self.operations += other.operations;
         for (closed, count) in other.codes {
-            *self.codes.entry(code(closed)).or_default() += count;
+            add_code(&mut self.codes, code(closed), count);
         }
         for (closed, count) in other.silent {
-            *self.silent.entry(code(closed)).or_default() += count;
+            add_code(&mut self.silent, code(closed), count);
         }
         self.lifetimes.merge(&other.lifetimes);
         self.per_connection.merge(&other.per_connection);
         if let Some((first, last)) = other.used {
             self.used(first, last);
         }
+    }
+
+    /// The row in a table whose close codes are others, as `merge` translates them.
+    pub fn translated(mut self, mut code: impl FnMut(Symbol) -> Symbol) -> Self {
+        for codes in [&mut self.codes, &mut self.silent] {
+            for (closed, count) in std::mem::take(codes) {
+                add_code(codes, code(closed), count);
+            }
+        }
+        self
     }
 
     /// Counts the time in which one of its connections was used.

@@ -1,6 +1,6 @@
 //! Counting: add a result or the end of a connection to a Segment, once its client is known.
 
-use crate::client_row::{ClientRow, bit_length};
+use crate::client_row::{ClientRow, add_code, bit_length};
 use crate::connection::{Account, Connection, Ending, IN_PROGRESS, OperationResult, ResultCounts, Subject};
 use crate::idle_counting::count_last_idle_time;
 use crate::interner::{ANONYMOUS, Interner, OTHER, Symbol, UNKNOWN};
@@ -127,37 +127,35 @@ fn count_substrings(
     result: &OperationResult,
     etime: i64,
 ) -> usize {
-    let count = row.substring_lengths.len();
     let digits = lengths(filter);
     let lengths = if is_stopped(result.err) { texts.intern(&digits.stopped()) } else { texts.intern(digits.text()) };
     let noted = u64::from(result.notes != ANONYMOUS);
-    row.measured(lengths, SubstringCounts { answered: 1, etime: i128::from(etime), noted, most: result.entries });
-    (row.substring_lengths.len() - count) * SUBSTRING_COUNTS_BYTES
+    let counts = SubstringCounts { answered: 1, etime: i128::from(etime), noted, most: result.entries };
+    row.measured(lengths, counts) * SUBSTRING_COUNTS_BYTES
 }
 
 /// Counts a result that was to be sorted; returns the approximate number of bytes added.
 #[inline(never)]
 fn count_sort(row: &mut ShapeRow, sorting: Sorting, notes: &[u8], etime: i64) -> usize {
-    let count = row.sorts.len();
     let unindexed = u64::from(notes.split(|&byte| byte == b',').any(|note| UNINDEXED.contains(&note)));
     let most = sorting.candidates.max(0);
     let etime = i128::from(etime);
-    row.sorted(sorting, SortCounts { answered: 1, etime, unindexed, candidates: i128::from(most), most });
-    (row.sorts.len() - count) * SORT_COUNTS_BYTES
+    let counts = SortCounts { answered: 1, etime, unindexed, candidates: i128::from(most), most };
+    row.sorted(sorting, counts) * SORT_COUNTS_BYTES
 }
 
 /// Counts a result with an error code or notes; it may not contain all entries.
 ///
 /// Returns the approximate number of bytes added.
 fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8], etime: i64) -> usize {
-    let count = row.stopped.len();
+    let mut added = 0;
     if is_stopped(result.err) {
         let (wait, most) = (i128::from(result.wait.unwrap_or(0)), result.entries);
         let counts = StoppedCounts { answered: 1, etime: i128::from(etime), wait, entries: i128::from(most), most };
-        row.stop((result.err, result.notes), counts);
+        added = row.stop((result.err, result.notes), counts) * STOPPED_COUNTS_BYTES;
     }
     if result.notes != ANONYMOUS {
-        *row.noted.entry(result.notes).or_default() += 1;
+        row.note(result.notes, 1);
     }
     let is_page = || notes.split(|&byte| byte == b',').any(|note| note == PAGE);
     if LIMITS.contains(&result.err) || (result.err == 0 && is_page()) {
@@ -165,7 +163,7 @@ fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8], eti
     } else if result.err == 0 {
         row.most_entries = row.most_entries.max(result.entries);
     }
-    (row.stopped.len() - count) * STOPPED_COUNTS_BYTES
+    added
 }
 
 /// Returns whether a limit or a refusal stopped a search.
@@ -233,9 +231,12 @@ pub fn attribute(
     let cell = if let (Some(client), Account::Dn(account)) = (connection.client, account) {
         let place = match connection.last_attribution {
             Some((of, by, with, place)) if (of, by, with) == (subject, account, err) => place,
-            _ => segment.attribution_index((subject.0, subject.1, client, account, err)),
+            _ => {
+                let place = segment.attribution_index((subject.0, subject.1, client, account, err));
+                connection.last_attribution = Some((subject, account, err, place));
+                place
+            }
         };
-        connection.last_attribution = Some((subject, account, err, place));
         segment.attribution.at(place)
     } else {
         let kept = &mut connection.rare().unattributed;
@@ -297,9 +298,9 @@ pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Conne
 }
 
 fn count_close(row: &mut ClientRow, connection: &Connection) {
-    *row.codes.entry(connection.code).or_default() += 1;
+    add_code(&mut row.codes, connection.code, 1);
     if connection.operations == 0 {
-        *row.silent.entry(connection.code).or_default() += 1;
+        add_code(&mut row.silent, connection.code, 1);
     }
     row.per_connection.count(bit_length(connection.operations));
     if let (Some(closed), Some(opened)) = (connection.closed, connection.opened) {

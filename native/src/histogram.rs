@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 /// Numbers by which the window grows at either end.
 const STEP: u16 = 8;
 
-/// Counts of small numbers, in a window around those that have been counted.
+/// Counts of small numbers, in a window around those that have been counted; without one while all are the same.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Histogram {
     /// The number of the first count.
     base: u16,
-    counts: Vec<u64>,
+    /// How often `base` was counted before there was a window.
+    single: u64,
+    counts: Box<[u64]>,
 }
 
 impl Histogram {
@@ -28,7 +30,7 @@ impl Histogram {
                 *count += times;
                 0
             }
-            None => self.grow(number, times),
+            None => self.add_outside(number, times),
         }
     }
 
@@ -40,24 +42,39 @@ impl Histogram {
     }
 
     #[cold]
+    fn add_outside(&mut self, number: u16, times: u64) -> usize {
+        if !self.counts.is_empty() {
+            return self.grow(number, times);
+        }
+        if self.single == 0 || self.base == number {
+            self.base = number;
+            self.single += times;
+            return 0;
+        }
+        let (first, single) = (self.base, std::mem::take(&mut self.single));
+        self.base = first / STEP * STEP;
+        self.grow(first, single) + self.add(number, times)
+    }
+
     fn grow(&mut self, number: u16, times: u64) -> usize {
         let (first, before) = (number / STEP * STEP, self.counts.len());
-        if before == 0 {
-            self.base = first;
-        }
         let in_front = usize::from(self.base.saturating_sub(first));
         let end = (usize::from(first.saturating_sub(self.base)) + usize::from(STEP)).max(before);
-        self.counts.reserve_exact(in_front + end - before);
-        self.counts.resize(end, 0);
-        self.counts.splice(..0, std::iter::repeat_n(0, in_front));
+        let mut counts = Vec::with_capacity(in_front + end);
+        counts.resize(in_front, 0);
+        counts.extend_from_slice(&self.counts);
+        counts.resize(in_front + end, 0);
         self.base = self.base.min(first);
-        self.counts[usize::from(number - self.base)] += times;
+        counts[usize::from(number - self.base)] += times;
+        self.counts = counts.into_boxed_slice();
         (self.counts.len() - before) * size_of::<u64>()
     }
 
     /// The numbers that were counted, and how often.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
-        (self.base..).zip(self.counts.iter().copied()).filter(|&(_, count)| count > 0)
+        let single = (self.single > 0).then_some((self.base, self.single));
+        let counts = (self.base..).zip(self.counts.iter().copied()).filter(|&(_, count)| count > 0);
+        single.into_iter().chain(counts)
     }
 }
 

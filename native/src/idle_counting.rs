@@ -58,7 +58,7 @@ pub fn count_last_idle_time(segment: &mut Segment, number: i64, connection: &mut
         return;
     }
     let row = segment.idle_row((client, connection.bound_as().known(unbound)));
-    let times = if is_open { &mut row.open } else { row.before_close.entry(connection.code).or_default() };
+    let times = if is_open { &mut row.open } else { row.before(connection.code) };
     times.add(until - since, until, number);
     segment.timeline.idle_time(since, until, 0, u64::from(!is_open));
 }

@@ -3,7 +3,6 @@
 //! Edges every second to two minutes, every 10 s to an hour, every minute to a day.
 
 use crate::interner::Symbol;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::stamps::SECOND;
@@ -39,7 +38,7 @@ pub struct IdleRow {
     /// Those that a request ended.
     pub used: IdleTimes,
     /// Those that a close ended, by close code.
-    pub before_close: FxHashMap<Symbol, IdleTimes>,
+    pub before_close: Vec<(Symbol, IdleTimes)>,
     /// Those that nothing ended before the end of the log.
     pub open: IdleTimes,
 }
@@ -49,15 +48,39 @@ impl IdleRow {
     pub fn merge(&mut self, other: &IdleRow, mut code: impl FnMut(Symbol) -> Symbol) {
         self.used.merge(&other.used);
         self.open.merge(&other.open);
-        for (&closed, idle_times) in &other.before_close {
-            self.before_close.entry(code(closed)).or_default().merge(idle_times);
+        for (closed, idle_times) in &other.before_close {
+            self.before(code(*closed)).merge(idle_times);
         }
+    }
+
+    /// The row in a table whose close codes are others, as `merge` translates them.
+    pub fn translated(mut self, mut code: impl FnMut(Symbol) -> Symbol) -> Self {
+        for (closed, idle_times) in std::mem::take(&mut self.before_close) {
+            let there = self.before(code(closed));
+            if there.buckets.is_empty() {
+                *there = idle_times;
+            } else {
+                there.merge(&idle_times);
+            }
+        }
+        self
+    }
+
+    /// Those before a close code: most rows have one or two.
+    pub fn before(&mut self, code: Symbol) -> &mut IdleTimes {
+        let codes = &mut self.before_close;
+        let place = codes.iter().position(|&(known, _)| known == code).unwrap_or(codes.len());
+        if place == codes.len() {
+            codes.reserve_exact(usize::from(codes.is_empty()));
+            codes.push((code, IdleTimes::default()));
+        }
+        &mut codes[place].1
     }
 
     /// The number of idle times, and the longest in nanoseconds.
     pub fn count_and_longest(&self) -> (u64, i64) {
-        let all = || [&self.used, &self.open].into_iter().chain(self.before_close.values());
-        let count = all().flat_map(|one| one.buckets.values()).map(|&(count, _)| count).sum();
+        let all = || [&self.used, &self.open].into_iter().chain(self.before_close.iter().map(|(_, times)| times));
+        let count = all().flat_map(|one| &one.buckets).map(|&(_, count, _)| count).sum();
         (count, all().map(|one| one.longest.0).max().unwrap_or(0))
     }
 }
@@ -65,8 +88,8 @@ impl IdleRow {
 /// Idle times of a second and more: number and sum in each bucket, and the longest.
 #[derive(Default, Clone, Serialize, Deserialize)]
 pub struct IdleTimes {
-    /// By bucket: idle times, and their sum in nanoseconds.
-    pub buckets: FxHashMap<i64, (u64, i128)>,
+    /// Ascending buckets: idle times, and their sum in nanoseconds.
+    pub buckets: Vec<(i64, u64, i128)>,
     /// Nanoseconds, -(end), -connection: of two equal idle times the earlier compares greater.
     pub longest: (i64, i64, i64),
 }
@@ -74,17 +97,28 @@ pub struct IdleTimes {
 impl IdleTimes {
     /// Adds other idle times.
     pub fn merge(&mut self, other: &IdleTimes) {
-        for (&number, &(count, nanoseconds)) in &other.buckets {
-            let cell = self.buckets.entry(number).or_default();
-            *cell = (cell.0 + count, cell.1 + nanoseconds);
+        for &(number, count, nanoseconds) in &other.buckets {
+            self.add_to(number, count, nanoseconds);
         }
         self.longest = self.longest.max(other.longest);
     }
 
     /// Counts one idle time.
     pub fn add(&mut self, nanoseconds: i64, ended: i64, connection: i64) {
-        let cell = self.buckets.entry(bucket(nanoseconds)).or_default();
-        *cell = (cell.0 + 1, cell.1 + i128::from(nanoseconds));
+        self.add_to(bucket(nanoseconds), 1, i128::from(nanoseconds));
         self.longest = self.longest.max((nanoseconds, -ended, -connection));
+    }
+
+    fn add_to(&mut self, number: i64, count: u64, nanoseconds: i128) {
+        match self.buckets.binary_search_by_key(&number, |&(number, ..)| number) {
+            Ok(place) => {
+                self.buckets[place].1 += count;
+                self.buckets[place].2 += nanoseconds;
+            }
+            Err(place) => {
+                self.buckets.reserve_exact(usize::from(self.buckets.is_empty()));
+                self.buckets.insert(place, (number, count, nanoseconds));
+            }
+        }
     }
 }

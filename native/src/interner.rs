@@ -1,8 +1,8 @@
 //! Interned texts: millions of records contain the same few clients, accounts, shapes and bases.
 
-use foldhash::fast::RandomState;
-use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
+
+use crate::texts::Texts;
 
 /// The number of an interned text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -25,48 +25,56 @@ impl Symbol {
 }
 
 /// Approximate bytes of an entry without its text.
-const ENTRY_BYTES: usize = 64;
+const ENTRY_BYTES: usize = 32;
 
 /// The texts of one chunk.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Interner {
-    /// Hashed with a random seed per process, because clients choose these texts.
-    texts: IndexSet<Box<[u8]>, RandomState>,
-    bytes: usize,
-}
+pub struct Interner(Texts);
 
 impl Default for Interner {
     fn default() -> Self {
-        let mut interner = Interner { texts: IndexSet::default(), bytes: 0 };
+        let mut texts = Texts::default();
         for known in [&b""[..], b"?", b"other", b"restart"] {
-            interner.intern(known);
+            texts.add(known);
         }
-        interner
+        Interner(texts)
     }
 }
 
 impl Interner {
     /// Returns the symbol of a text, which is added if it is new.
     pub fn intern(&mut self, text: &[u8]) -> Symbol {
-        if let Some(index) = self.texts.get_index_of(text) {
-            return Symbol(index as u32);
-        }
-        self.bytes += text.len() + ENTRY_BYTES;
-        Symbol(self.texts.insert_full(text.into()).0 as u32)
+        Symbol(self.0.add(text))
+    }
+
+    /// Returns the symbol of a text; `None` if it is not here.
+    pub fn find(&self, text: &[u8]) -> Option<Symbol> {
+        self.0.find(text).map(Symbol)
     }
 
     /// Returns the text of a symbol.
+    #[inline]
     pub fn resolve(&self, symbol: Symbol) -> &[u8] {
-        self.texts.get_index(symbol.index()).map_or(b"", |text| text)
+        self.0.resolve(symbol.0)
     }
 
     /// All texts, in the order of their symbols.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.texts.iter().map(|text| &text[..])
+        self.0.iter()
+    }
+
+    /// The number of texts.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether there is no text: never, as the constants are there.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Approximate bytes in use.
     pub fn weight(&self) -> usize {
-        self.bytes
+        self.0.bytes() + self.0.len() * ENTRY_BYTES
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod bases;
 pub mod border;
+pub mod cached_rows;
 pub mod client_row;
 pub mod clients;
 pub mod connection;
@@ -34,6 +35,8 @@ pub mod pending_requests;
 pub mod period;
 pub mod processes;
 pub mod prune;
+pub mod ranked_rows;
+pub mod ranked_table;
 pub mod reading;
 pub mod result_fields;
 pub mod results;
@@ -51,6 +54,8 @@ pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
 pub mod templates;
+pub mod text_translation;
+pub mod texts;
 pub mod timeline;
 pub mod translation;
 pub mod words;

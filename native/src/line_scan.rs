@@ -34,17 +34,22 @@ impl Scan {
 
     /// Counts an index lookup of 389-ds (STAT) and the length of its ID list.
     pub fn index_lookup(&mut self, attribute: &[u8], kind: &[u8], ids: i64) {
+        type_of(attribute, &mut self.kept);
         let texts = &mut self.segment.texts;
-        let key = (texts.intern(&type_of(attribute)), texts.intern(sample_of(kind)));
+        let key = (texts.intern(&self.kept), texts.intern(sample_of(kind)));
         self.segment.index_lookup(key, LookupCounts { count: 1, most: ids, least: ids });
     }
 
     /// Counts a MOD request once for each attribute in a list separated by blanks.
     pub fn modified_attributes(&mut self, attributes: &[u8]) {
-        let mut touched = FxHashSet::default();
+        let (texts, mut touched) = (&mut self.segment.texts, FxHashSet::default());
+        let known = texts.len();
         for attribute in attributes.split(|&byte| byte == b' ').filter(|attribute| !attribute.is_empty()) {
-            let attribute = self.segment.texts.intern(&type_of(attribute));
-            if touched.insert(attribute) {
+            let before = texts.len();
+            type_of(attribute, &mut self.kept);
+            let attribute = texts.intern(&self.kept);
+            let is_first = if attribute.index() < known { touched.insert(attribute) } else { texts.len() > before };
+            if is_first {
                 self.segment.modified.count(attribute, 1);
             }
         }
@@ -84,8 +89,10 @@ impl Scan {
     }
 }
 
-/// The attribute type of an attribute description (RFC 4512, 2.5): lower case, without options.
-fn type_of(attribute: &[u8]) -> Vec<u8> {
+/// Writes the attribute type of an attribute description (RFC 4512, 2.5): lower case, without options.
+fn type_of(attribute: &[u8], into: &mut Vec<u8>) {
     let attribute = sample_of(attribute);
-    attribute[..memchr(b';', attribute).unwrap_or(attribute.len())].to_ascii_lowercase()
+    into.clear();
+    into.extend_from_slice(&attribute[..memchr(b';', attribute).unwrap_or(attribute.len())]);
+    into.make_ascii_lowercase();
 }

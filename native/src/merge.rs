@@ -10,18 +10,15 @@
 
 use std::mem;
 
-use crate::client_row::kept_code;
-use crate::interner::{ANONYMOUS, Symbol};
+use crate::interner::ANONYMOUS;
 use crate::operation_kinds::{self, ABANDON, BIND, EXTENDED, NAMED, OperationKind, SORTED};
-use crate::operation_row::{OTHER_RESULT, OperationRow};
+use crate::operation_row::OTHER_RESULT;
 use crate::pending_requests::NO_ROW;
 use crate::processes::{drop_expired, end_process, take_run};
-use crate::prune::prune;
+use crate::prune::{LaterRows, add_tables, prune};
 use crate::runs::Run;
 use crate::segment::{SAMPLES, Segment};
-use crate::shape_row::ShapeRow;
-use crate::substrings::has_substrings;
-use crate::tables::{CappedTable, Caps, RankedTable};
+use crate::tables::{CappedTable, Caps};
 use crate::translation::Translation;
 
 /// Bytes of texts from which on those that no row has any more are looked for.
@@ -40,18 +37,18 @@ impl Segment {
     }
 
     /// Adds the chunk that follows.
-    pub fn merge(&mut self, later: Segment) {
+    pub fn merge(&mut self, mut later: Segment) {
         let line_base = self.line_base;
         self.line_base += later.lines + 1;
-        let (mut translation, runs) = self.add_counts(later, line_base);
+        let (mut translation, mut rows) = self.add_counts(&mut later, line_base);
         let mut process = self.runs.pop().unwrap_or_else(|| Run::new(false));
-        for mut run in runs {
-            translate_run(self, &mut translation, &mut run);
+        for mut run in mem::take(&mut later.runs) {
+            translate_run(self, &mut translation, &mut rows, &mut run);
             process = take_run(self, process, run);
         }
         drop_expired(self, &mut process);
         self.runs.push(process);
-        prune(self, false);
+        add_tables(self, later, rows, &mut translation.texts, false);
         self.compact();
     }
 
@@ -61,7 +58,7 @@ impl Segment {
             end_process(self, process, None, true);
         }
         self.writes.end();
-        prune(self, true);
+        prune(self);
         self.targets.retain(|row| !row.is_empty());
     }
 
@@ -87,9 +84,9 @@ impl Segment {
         }
     }
 
-    /// Adds the counts that do not depend on the edge between the chunks; returns what the rest is to be added by.
-    fn add_counts(&mut self, later: Segment, line_base: u64) -> (Translation, Vec<Run>) {
-        add_numbers(self, &later);
+    /// Adds the counts that depend neither on the edge between the chunks nor on how many rows there are.
+    fn add_counts(&mut self, later: &mut Segment, line_base: u64) -> (Translation, LaterRows) {
+        add_numbers(self, later);
         for (err, results) in later.results.iter() {
             if self.results.admits(err, self.caps.results) {
                 self.results.add(err, results);
@@ -100,7 +97,9 @@ impl Segment {
         }
         self.timeline.merge(&later.timeline);
         self.writes.follow(&mut self.timeline, &later.writes);
-        add_tables(self, later, line_base)
+        let mut translation = add_capped_tables(self, later, line_base);
+        let rows = self.add_known(later, &mut translation.texts);
+        (translation, rows)
     }
 
     /// Drops the texts that no row has any more, where they have become many.
@@ -108,19 +107,20 @@ impl Segment {
         if self.texts.weight() < self.compacted_at {
             return;
         }
-        let old = mem::replace(self, Segment::new(self.caps));
+        let mut old = mem::replace(self, Segment::new(self.caps));
         self.line_base = old.line_base;
-        let (mut translation, runs) = self.add_counts(old, 0);
-        for mut run in runs {
-            translate_run(self, &mut translation, &mut run);
+        let (mut translation, mut rows) = self.add_counts(&mut old, 0);
+        for mut run in mem::take(&mut old.runs) {
+            translate_run(self, &mut translation, &mut rows, &mut run);
             self.runs.push(run);
         }
+        add_tables(self, old, rows, &mut translation.texts, false);
         self.compacted_at = COMPACTED.max(2 * self.texts.weight());
     }
 }
 
-fn translate_run(segment: &mut Segment, translation: &mut Translation, run: &mut Run) {
-    run.each_connection(|connection| translation.connection(segment, connection));
+fn translate_run(segment: &mut Segment, translation: &mut Translation, later: &mut LaterRows, run: &mut Run) {
+    run.each_connection(|connection| translation.connection(segment, later, connection));
 }
 
 fn forget_counts(connection: &mut crate::connection::Connection) {
@@ -173,104 +173,26 @@ fn add_numbers(segment: &mut Segment, later: &Segment) {
     }
 }
 
-fn add_tables(segment: &mut Segment, later: Segment, line_base: u64) -> (Translation, Vec<Run>) {
-    let mut translation = Translation::new(later.texts, later.removed_rows, line_base);
+fn add_capped_tables(segment: &mut Segment, later: &mut Segment, line_base: u64) -> Translation {
+    let mut translation = Translation::new(later, line_base);
     let texts = &mut segment.texts;
-    let mut text = |symbol| translation.text(texts, symbol);
-    add_capped(&mut segment.servers, later.servers, &mut text);
-    add_capped(&mut segment.closed, later.closed, &mut text);
-    add_capped(&mut segment.noted, later.noted, &mut text);
+    let mut text = |symbol| translation.texts.text(texts, symbol);
+    add_capped(&mut segment.servers, &later.servers, &mut text);
+    add_capped(&mut segment.closed, &later.closed, &mut text);
+    add_capped(&mut segment.noted, &later.noted, &mut text);
     let mut two = |(one, other)| (text(one), text(other));
-    add_capped(&mut segment.instances, later.instances, &mut two);
-    add_capped(&mut segment.ciphers, later.ciphers, &mut two);
-    add_ranked(&mut segment.refused, later.refused, &mut two);
-    add_ranked(&mut segment.clear_binds, later.clear_binds, &mut two);
-    add_ranked(&mut segment.not_indexed, later.not_indexed, &mut two);
-    add_ranked(&mut segment.accounts, later.accounts, &mut text);
-    add_ranked(&mut segment.modified, later.modified, &mut text);
-    segment.lookups.also(&later.lookups);
-    for ((attribute, kind), lookups) in later.lookups {
-        let key = (translation.text(&mut segment.texts, attribute), translation.text(&mut segment.texts, kind));
-        segment.index_lookup(key, lookups);
-    }
-    add_attribution(segment, later.attribution, &mut translation);
-    add_operations(segment, later.shapes, later.targets, &mut translation);
-    add_clients(segment, later.clients, later.idle_times, &mut translation);
-    (translation, later.runs)
+    add_capped(&mut segment.instances, &later.instances, &mut two);
+    add_capped(&mut segment.ciphers, &later.ciphers, &mut two);
+    translation
 }
 
 fn add_capped<Key: Copy + Eq + std::hash::Hash>(
     table: &mut CappedTable<Key, u64>,
-    later: CappedTable<Key, u64>,
+    later: &CappedTable<Key, u64>,
     mut translated: impl FnMut(Key) -> Key,
 ) {
     table.full |= later.full;
-    for (key, count) in later {
+    for (&key, &count) in later.iter() {
         table.count(translated(key), count);
-    }
-}
-
-fn add_ranked<Key: Copy + Eq + std::hash::Hash>(
-    table: &mut RankedTable<Key, u64>,
-    later: RankedTable<Key, u64>,
-    mut translated: impl FnMut(Key) -> Key,
-) {
-    table.also(&later);
-    for (key, count) in later {
-        table.count(translated(key), count);
-    }
-}
-
-type Attribution = RankedTable<crate::segment::AttributionKey, crate::connection::ResultCounts>;
-
-fn add_attribution(segment: &mut Segment, later: Attribution, translation: &mut Translation) {
-    segment.attribution.also(&later);
-    for ((kind, subject, client, account, err), counts) in later {
-        let mut text = |symbol| translation.text(&mut segment.texts, symbol);
-        let key = (kind, text(subject), text(client), text(account), err);
-        let place = segment.attribution_index(key);
-        segment.attribution.at(place).add(counts);
-    }
-}
-
-type Shapes = RankedTable<crate::operation_row::ShapeKey, ShapeRow>;
-type Targets = RankedTable<crate::operation_row::TargetKey, OperationRow>;
-
-fn add_operations(segment: &mut Segment, shapes: Shapes, targets: Targets, translation: &mut Translation) {
-    segment.shapes.also(&shapes);
-    segment.targets.also(&targets);
-    for ((shape, base, scope), row) in shapes {
-        let texts = &mut segment.texts;
-        let key = (translation.text(texts, shape), translation.text(texts, base), scope);
-        let place = segment.shapes.place(key, || ShapeRow::new(has_substrings(texts.resolve(key.0))));
-        let searches = segment.shapes.at(place);
-        searches.merge(row, &segment.noted, |symbol| translation.text(&mut segment.texts, symbol));
-        translation.shapes.push(place as u32);
-    }
-    for ((kind, text), row) in targets {
-        let text = translation.text(&mut segment.texts, text);
-        let place = segment.target((kind, text));
-        segment.targets.at(place as usize).merge(row);
-        translation.targets.push(place);
-    }
-}
-
-type Clients = RankedTable<Symbol, crate::client_row::ClientRow>;
-type IdleTimes = RankedTable<(Symbol, Symbol), crate::idle_times::IdleRow>;
-
-fn add_clients(segment: &mut Segment, clients: Clients, idle_times: IdleTimes, translation: &mut Translation) {
-    segment.clients.also(&clients);
-    segment.idle_times.also(&idle_times);
-    for (address, row) in clients {
-        let address = translation.text(&mut segment.texts, address);
-        let place = segment.client(address);
-        let (closed, texts) = (&segment.closed, &mut segment.texts);
-        segment.clients.at(place as usize).merge(row, |code| kept_code(closed, translation.text(texts, code)));
-    }
-    for ((client, account), row) in idle_times {
-        let key = (translation.text(&mut segment.texts, client), translation.text(&mut segment.texts, account));
-        let place = segment.idle_times.place(key, Default::default);
-        let (closed, texts) = (&segment.closed, &mut segment.texts);
-        segment.idle_times.at(place).merge(&row, |code| kept_code(closed, translation.text(texts, code)));
     }
 }

@@ -12,7 +12,7 @@ use crate::idle_times::{IdleRow, IdleTimes, TIMEOUTS};
 use crate::interner::Symbol;
 use crate::operation_row::OperationRow;
 use crate::segment::Segment;
-use crate::shape_row::{ShapeRow, SortCounts, StoppedCounts, SubstringCounts};
+use crate::shape_row::{Details, ShapeRow, SortCounts, StoppedCounts, SubstringCounts};
 use crate::sorting::Sorting;
 use crate::tables::LookupCounts;
 use crate::timeline::{Interval, Timeline};
@@ -139,9 +139,9 @@ impl<'py> Converter<'py> {
         Ok(counts)
     }
 
-    fn counts(&self, counts: &FxHashMap<Symbol, u64>) -> PyResult<Bound<'py, PyDict>> {
+    fn counts(&self, counts: impl Iterator<Item = (Symbol, u64)>) -> PyResult<Bound<'py, PyDict>> {
         let plain = PyDict::new(self.py);
-        for (&key, &count) in counts {
+        for (key, count) in counts {
             plain.set_item(self.text(key), count)?;
         }
         Ok(plain)
@@ -212,39 +212,41 @@ impl<'py> Converter<'py> {
 
     fn idle_times(&self, idle_times: &IdleTimes) -> PyResult<Object<'py>> {
         let buckets = PyDict::new(self.py);
-        for (bucket, &counts) in &idle_times.buckets {
-            buckets.set_item(bucket, self.list(counts)?)?;
+        for &(bucket, count, nanoseconds) in &idle_times.buckets {
+            buckets.set_item(bucket, self.list((count, nanoseconds))?)?;
         }
         (buckets, idle_times.longest).into_bound_py_any(self.py)
     }
 
     fn idle_row(&self, row: &IdleRow) -> PyResult<Object<'py>> {
         let before_close = PyDict::new(self.py);
-        for (&code, idle_times) in &row.before_close {
-            before_close.set_item(self.text(code), self.idle_times(idle_times)?)?;
+        for (code, idle_times) in &row.before_close {
+            before_close.set_item(self.text(*code), self.idle_times(idle_times)?)?;
         }
         (self.idle_times(&row.used)?, before_close, self.idle_times(&row.open)?).into_bound_py_any(self.py)
     }
 
     fn shape(&self, key: impl IntoPyObject<'py>, row: &ShapeRow) -> PyResult<Object<'py>> {
+        let nothing = Details::default();
+        let details = row.details.as_deref().unwrap_or(&nothing);
         let by_lengths = PyDict::new(self.py);
-        for (&lengths, &SubstringCounts { answered, etime, noted, most }) in row.substring_lengths.iter() {
+        for (&lengths, &SubstringCounts { answered, etime, noted, most }) in details.substring_lengths.iter() {
             by_lengths.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
         }
         let stopped = PyDict::new(self.py);
-        for (&(err, notes), &StoppedCounts { answered, etime, wait, entries, most }) in row.stopped.iter() {
+        for (&(err, notes), &StoppedCounts { answered, etime, wait, entries, most }) in details.stopped.iter() {
             stopped.set_item((err, self.text(notes)), self.list((answered, etime, wait, entries, most))?)?;
         }
         let sorts = PyDict::new(self.py);
-        for (&sorting, &SortCounts { answered, etime, unindexed, candidates, most }) in row.sorts.iter() {
+        for (&sorting, &SortCounts { answered, etime, unindexed, candidates, most }) in details.sorts.iter() {
             sorts.set_item(self.sorting(sorting), self.list((answered, etime, unindexed, candidates, most))?)?;
         }
         (
             key,
             self.operations(&row.operations)?,
-            self.counts(&row.noted)?,
+            self.counts(details.noted.iter().map(|(&notes, &count)| (notes, count)))?,
             (row.most_entries, row.most_limited),
-            (by_lengths, row.substring_lengths.full, sorts, row.sorts.full, stopped, row.stopped.full),
+            (by_lengths, details.substring_lengths.full, sorts, details.sorts.full, stopped, details.stopped.full),
         )
             .into_bound_py_any(self.py)
     }
@@ -253,8 +255,8 @@ impl<'py> Converter<'py> {
         (
             row.opened,
             row.operations,
-            self.counts(&row.codes)?,
-            self.counts(&row.silent)?,
+            self.counts(row.codes.iter().copied())?,
+            self.counts(row.silent.iter().copied())?,
             self.histogram(&row.lifetimes)?,
             self.histogram(&row.per_connection)?,
             row.used.map_or((NEVER, -NEVER), |(first, last)| (i128::from(first), i128::from(last))),

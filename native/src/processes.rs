@@ -32,7 +32,7 @@ fn continue_connection(segment: &mut Segment, process: &mut Run, number: i64, mu
     if right.opened.is_none() && process.is_closed(number) {
         return count_after_close(segment, process, number, right);
     }
-    let mut left = process.connections.remove(number);
+    let mut left = if number > process.last { None } else { process.connections.remove(number) };
     if let Some(superseded) = left.take_if(|left| left.opened.is_some() && right.opened.is_some()) {
         supersede(segment, number, superseded, right.opened);
     }
@@ -144,16 +144,51 @@ pub fn end_process(segment: &mut Segment, mut process: Run, at: Option<i64>, is_
     segment.open_before += process.initial;
 }
 
+/// What the connections of a process wait for.
+struct Waiting {
+    /// Closed connections whose results are overdue.
+    expired: Vec<i64>,
+    /// Results without a request.
+    early: usize,
+    /// Requests without a result.
+    pending: usize,
+}
+
+impl Waiting {
+    /// One pass: connections are large, and there may be many.
+    fn of(process: &Run, latest: i64) -> Self {
+        let mut waiting = Waiting { expired: Vec::new(), early: 0, pending: 0 };
+        for (number, _, connection) in process.connections.iter() {
+            if connection.opened.is_some() && connection.is_expired(latest) {
+                waiting.expired.push(number);
+            } else {
+                waiting.early += early(connection);
+                waiting.pending += connection.pending.len();
+            }
+        }
+        waiting.expired.sort_unstable();
+        waiting
+    }
+}
+
+fn early(connection: &Connection) -> usize {
+    connection.rare.as_ref().map_or(0, |rare| rare.early.len())
+}
+
 /// Drops closed connections whose results are overdue and, when there are too many, the longest idle ones.
 pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
-    let latest = segment.last_time_or_none().unwrap_or(0);
-    for number in process.connections.which(|connection| connection.opened.is_some() && connection.is_expired(latest)) {
+    let waiting = Waiting::of(process, segment.last_time_or_none().unwrap_or(0));
+    for number in waiting.expired {
         if let Some(mut connection) = process.connections.remove(number) {
             end_connection(segment, number, &mut connection, Ending::Close);
         }
     }
-    drop_early_results(segment, process);
-    drop_oldest_requests(segment, process);
+    if waiting.early > 0 {
+        drop_early_results(segment, process, waiting.early > segment.caps.pending);
+    }
+    if waiting.pending > segment.caps.pending {
+        drop_oldest_requests(segment, process);
+    }
     let (count, most) = (process.connections.len(), segment.caps.connections);
     if count <= most {
         return;
@@ -165,20 +200,19 @@ pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
         let since = connection.idle_since.filter(|&since| since != 0).unwrap_or(connection.first);
         (connection.closed.is_none(), !connection.pending.is_empty(), since)
     });
-    for (number, _) in order.into_iter().take(count - most / 2) {
-        let Some(mut connection) = process.connections.remove(number) else { continue };
-        drop_requests(segment, &mut connection, 0);
+    order.truncate(count - most / 2);
+    for &(number, slot) in &order {
+        let connection = process.connections.at(slot);
+        drop_requests(segment, connection, 0);
         let until = segment.last_time_or_none();
         let ending = if connection.closed.is_none() { Ending::EndOfLog(until) } else { Ending::Restart(until) };
-        end_connection(segment, number, &mut connection, ending);
+        end_connection(segment, number, connection, ending);
     }
+    process.connections.remove_all(order.into_iter().map(|(_, slot)| slot));
 }
 
-/// Counts the results for which no request comes any more; where too many wait, all of them.
-fn drop_early_results(segment: &mut Segment, process: &mut Run) {
-    let early = |connection: &Connection| connection.rare.as_ref().map_or(0, |rare| rare.early.len());
-    let count: usize = process.connections.iter_mut().map(|connection| early(connection)).sum();
-    let is_full = count > segment.caps.pending;
+/// Counts the results for which no request comes any more; where too many wait (`is_full`), all of them.
+fn drop_early_results(segment: &mut Segment, process: &mut Run, is_full: bool) {
     if is_full {
         segment.cut_short("pending");
     }

@@ -4,19 +4,17 @@
 //! begins. A key loses what its row had whenever this is removed: `omitted` is the sum of these costs, the bound of the
 //! error.
 
-use std::cmp::Ordering;
-use std::hash::Hash;
+use std::mem;
 
-use crate::client_row::{ClientRow, kept_code};
-use crate::connection::{Connection, ResultCounts};
-use crate::idle_times::IdleRow;
+use crate::connection::Connection;
 use crate::interner::{Interner, OTHER, Symbol};
 use crate::operation_kinds::{OperationKind, SEARCH};
 use crate::operation_row::{OTHER_RESULT, OperationRow, ShapeKey, TargetKey};
 use crate::pending_requests::{NO_ROW, REMOVED};
+use crate::ranked_table::{Adding, Later, RankedTable};
 use crate::segment::{AttributionKey, RowKey, Segment};
 use crate::shape_row::ShapeRow;
-use crate::tables::{LookupCounts, RankedTable, Ranks};
+use crate::text_translation::TextTranslation;
 
 /// The keys that had the rows of pending requests before the pruning, by row; empty where no row has moved.
 struct RowsBefore {
@@ -35,95 +33,93 @@ impl RowsBefore {
     }
 }
 
-/// Removes the cheapest rows of the tables that have too many.
-pub fn prune(segment: &mut Segment, is_final: bool) {
-    let before = RowsBefore { shapes: prune_shapes(segment, is_final), targets: prune_targets(segment, is_final) };
-    let has_moved = prune_attribution(segment, is_final) | prune_clients(segment, is_final);
-    prune_rest(segment, is_final);
-    if has_moved || !before.shapes.is_empty() || !before.targets.is_empty() {
-        renew_rows(segment, &before);
+/// The rows of a chunk that is merged, to which its pending requests refer.
+pub struct LaterRows {
+    shapes: Later<ShapeKey, ShapeRow>,
+    targets: Later<TargetKey, OperationRow>,
+}
+
+/// The key that counts a shape with all others.
+fn of_shapes(_: ShapeKey) -> ShapeKey {
+    (OTHER, OTHER, -1)
+}
+
+/// The key that counts a target with all others of its kind.
+fn of_targets((kind, _): TargetKey) -> TargetKey {
+    (kind, OTHER)
+}
+
+impl Segment {
+    /// Adds the rows of the shapes and targets of a chunk that have a row here.
+    pub fn add_known(&mut self, later: &mut Segment, translation: &mut TextTranslation) -> LaterRows {
+        let shapes = mem::replace(&mut later.shapes, RankedTable::new(0));
+        let targets = mem::replace(&mut later.targets, RankedTable::new(0));
+        let (kept, texts) = (&self.noted, &mut self.texts);
+        let mut adding = Adding { general: of_shapes, kept, texts, translation, is_final: false };
+        let shapes = self.shapes.add_known(shapes, &mut adding);
+        let targets = self.targets.add_known(targets, &mut adding.by(of_targets, kept));
+        LaterRows { shapes, targets }
+    }
+
+    /// The row here of a shape of a chunk.
+    pub fn add_shape(&mut self, later: &mut LaterRows, row: u32, translation: &mut TextTranslation) -> u32 {
+        let (kept, texts) = (&self.noted, &mut self.texts);
+        let mut adding = Adding { general: of_shapes, kept, texts, translation, is_final: false };
+        self.shapes.add_one(&mut later.shapes, row as usize, &mut adding)
+    }
+
+    /// The row here of a target of a chunk.
+    pub fn add_target(&mut self, later: &mut LaterRows, row: u32, translation: &mut TextTranslation) -> u32 {
+        let (kept, texts) = (&self.noted, &mut self.texts);
+        let mut adding = Adding { general: of_targets, kept, texts, translation, is_final: false };
+        self.targets.add_one(&mut later.targets, row as usize, &mut adding)
     }
 }
 
-fn prune_shapes(segment: &mut Segment, is_final: bool) -> Vec<ShapeKey> {
-    let (texts, noted) = (&segment.texts, &segment.noted);
-    let ties = |one: &ShapeKey, other: &ShapeKey| {
-        compare(texts, &[one.0, one.1], &[other.0, other.1]).then(one.2.cmp(&other.2))
-    };
-    let cost = |row: &ShapeRow| (row.operations.etime, i128::from(row.operations.requests));
-    let add = |there: &mut ShapeRow, row| there.merge(row, noted, |text| text);
-    let ranks = Ranks { cost, ties: &ties };
-    segment.shapes.prune(is_final, &ranks, |_| (OTHER, OTHER, -1), |_| ShapeRow::new(false), add)
+/// Removes the cheapest rows of the tables that have too many at the end of a stream.
+pub fn prune(segment: &mut Segment) {
+    let mut translation = TextTranslation::new(Interner::default());
+    let mut nothing = Segment::new(segment.caps);
+    let rows = segment.add_known(&mut nothing, &mut translation);
+    add_tables(segment, nothing, rows, &mut translation, true);
 }
 
-fn prune_targets(segment: &mut Segment, is_final: bool) -> Vec<TargetKey> {
-    let texts = &segment.texts;
-    let ties = |one: &TargetKey, other: &TargetKey| one.0.cmp(&other.0).then(compare(texts, &[one.1], &[other.1]));
-    let cost = |row: &OperationRow| (row.etime, i128::from(row.requests));
-    let ranks = Ranks { cost, ties: &ties };
-    segment.targets.prune(is_final, &ranks, |(kind, _)| (kind, OTHER), |_| Default::default(), OperationRow::merge)
-}
-
-fn prune_attribution(segment: &mut Segment, is_final: bool) -> bool {
-    let texts = &segment.texts;
-    let ties = |one: &AttributionKey, other: &AttributionKey| {
-        let texts_of = |key: &AttributionKey| [key.1, key.2, key.3];
-        let by_texts = compare(texts, &texts_of(one), &texts_of(other));
-        one.0.cmp(&other.0).then(by_texts).then(one.4.cmp(&other.4))
-    };
-    let cost = |cell: &ResultCounts| (cell.etime, i128::from(cell.answered));
-    let ranks = Ranks { cost, ties: &ties };
-    let moved = segment.attribution.prune(is_final, &ranks, fewer_details, |_| Default::default(), ResultCounts::add);
-    !moved.is_empty()
-}
-
-fn prune_clients(segment: &mut Segment, is_final: bool) -> bool {
-    let (texts, closed) = (&segment.texts, &segment.closed);
-    let ties = |one: &Symbol, other: &Symbol| compare(texts, &[*one], &[*other]);
-    let cost = |row: &ClientRow| (i128::from(row.opened) + i128::from(row.operations), 0);
-    let removed = segment.clients.removed(is_final, &Ranks { cost, ties: &ties }, |_| OTHER);
-    let has_moved = !removed.is_empty();
-    for (address, client) in removed {
-        let place = segment.clients.place(address, Default::default);
-        segment.clients.at(place).merge(client, |code| kept_code(closed, code));
-    }
-    has_moved
-}
-
-fn prune_rest(segment: &mut Segment, is_final: bool) {
-    let (texts, closed) = (&segment.texts, &segment.closed);
-    let ties = |one: &(Symbol, Symbol), other: &(Symbol, Symbol)| compare(texts, &[one.0, one.1], &[other.0, other.1]);
-    let cost = |cell: &LookupCounts| (i128::from(cell.count), i128::from(cell.most));
-    let none = |lookups: &LookupCounts| LookupCounts { count: 0, ..*lookups };
-    segment.lookups.prune(is_final, &Ranks { cost, ties: &ties }, of_pairs, none, LookupCounts::add);
-    let cost = |row: &IdleRow| {
-        let (count, longest) = row.count_and_longest();
-        (i128::from(longest), i128::from(count))
-    };
-    let add = |there: &mut IdleRow, row: IdleRow| there.merge(&row, |code| kept_code(closed, code));
-    segment.idle_times.prune(is_final, &Ranks { cost, ties: &ties }, of_client, |_| Default::default(), add);
-    prune_counts(&mut segment.refused, is_final, &ties, of_pairs);
-    prune_counts(&mut segment.clear_binds, is_final, &ties, of_client);
-    prune_counts(&mut segment.not_indexed, is_final, &ties, of_pairs);
-    let ties = |one: &Symbol, other: &Symbol| compare(texts, &[*one], &[*other]);
-    prune_counts(&mut segment.modified, is_final, &ties, |_| OTHER);
-    prune_counts(&mut segment.accounts, is_final, &ties, |_| OTHER);
-}
-
-fn prune_counts<Key: Copy + Eq + Hash>(
-    table: &mut RankedTable<Key, u64>,
+/// Adds the rows of a chunk, and removes the cheapest of the tables that have too many then.
+pub fn add_tables(
+    segment: &mut Segment,
+    later: Segment,
+    rows: LaterRows,
+    translation: &mut TextTranslation,
     is_final: bool,
-    ties: &dyn Fn(&Key, &Key) -> Ordering,
-    general: fn(Key) -> Key,
 ) {
-    let ranks = Ranks { cost: |&count: &u64| (i128::from(count), 0), ties };
-    table.prune(is_final, &ranks, general, |_| 0, |there, count| *there += count);
+    let (noted, closed, texts) = (&segment.noted, &segment.closed, &mut segment.texts);
+    let mut adding = Adding { general: of_shapes, kept: noted, texts, translation, is_final };
+    let shapes = segment.shapes.add_rest(rows.shapes, &mut adding);
+    let mut adding = adding.by(of_targets, closed);
+    let targets = segment.targets.add_rest(rows.targets, &mut adding);
+    let mut adding = adding.by(fewer_details, closed);
+    let attribution = segment.attribution.merge(later.attribution, &mut adding);
+    let mut adding = adding.by(|_| OTHER, closed);
+    let clients = segment.clients.merge(later.clients, &mut adding);
+    segment.modified.merge(later.modified, &mut adding);
+    segment.accounts.merge(later.accounts, &mut adding);
+    let mut adding = adding.by(of_pairs, closed);
+    segment.lookups.merge(later.lookups, &mut adding);
+    segment.refused.merge(later.refused, &mut adding);
+    segment.not_indexed.merge(later.not_indexed, &mut adding);
+    let mut adding = adding.by(of_client, closed);
+    segment.idle_times.merge(later.idle_times, &mut adding);
+    segment.clear_binds.merge(later.clear_binds, &mut adding);
+    let has_moved = !attribution.is_empty() || !clients.is_empty();
+    if has_moved || !shapes.is_empty() || !targets.is_empty() {
+        renew_rows(segment, &RowsBefore { shapes, targets });
+    }
 }
 
 /// Gives pending requests and connections the rows that their keys have now.
 fn renew_rows(segment: &mut Segment, before: &RowsBefore) {
-    let mut runs = std::mem::take(&mut segment.runs);
-    let mut removed_rows = std::mem::take(&mut segment.removed_rows);
+    let mut runs = mem::take(&mut segment.runs);
+    let mut removed_rows = mem::take(&mut segment.removed_rows);
     for run in &mut runs {
         run.each_connection(|connection| renew_connection(segment, before, &removed_rows, connection));
     }
@@ -157,11 +153,6 @@ fn renew_connection(segment: &mut Segment, before: &RowsBefore, removed: &[RowKe
             |place| place as u32,
         );
     });
-}
-
-fn compare(texts: &Interner, one: &[Symbol], other: &[Symbol]) -> Ordering {
-    let resolved = |&symbol: &Symbol| texts.resolve(symbol);
-    one.iter().map(resolved).cmp(other.iter().map(resolved))
 }
 
 /// Counts a pair of texts with all others.

@@ -7,8 +7,8 @@ use crate::segment::sample_of;
 use crate::tables::LONGEST;
 use crate::{bases, filters};
 
-/// Cached rows.
-const MOST_BASES: usize = 20_000;
+/// Bytes of a filter from which on its row is not cached: most are longer than a key when they are reduced, too.
+const LONGEST_FILTER: usize = 8 * LONGEST;
 /// The scope of a search for one entry, which other operations name.
 const BASE_SCOPE: i64 = 0;
 /// The end of a key that is no search's: no filter in a key has this length.
@@ -25,6 +25,9 @@ impl Scan {
     }
 
     fn row_without_template(&mut self, filter: &[u8], base: &[u8], scope: i64) -> u32 {
+        if filter.len() > LONGEST_FILTER {
+            return self.find_row(filter, base, scope);
+        }
         self.key.clear();
         filters::reduce(filter, &mut self.key);
         let filter_length = self.key.len();
@@ -35,7 +38,7 @@ impl Scan {
         self.key.push(u8::from(filters::is_cut(filter)));
         self.key.extend_from_slice(&scope.to_le_bytes());
         self.key.extend_from_slice(&(filter_length as u16).to_le_bytes());
-        let known = self.rows.get(&self.key[..]).copied();
+        let known = self.rows.get(&self.key);
         let row = known.unwrap_or_else(|| self.find_row(filter, base, scope));
         if known.is_none() {
             self.cache(row);
@@ -57,7 +60,7 @@ impl Scan {
         let is_short = self.key.len() <= LONGEST;
         self.key.push(kind as u8);
         self.key.extend_from_slice(&OF_TARGET);
-        if let Some(&row) = self.rows.get(&self.key[..]).filter(|_| is_short) {
+        if let Some(row) = self.rows.get(&self.key).filter(|_| is_short) {
             return row;
         }
         let text = self.segment.texts.intern(&bases::base_class(target, BASE_SCOPE));
@@ -69,10 +72,7 @@ impl Scan {
     }
 
     fn cache(&mut self, row: u32) {
-        if self.rows.len() >= MOST_BASES {
-            self.rows.clear();
-        }
-        self.rows.insert(self.key[..].into(), row);
+        self.rows.keep(&self.key, row);
     }
 
     /// Appends the reduced base to the key; returns whether it is that of the last search without a template.

@@ -27,12 +27,17 @@ const MOST_LATE_REQUESTS: usize = 1_000;
 /// Nanoseconds by which an opening may be written after the connection's first request, as slapd does.
 pub const LATE: i64 = SECOND;
 
+/// The number of a slot without a connection; no log has it.
+const FREE: i64 = i64::MIN;
+
 /// By number: connections that are open, await a result, or were opened earlier.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Connections {
     /// Hashed with a random seed per process: the numbers come from the log, which may be forged.
     by_number: HashMap<i64, u32, RandomState>,
     slots: Vec<Connection>,
+    /// The number of the connection in each slot; FREE: none.
+    numbers: Vec<i64>,
     free: Vec<u32>,
     /// The last connection found: a result follows its request.
     last: Option<(i64, u32)>,
@@ -40,7 +45,13 @@ pub struct Connections {
 
 impl Connections {
     fn new() -> Self {
-        Connections { by_number: HashMap::default(), slots: Vec::new(), free: Vec::new(), last: None }
+        Connections {
+            by_number: HashMap::default(),
+            slots: Vec::new(),
+            numbers: Vec::new(),
+            free: Vec::new(),
+            last: None,
+        }
     }
 
     /// The slot of a connection.
@@ -64,16 +75,17 @@ impl Connections {
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = connection;
+                self.numbers[slot as usize] = number;
                 slot
             }
             None => {
                 self.slots.push(connection);
+                self.numbers.push(number);
                 (self.slots.len() - 1) as u32
             }
         };
         if let Some(before) = self.by_number.insert(number, slot) {
-            self.slots[before as usize] = Connection::new(0, None, None);
-            self.free.push(before);
+            self.take(before);
         }
         self.last = Some((number, slot));
         slot
@@ -83,8 +95,27 @@ impl Connections {
     pub fn remove(&mut self, number: i64) -> Option<Connection> {
         let slot = self.by_number.remove(&number)?;
         self.last = None;
+        Some(self.take(slot))
+    }
+
+    /// Drops the connections in these slots; the others get other slots.
+    pub fn remove_all(&mut self, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            self.numbers[slot as usize] = FREE;
+        }
+        let mut numbers = self.numbers.iter();
+        self.slots.retain(|_| numbers.next() != Some(&FREE));
+        self.numbers.retain(|&number| number != FREE);
+        self.free.clear();
+        self.by_number.clear();
+        self.by_number.extend(self.numbers.iter().copied().zip(0..));
+        self.last = None;
+    }
+
+    fn take(&mut self, slot: u32) -> Connection {
         self.free.push(slot);
-        Some(std::mem::replace(&mut self.slots[slot as usize], Connection::new(0, None, None)))
+        self.numbers[slot as usize] = FREE;
+        std::mem::replace(&mut self.slots[slot as usize], Connection::new(0, None, None))
     }
 
     /// The connection in a slot.
@@ -95,17 +126,23 @@ impl Connections {
 
     /// The numbers and slots of all connections, in the order of their first records.
     pub fn in_order(&self) -> Vec<(i64, u32)> {
-        let mut all: Vec<_> = self.by_number.iter().map(|(&number, &slot)| (number, slot)).collect();
-        all.sort_unstable_by_key(|&(number, slot)| (self.slots[slot as usize].line, number));
-        all
+        let mut all: Vec<_> = self.iter().map(|(number, slot, connection)| (connection.line, number, slot)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, number, slot)| (number, slot)).collect()
     }
 
     /// The numbers of those connections that `is_so` holds of, ascending.
     pub fn which(&self, is_so: impl Fn(&Connection) -> bool) -> Vec<i64> {
-        let all = self.by_number.iter().filter(|&(_, &slot)| is_so(&self.slots[slot as usize]));
-        let mut numbers: Vec<_> = all.map(|(&number, _)| number).collect();
+        let all = self.iter().filter(|&(.., connection)| is_so(connection));
+        let mut numbers: Vec<_> = all.map(|(number, ..)| number).collect();
         numbers.sort_unstable();
         numbers
+    }
+
+    /// The numbers, slots and connections, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, u32, &Connection)> {
+        let all = self.numbers.iter().zip(0..).zip(&self.slots);
+        all.filter(|&((&number, _), _)| number != FREE).map(|((&number, slot), connection)| (number, slot, connection))
     }
 
     /// All connections, in no order.

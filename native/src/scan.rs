@@ -2,10 +2,7 @@
 //!
 //! Times and durations in nanoseconds; text as logged, in bytes.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
-
+use crate::cached_rows::CachedRows;
 use crate::connection::{Connection, FirstRequest, IdleTime, OperationResult};
 use crate::counting::count_clear_bind;
 use crate::idle_counting::count_idle_time;
@@ -87,8 +84,7 @@ pub struct Scan {
     /// Where the current records are, and the first and the last time there.
     pub(crate) place: Place,
     pub(crate) span: (i64, i64),
-    /// Rows by reduced filter, reduced base and scope.
-    pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
+    pub(crate) rows: CachedRows,
     pub(crate) key: Vec<u8>,
     pub(crate) templates: Templates,
     /// The base and the scope of the last search, and the reduced base.
@@ -110,7 +106,7 @@ impl Scan {
             parts_weight: 0,
             place: period.start(),
             span: period.span(period.start()),
-            rows: HashMap::default(),
+            rows: CachedRows::default(),
             templates: Templates::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),

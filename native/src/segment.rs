@@ -15,10 +15,11 @@ use crate::operation_kinds::{self, OperationKind};
 use crate::operation_row::{OperationRow, ShapeKey, TargetKey};
 use crate::pending_requests::REMOVED;
 use crate::period::Place;
+use crate::ranked_table::RankedTable;
 use crate::runs::Run;
 use crate::shape_row::ShapeRow;
 use crate::substrings::has_substrings;
-use crate::tables::{CappedTable, Caps, LookupCounts, RankedTable};
+use crate::tables::{CappedTable, Caps, LookupCounts};
 use crate::timeline::Timeline;
 use crate::write_times::WriteTimes;
 
@@ -55,7 +56,12 @@ impl CodeCounts {
         let is_there =
             usize::try_from(err).ok().and_then(|small| self.small.get(small)).is_some_and(|&count| count > 0)
                 || self.others.contains_key(&err);
-        is_there || self.iter().count() < most
+        is_there || self.len() < most
+    }
+
+    /// The number of different codes.
+    fn len(&self) -> usize {
+        self.others.len() + self.small.iter().filter(|&&count| count > 0).count()
     }
 
     /// Counts results of a code.

@@ -84,7 +84,12 @@ impl Series {
                 cell.count += count;
                 cell.etime += etime;
             }
-            None => self.cells.push(Cell { number, count, etime }),
+            None => {
+                if self.cells.is_empty() {
+                    self.cells.reserve_exact(1); // most rows of a log with very many have one result
+                }
+                self.cells.push(Cell { number, count, etime });
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ from experiments import (
     brackets,
     client_pools,
     connection_cases,
+    distinct_fields,
     drawn_examples,
     drawn_filters,
     first_action,
@@ -28,6 +29,7 @@ EXPERIMENTS = {
     one.name: one
     for one in (
         hostile_logs.EXPERIMENT,
+        distinct_fields.EXPERIMENT,
         drawn_examples.EXPERIMENT,
         drawn_filters.EXPERIMENT,
         fuzzing.EXPERIMENT,

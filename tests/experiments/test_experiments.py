@@ -13,6 +13,7 @@ from experiments.notebook import AS_EXPECTED, HOUSE, Experiment, go_on
 
 NAMES = (
     "hostile-logs",
+    "distinct-fields",
     "drawn-examples",
     "drawn-filters",
     "fuzzing",
