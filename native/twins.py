@@ -26,12 +26,12 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 """The folders of the Python twins."""
 
 PARTS = {
-    "processes": "merge",
-    "prune": "merge",
+    "prune": "pruning",
     "border": "period_counts",
     "pending_requests": "connection",
     "result_fields": "scan",
     "results": "scan",
+    "runs": "server_process",
     "sort_lines": "scan",
     "syslog_clocks": "syslog",
 }
@@ -43,8 +43,11 @@ ALONE = {
     "fields": "primitives that regular expressions provide in the reference",
     "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
+    "joining": "the reference reads a stream in order; the tests compare the two at every cut",
     "lib": "the list of modules",
+    "merge": "as joining",
     "packing": "the reference is pickled",
+    "processes": "as joining",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",
     "templates": "a shortcut to the rows in that dict",
