@@ -24,9 +24,9 @@ from ldapdiag.analysis.fleet.comparison import Comparison
 from ldapdiag.analysis.fleet.replicas import fleet_of
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
 

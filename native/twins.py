@@ -26,14 +26,14 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 """The folders of the Python twins."""
 
 PARTS = {
-    "processes": "merge",
-    "prune": "merge",
+    "prune": "pruning",
     "border": "period_counts",
     "pending_requests": "connection",
     "ranked_rows": "tables",
     "ranked_table": "tables",
     "result_fields": "scan",
     "results": "scan",
+    "runs": "server_process",
     "sort_lines": "scan",
     "syslog_clocks": "syslog",
 }
@@ -46,8 +46,11 @@ ALONE = {
     "fields": "primitives that regular expressions provide in the reference",
     "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
+    "joining": "the reference reads a stream in order; the tests compare the two at every cut",
     "lib": "the list of modules",
+    "merge": "as joining",
     "packing": "the reference is pickled",
+    "processes": "as joining",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "the keys of that dict",
     "text_translation": "the reference has texts, no numbers of them",

@@ -6,7 +6,6 @@ from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.access_log import LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.report.log.content import LogContent
@@ -49,7 +48,7 @@ class Conversations:
 
     def segment(self):
         self.scan.lines += 1
-        return finish(self.scan.finish())
+        return self.scan.finish()
 
     def _next(self, number):
         self.operation[number] += 1

@@ -11,17 +11,17 @@ from io import FileIO
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION, named, scan_chunk
+from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION, named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.merge import merge
-from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.period import Period, Place
+from ldapdiag.sources.logs.period import Period, Place, WholeRecords
 from ldapdiag.sources.logs.records import whole_lines
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts
 
 if TYPE_CHECKING:
     import pytest
+
+    from ldapdiag.evidence.log.segment import Segment
 
 BUFFER = 5_000
 HEAVY = 20_000
@@ -42,43 +42,46 @@ class Read:
         self.too_long: list[int] = []
 
 
-class Counts(ReferenceCounts):
-    """What it calls a Segment."""
+class Part(WholeRecords):
+    """Records that it has taken, which it calls a Segment."""
 
-    def __init__(self, begun: dict[str, int] | Segment) -> None:
+    is_state = False
+
+    def reset_counts(self) -> None:
+        object.__setattr__(self, "is_state", True)
+
+
+class Counts(ReferenceCounts):
+    """The counts of a stream, which it calls a Segment, too."""
+
+    def __init__(self, _: dict[str, int]) -> None:
         super().__init__()
-        if isinstance(begun, Segment):
-            self.segment = begun
 
     def merge(self, part: Any) -> None:
-        super().merge(part.segment)
-
-    def add_clock(self, part: Any) -> None:
-        super().add_clock(part.segment)
+        if part.is_state:
+            self.merge_state(part)
+        else:
+            super().merge(part)
 
     def finished(self, **_: bool) -> Segment:
         return super().finished(goes_on=True)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["segment"], name)
 
 
 class Scan:
     def __init__(self, dialect: str, *, since: int | None = None, until: int | None = None, **_: Any) -> None:
         self._dialect = named(dialect)
         self._period = Period(since, until)
-        self._parts: list[tuple[Place, Segment]] = []
+        self._parts: list[tuple[Place, bytes]] = []
         self._bytes = 0
 
     def feed(self, data: bytes) -> None:
         data = whole_lines(data)
         self._bytes += len(data)
         for place, some in self._period.divide(self._dialect, data, Hints()):
-            part = scan_chunk(self._dialect, some)
             if self._parts and self._parts[-1][0] is place:
-                self._parts[-1] = (place, merge(self._parts[-1][1], part))
+                self._parts.append((place, self._parts.pop()[1] + some))
             else:
-                self._parts.append((place, part))
+                self._parts.append((place, some))
 
     def read(self, location: str, inode: tuple[int, int], start: int, end: int, watch: Watch) -> Read:
         with FileIO(location) as stream:
@@ -101,9 +104,9 @@ class Scan:
     def is_heavy(self) -> bool:
         return self._bytes > HEAVY
 
-    def take(self) -> list[tuple[Place, Counts]]:
+    def take(self) -> list[tuple[Place, Part]]:
         self._bytes, parts, self._parts = 0, self._parts, []
-        return [(place, Counts(segment)) for place, segment in parts]
+        return [(place, Part(self._dialect, data, Hints())) for place, data in parts]
 
 
 def put_in(monkeypatch: pytest.MonkeyPatch, **other: object) -> None:

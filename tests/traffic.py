@@ -11,7 +11,6 @@ from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import SIMPLE, Scan
 from ldapdiag.evidence.log.sorting import Sorting
@@ -156,7 +155,7 @@ class Log:
 
     def segment(self) -> Segment:
         """Return what it all adds up to."""
-        return finish(merge(start(self.scan.segment.caps), self.scan.finish()))
+        return self.scan.finish()
 
     def fact(self, host: str = "ldap", family: Family = Family.DS389) -> AccessLog:
         """Return the fact that gathering would read; the log must not be written any more."""

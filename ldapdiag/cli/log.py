@@ -158,7 +158,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             metavar="N",
             min=1,
             max=64,
-            help="Read with N processes or threads; default one per core.",
+            help="Read with N threads where the native scanner reads; default one per core.",
             show_default=False,
             rich_help_panel=Panel.EVIDENCE,
         ),

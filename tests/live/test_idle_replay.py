@@ -17,8 +17,7 @@ from ldapdiag.analysis.idle.replay import replay
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.dialects import named, scan_stream
 
 if TYPE_CHECKING:
     from lab.directory_servers import Server
@@ -41,7 +40,7 @@ def profile_of(server: Server, family: Family) -> IdleProfile:
     dialect = named("389-text" if family is Family.DS389 else "openldap-stderr")
     log = server.host.run(["cat", ACCESS]).encode() if family is Family.DS389 else server.log.read_bytes()
     fact = AccessLog(
-        origin=facts.origin("ldap", "access"), family=family, segment=finish(scan_chunk(dialect, log)), streams=()
+        origin=facts.origin("ldap", "access"), family=family, segment=scan_stream(dialect, log), streams=()
     )
     traffic = combine_logs(facts.server(access_logs=(fact,)))
     assert isinstance(traffic, Traffic)

@@ -1,4 +1,4 @@
-"""A log in chunks: the positions where its dialect allows a cut, and the Segments of the chunks."""
+"""A log in pieces: the positions where its dialect allows a cut, and what it counts fed in pieces."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.dialects import recognise, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge
+from ldapdiag.evidence.log.dialects import recognise, scan_stream
+from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from log.comparable import plain
 from log.reports import rendered
 
 if TYPE_CHECKING:
-    import random
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ldapdiag.evidence.log.dialect import Dialect
@@ -51,17 +52,19 @@ def content_of(segment: Segment) -> tuple[str, Any]:
 
 @cache
 def whole(path: Path) -> tuple[str, Any]:
-    return content_of(finish(scan_chunk(dialect_of(path), text(path))))
+    return content_of(scan_stream(dialect_of(path), text(path)))
 
 
-def chunks(path: Path, places: list[int]) -> list[Segment]:
+def pieces(path: Path, places: list[int]) -> list[bytes]:
+    """Return a log cut at some of its boundaries."""
     data, ends = text(path), boundaries(path)
     cuts = sorted({ends[place % len(ends)] for place in places}) if ends else []
-    return [scan_chunk(dialect_of(path), data[left:right]) for left, right in pairwise([0, *cuts, len(data)])]
+    return [data[left:right] for left, right in pairwise([0, *cuts, len(data)])]
 
 
-def merged(segments: list[Segment], choose: random.Random) -> Segment:
-    while len(segments) > 1:
-        place = choose.randrange(len(segments) - 1)
-        segments[place : place + 2] = [merge(segments[place], segments[place + 1])]
-    return segments[0]
+def fed(dialect: Dialect, parts: Iterable[bytes]) -> Segment:
+    """Return the counts of a log that is read piece by piece."""
+    scan = StreamScan()
+    for part in parts:
+        scan.feed(dialect, part, Hints())
+    return scan.finish()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from datetime import timezone
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.evidence.log.syslog import east, latest
 from ldapdiag.evidence.log.tables import CAPS, Caps
 from ldapdiag.sources.logs.native import installed
@@ -82,10 +82,13 @@ def added_up(parts: Iterable[Any], caps: Caps = CAPS) -> Segment:
 def merged(
     scanner: str, dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps: Caps = CAPS
 ) -> Segment:
-    """Return the finished Segment of consecutive chunks, each scanned apart, by one of the SCANNERS."""
+    """Return the finished Segment of consecutive chunks, by one of the SCANNERS: the native one scans each apart."""
     if scanner == "native":
         return added_up((part for one in chunks if one for part in _native_parts(dialect, one, hints, caps)), caps)
-    return finish(reduce(merge, (scan_chunk(dialect, chunk, hints, caps) for chunk in chunks), start(caps)))
+    scan = StreamScan(caps=caps)
+    for chunk in chunks:
+        scan.feed(dialect, chunk, hints)
+    return scan.finish()
 
 
 def _native_parts(dialect: Dialect, chunk: bytes, hints: Hints, caps: Caps) -> Iterable[Any]:

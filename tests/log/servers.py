@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.runs import DISORDER
+from ldapdiag.evidence.log.server_process import DISORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,3 +193,23 @@ def drawn_logs(draw: Draw) -> list[bytes]:
         if place < len(lines) and (not server.restarted or b"connection from" not in lines[place]):
             del lines[place]
     return lines[draw(st.integers(0, 5)) :]
+
+
+def confuses_dropped_requests(lines: list[bytes]) -> bool:
+    """Return whether a client repeats the number of an operation, or a result is written before its request.
+
+    Of requests that were dropped at a cap, the next results without request are taken as theirs; where one number has
+    several, a result that comes too late for the last may be taken so, and a result that waits for a request may get
+    none. Then the number of operations is not exact.
+    """
+    requests, results = set(), set()
+    for line in lines:
+        words = line.split()
+        operation = tuple(words[2:4])
+        if b"RESULT" in words:
+            results.add(operation)
+        elif b"fd=64" not in words:
+            if operation in requests | results:
+                return True
+            requests.add(operation)
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from log.mutations import FORGED, NUMBERS, mutated
 from log.real_logs import ALL_LOGS
 from log.reports import rendered
 from log.scanners import NATIVE_DIALECTS, merged, need_native
-from log.servers import drawn_logs
+from log.servers import confuses_dropped_requests, drawn_logs
 from log.vectors import HINTS
 
 if TYPE_CHECKING:
@@ -79,9 +80,10 @@ def test_every_forged_text_at_every_place_of_a_line_is_read_alike(dialect: Diale
             agreed(dialect, b"".join(line[:place] + text + line[place:] for text in forged))
 
 
-@given(st.lists(drawn_logs(), min_size=1, max_size=3))
-def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]]) -> None:
-    python, native = agreed(named("389-text"), *(b"".join(lines) for lines in logs))
+@given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12))
+def test_what_a_server_could_have_written_is_read_alike(lines: list[bytes], places: list[int]) -> None:
+    cuts = pairwise(sorted({0, *(place % (len(lines) + 1) for place in places), len(lines)}))
+    python, native = agreed(named("389-text"), *(b"".join(lines[left:right]) for left, right in cuts))
     assert rendered(native) == rendered(python)
 
 
@@ -89,17 +91,18 @@ def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]])
 def test_with_caps_hit_the_totals_are_alike(lines: list[bytes], place: int) -> None:
     chunks = [b"".join(lines[:place]), b"".join(lines[place:])]
     python, native = (merged(scanner, named("389-text"), chunks, caps=TINY) for scanner in ("python", "native"))
-    check_totals(native, python)
+    check_totals(native, python, is_exact=not confuses_dropped_requests(lines))
 
 
-def check_totals(native: Segment, python: Segment) -> None:
-    """Compare what is exact even where a cap was hit."""
-    for name in TOTALS:
+def check_totals(native: Segment, python: Segment, *, is_exact: bool = True) -> None:
+    """Compare what is exact even where a cap was hit; without `is_exact`, the requests are not."""
+    for name in [name for name in TOTALS if is_exact or name != "operations"]:
         assert plain(getattr(native, name)) == plain(getattr(python, name)), name
     assert sum(native.results.values()) == sum(python.results.values())
     assert sum(native.closed.values()) == sum(python.closed.values())
     assert sum(native.noted.values()) == sum(python.noted.values())
-    assert sum(row.requests for row in native.shapes.values()) == sum(row.requests for row in python.shapes.values())
+    ours, theirs = (sum(row.requests for row in one.shapes.values()) for one in (python, native))
+    assert theirs == ours or not is_exact
     assert sum(row.opened for row in native.clients.values()) == sum(row.opened for row in python.clients.values())
 
 

@@ -14,11 +14,9 @@ import examples
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.sources.logs.chunks import Chunk
 from ldapdiag.sources.logs.native import NativeCounts
-from ldapdiag.sources.logs.period import Period, Place
+from ldapdiag.sources.logs.period import Period, Place, WholeRecords
 from ldapdiag.sources.logs.period_counts import PeriodCounts
-from ldapdiag.sources.logs.scanning import scan_part
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts, StreamCounts
 from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
@@ -144,8 +142,7 @@ def check_period(log: RealLog, period: Period) -> None:
     scan = native_scan(log.dialect, HINTS, since=period.since, until=period.until)
     scan.feed(log.head)
     native = [(Place(place), part) for place, part in scan.take()]
-    chunk = Chunk(label="", at=0, cost=0, dialect=log.dialect, hints=HINTS)
-    python = [(place, scan_part(chunk, place, part)) for place, part in parts]
+    python = [(place, WholeRecords(log.dialect, part, HINTS)) for place, part in parts]
     assert [described(*one) for one in native] == [described(*one) for one in python]
     ours, theirs = within_alone(native, NativeCounts(), period), within_alone(python, ReferenceCounts(), period)
     assert plain(ours) == plain(theirs)

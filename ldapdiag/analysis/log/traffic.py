@@ -10,7 +10,7 @@ from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.log.merge import combine
+from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.lazy_dataclass import dataclass

@@ -1,8 +1,7 @@
-"""Connection: the state of one connection within one chunk of a log, and what is undecided at the chunk's edges.
+"""Connection: the state of one connection of a log.
 
-In a chunk that does not contain the connection's opening, three things are unknown: the client, the account before the
-first BIND, and the operations outstanding at its start. Counts that depend on them are kept here until `joining` joins
-the chunks.
+Of one whose opening is not in the log, or comes late, two things are unknown: the client, and the account before the
+first BIND. Counts that depend on them are kept here until a line shows them, or the connection ends.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.sorting import Sorting
 
 Account = bytes | int | None
-"""A bind DN; b"": anonymous; an op number: the DN of that BIND, requested in an earlier chunk; None: the account that
-the connection had at the end of the earlier chunk, anonymous where there is none."""
+"""A bind DN; b"": anonymous; an op number: the DN of that BIND, whose request is not in the log; None: the account that
+the connection had before the log began, anonymous where its opening is written late."""
 
 ANONYMOUS = b""
 RESULT_TIMEOUT = 600_000_000_000
@@ -44,10 +43,7 @@ Subject = tuple[int, bytes]
 
 
 class OperationResult(NamedTuple):
-    """The fields of a result; or of what ends or describes an operation, as an ABANDON or SORT line.
-
-    Times and durations in nanoseconds; None: not in the log.
-    """
+    """The fields of a result. Times and durations in nanoseconds; None: not in the log."""
 
     op: int
     time: int
@@ -59,54 +55,28 @@ class OperationResult(NamedTuple):
     entries: int = 0
     notes: bytes = b""
     account: bytes | None = None
-    """The account that a BIND result reports as bound; the mechanism (kind NAMED)."""
+    """The account that a BIND result reports as bound."""
     bound_as: Account = None
     """The account of the connection when the result was written; operations are attributed to it.
 
     389-ds may write a search before the result of the BIND that the client waited for.
     """
-    sorting: Sorting | None = None
-    """Of a SORT or VLV line (kind SORTED)."""
-
-
-class IdleTime(NamedTuple):
-    """An idle time that a request ended, as far as this chunk determines it."""
-
-    epoch: int
-    """The epoch in which it ended; it counts if no operation of an earlier chunk was outstanding then."""
-    account: Account
-    since: int
-    ended: int
-
-
-class FirstRequest(NamedTuple):
-    """The first request of a chunk, which may end an idle time that began in an earlier one."""
-
-    op: int
-    time: int
-    epoch: int
-    """The number of unmatched results before it."""
-    idle_since: int | None
-    """The time of the last of them."""
-    account: Account
-    """The account of the connection before it."""
 
 
 class IdleAtClose(NamedTuple):
-    """The idle time at the close of a connection, as far as this chunk determines it."""
+    """The idle time at the close of a connection."""
 
     idle_since: int | None
-    """None: no result in this chunk."""
-    epoch: int
+    """None: no result."""
     quiet: bool
-    """No operation requested in this chunk was outstanding."""
+    """No operation was outstanding."""
 
 
 class PendingRequests(dict[int | tuple[int, int], Pending]):
     """Pending requests by operation number.
 
-    Of requests with one number, as a client can forge them, a result ends the last: this is so wherever the log is cut.
-    The others are kept by (number, their place).
+    Of requests with one number, as a client can forge them, a result ends the last. The others are kept by (number,
+    their place).
     """
 
     __slots__ = ()
@@ -116,11 +86,6 @@ class PendingRequests(dict[int | tuple[int, int], Pending]):
         if (before := self.pop(op, None)) is not None:
             self[op, self._repeated(op)] = before
         self[op] = pending
-
-    def add_all(self, others: PendingRequests) -> None:
-        """Add the requests of a later part of the log."""
-        for key, pending in others.items():
-            self.add(key if isinstance(key, int) else key[0], pending)
 
     def take(self, op: int) -> Pending | None:
         """Remove and return the last request with this number."""
@@ -134,11 +99,10 @@ class PendingRequests(dict[int | tuple[int, int], Pending]):
 
 
 class Connection:
-    """A connection, or the part of it that is in one chunk of a log."""
+    """A connection, as far as the log is read."""
 
     __slots__ = (
         "account",
-        "before",
         "bind_dn",
         "clear_binds",
         "client",
@@ -148,7 +112,7 @@ class Connection:
         "continued",
         "early",
         "first",
-        "first_request",
+        "first_op",
         "idle_at_close",
         "idle_since",
         "idle_times",
@@ -164,9 +128,6 @@ class Connection:
         "row",
         "secured",
         "unattributed",
-        "uncertain_idle_times",
-        "uncertain_pages",
-        "unmatched",
     )
 
     def __init__(self, first: int, opened: int | None = None, client: bytes | None = None) -> None:
@@ -176,9 +137,7 @@ class Connection:
         self.named_client: bytes | None = None
         """The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ."""
         self.named_account: bytes | None = None
-        """The account that other lines than a BIND name before the first BIND here; UNKNOWN if they differ."""
-        self.before: Connection | None = None
-        """The part of it in the chunks before, known only to a scan with a selection."""
+        """The account that other lines than a BIND name before the first BIND; UNKNOWN if they differ."""
         self.row: ClientRow | None = None
         """The row that counts this client; None while the client is unknown."""
         self.account: Account = None
@@ -193,35 +152,28 @@ class Connection:
         self.last_op = -1
         """The highest number of a request."""
         self.previous_op = -1
-        """The number of the last request: the same wherever the log is cut, also where numbers come again."""
+        """The number of the last request; a client may use numbers again."""
         self.requests = 0
         """Requests with consecutive numbers: all but an UNBIND."""
-        self.first_request: FirstRequest | None = None
+        self.first_op: int | None = None
+        """The number of the first request."""
         self.idle_since: int | None = None
         """The time of the last result that left no operation outstanding."""
         self.pending = PendingRequests()
-        self.unmatched: list[OperationResult] = []
         self.early: list[tuple[OperationResult, bool]] = []
-        """Results whose request is in no earlier chunk, but may be written later; False: written after the close."""
+        """Results without a request, which may be written later; False: written after the close."""
         self.unattributed: dict[tuple[Subject, Account, int], list[int]] = {}
         """While the client or account is unknown, by subject, account and result code: as Segment.attribution."""
         self.secured = False
         """By TLS, from the beginning or by StartTLS."""
-        self.clear_binds: dict[tuple[int, bytes], int] = {}
-        """BINDs with a password before the connection was secured in this chunk, by epoch and DN.
-
-        They count if no StartTLS of an earlier chunk had succeeded by then.
-        """
-        self.uncertain_idle_times: list[IdleTime] = []
-        """While the client or account is unknown, or operations of an earlier chunk may have been outstanding."""
+        self.clear_binds: dict[bytes, int] = {}
+        """BINDs with a password before the connection was secured, by DN."""
         self.idle_times: dict[Account, IdleTimes] = {}
-        """The others, while the client or account is unknown."""
+        """While the client or account is unknown, by account."""
         self.continued = 0
         """Searches that are a later page of an earlier search."""
         self.pages: dict[int, bool] = {}
-        """Paged searches seen here, by the server's number; True: more pages follow."""
-        self.uncertain_pages: set[int] = set()
-        """Paged searches whose first page here may be a later one."""
+        """Paged searches, by the server's number; True: more pages follow."""
         self.closed: int | None = None
         self.code = b""
         self.idle_at_close: IdleAtClose | None = None
@@ -302,14 +254,7 @@ class Connection:
     @property
     def done(self) -> bool:
         """It is closed, and no result is expected."""
-        kept = self.pending or self.unmatched or self.early
-        return self.closed is not None and self.opened is not None and not kept
-
-    @property
-    def complete(self) -> bool:
-        """No record of it can follow or be in an earlier chunk: slapd may write an opening after a request."""
-        begun = self.operations == 0 if self.first_request is None else self.first_request.op == 0
-        return begun and self.done
+        return self.closed is not None and self.opened is not None and not (self.pending or self.early)
 
 
 def _agreed(one: bytes | None, other: bytes | None) -> bytes | None:

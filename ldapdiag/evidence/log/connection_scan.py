@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import Connection, IdleAtClose
-from ldapdiag.evidence.log.counting import end_connection
-from ldapdiag.evidence.log.joining import apply_late_opening, change_client
-from ldapdiag.evidence.log.line_scan import Hints, LineScan
-from ldapdiag.evidence.log.runs import Run, is_late
+from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, IdleAtClose
+from ldapdiag.evidence.log.counting import apply_late_opening, change_client, end_connection
+from ldapdiag.evidence.log.line_scan import NEVER, Hints, LineScan
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
+from ldapdiag.evidence.log.server_process import ServerProcess
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tables import CAPS, Caps, shortened
+from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps, shortened
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.segment import Segment
 
 
 class ConnectionScan(LineScan):
-    """Follow the connections of one chunk of a log. Times in nanoseconds; text as logged, in bytes."""
+    """Follow the connections of a log. Times in nanoseconds; text as logged, in bytes."""
 
-    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS, before: Run | None = None) -> None:
-        """`before`: the connections that the chunks before this one left, for a scan with a selection."""
+    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         super().__init__(hints, caps)
-        self._before: dict[int, Connection] | None = None if before is None else dict(before.connections)
-        """By number: the connections of earlier chunks and runs, for a scan with a selection."""
-        self.run = self.segment.runs[0]
-        self.connections = self.run.connections
+        self.process = ServerProcess()
+        """The server process that writes now."""
+        self.connections = self.process.connections
 
     def opened(self, number: int, time: int, client: bytes, server: bytes = b"", *, secured: bool = False) -> None:
         """Count an accepted connection; `client` without its port; `secured`: by TLS from the beginning."""
         self.at(time)
-        self.segment.timeline.at(time // SECOND).opened += 1
-        client = address(client[:SAMPLE_BYTES])
         segment = self.segment
+        segment.timeline.at(time // SECOND).opened += 1
+        client = address(client[:SAMPLE_BYTES])
         segment.opened += 1
         if server:
             segment.servers.count(server[:SAMPLE_BYTES])
-        there = self.connections.get(number)
-        late = number <= self.run.last and self.run.admits_late_opening(number, time)
-        if there is not None and is_late(there, time, from_its_beginning=late):
-            self.run.opened(number, time)
-            apply_late_opening(segment, there, time, client)
-            segment.client(client).opened += 1
-            there.secured |= secured
-            self._end_if_complete(number, there)
-            return
-        ascends = number > self.run.last and (self.run.first is not None or not self.connections)
-        if not ascends and (there is not None or not late):
-            self._next_run(explicit_start=False)
-        self.run.opened(number, time)
-        connection = self.connections[number] = Connection(time, time, client)
-        connection.secured = secured
-        connection.row = row = segment.client(client)
+        if self.process.ends_before(number, time):
+            self._next_process(time, self.process.identity)
+        process = self.process
+        process.opened(number, time)
+        row = segment.client(client)
         row.opened += 1
+        there = self.connections.get(number)
+        if there is not None:  # its opening is written late
+            process.initial -= 1
+            apply_late_opening(self.total, there, time, client)
+            there.secured |= secured
+            self._end_if_done(number, there)
+            return
+        connection = self.connections[number] = Connection(time, time, client)
+        connection.account = ANONYMOUS
+        connection.secured = secured
+        if segment is self.total:
+            connection.row = row
 
     def proxied_client(self, number: int, time: int, client: bytes) -> None:
         """Replace the client of a connection by the one that a PROXY header names."""
@@ -58,7 +61,7 @@ class ConnectionScan(LineScan):
         connection = self._unless_ended(number, time)
         if connection is None or connection.closed is not None:
             return
-        change_client(self.segment, connection, client)
+        change_client(self.total, connection, client)
 
     def identified(self, number: int, time: int, client: bytes = b"", account: bytes | None = None) -> None:
         """Keep the client and the account that a line of a connection names.
@@ -75,14 +78,14 @@ class ConnectionScan(LineScan):
         self.at(time)
         self.segment.timeline.at(time // SECOND).closed += 1
         code = self.segment.closed.count(code[:SAMPLE_BYTES])
-        self.run.delta -= 1
+        self.process.delta -= 1
         connection = self._unless_ended(number, time)
         if connection is None or connection.closed is not None:
             return
         connection.closed = time
         connection.code = code
-        connection.idle_at_close = IdleAtClose(connection.idle_since, len(connection.unmatched), not connection.pending)
-        self._end_if_complete(number, connection)
+        connection.idle_at_close = IdleAtClose(connection.idle_since, not connection.pending)
+        self._end_if_done(number, connection)
 
     def tls(self, number: int, time: int, protocol: bytes, cipher: bytes = b"") -> None:
         """Count a connection that is secured by TLS from now on."""
@@ -98,48 +101,68 @@ class ConnectionScan(LineScan):
         self.segment.refused.count((address(client[:SAMPLE_BYTES]), reason[:SAMPLE_BYTES]))
 
     def server_started(self, time: int | None, version: bytes = b"") -> None:
-        """Begin a run after a start of the server that the log reports."""
+        """Begin a server process after a start that the log reports."""
         if time is not None:
             self.at(time)
-        self._next_run(explicit_start=True)
-        self.run.began = time
+        self._next_process(self.process.latest if time is None else time)
         if version:
             self.header(b"", version)
 
     def startup(self, identity: bytes) -> None:
-        """Begin a run when the startupID changes: it identifies the server process that wrote the record."""
-        if self.run.identity not in {b"", identity}:
-            self._next_run(explicit_start=True)
-        self.run.identity = identity
+        """Begin a server process when the startupID changes: it identifies the one that wrote the record."""
+        if self.process.identity not in {b"", identity}:
+            self._next_process(self.process.latest)
+        self.process.identity = identity
 
-    def _next_run(self, *, explicit_start: bool) -> None:
-        if self._before is not None and explicit_start:
-            self._before.clear()
-        elif self._before is not None:
-            self._before.update(self.connections)
-        identity = b"" if explicit_start else self.run.identity
-        self.run = Run(explicit_start=explicit_start)
-        self.run.identity = identity
-        self.connections = self.run.connections
-        self.segment.runs.append(self.run)
+    def _next_process(self, at: int | None, identity: bytes = b"") -> None:
+        """End the connections of the server process, which a restart ended then, and begin another one."""
+        for number, connection in self.connections.items():
+            if connection.closed is None:
+                connection.code = RESTART
+                self.total.ended_by_restart += 1
+                if at is not None:
+                    self.total.timeline.at(at // SECOND).closed += 1
+            self._end(number, connection, at=at)
+        self._begin_process(identity)
+
+    def _end_of_log(self) -> None:
+        """End the last server process, whose open connections stay open."""
+        until = None if self.first == NEVER else self.last
+        for number, connection in self.connections.items():
+            self._end(number, connection, at_end=connection.closed is None, at=until)
+        self._begin_process()
+
+    def _begin_process(self, identity: bytes = b"") -> None:
+        """Count the server process that has ended, and begin another one."""
+        segment, process = self.total, self.process
+        segment.peak = max(segment.peak, process.peak)
+        segment.server_processes += process.last >= 0
+        segment.open_before += process.initial
+        self.process = ServerProcess(identity)
+        self.connections = self.process.connections
 
     def _connection(self, number: int, time: int) -> Connection:
-        """Return a connection; one that is new here was opened before this chunk."""
+        """Return a connection; one that is new here was opened before the log began, or its opening comes late."""
         connection = self.connections.get(number)
         if connection is None:
             connection = self.connections[number] = Connection(time)
-            if self._before is not None:
-                connection.before = self._before.get(number)
-            self.run.last = max(self.run.last, number)
+            self.process.initial += 1
+            self.process.last = max(self.process.last, number)
         return connection
 
-    def _end_if_complete(self, number: int, connection: Connection) -> None:
-        """Count the end of a connection of which no record can follow."""
-        if connection.complete and self.connections.get(number) is connection:
-            end_connection(self.segment, number, connection)
+    def _end_if_done(self, number: int, connection: Connection) -> None:
+        """Count the end of a connection of which no record is expected."""
+        if connection.done and self.connections.get(number) is connection:
+            self._end(number, connection)
             del self.connections[number]
 
+    def _end(self, number: int, connection: Connection, *, at_end: bool = False, at: int | None = None) -> None:
+        """Count the end of a connection; one that was opened among records before the period counts with them."""
+        is_within = connection.opened is None or connection.row is not None
+        segment: Segment = self.total if is_within else self.segment
+        end_connection(segment, number, connection, self.last, at_end=at_end, at=at)
+
     def _unless_ended(self, number: int, time: int) -> Connection | None:
-        """Return a connection; None for one that was opened in this run and has ended."""
+        """Return a connection; None for one that was opened by this server process and has ended."""
         there = self.connections.get(number)
-        return self._connection(number, time) if there is None and number not in self.run.numbers else there
+        return self._connection(number, time) if there is None and number not in self.process.numbers else there

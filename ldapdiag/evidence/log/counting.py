@@ -49,12 +49,13 @@ def count_result(
 ) -> None:
     """Count the result of a request, attributed to `account`; a BIND to the DN that it asks for."""
     requested, kind, row, subject, sorting = pending
-    op, time, _, err, etime, _, _, _, notes, _, _, _ = result
+    op, time, _, err, etime, _, _, _, notes, _, _ = result
     if etime is None:
         etime = max(0, time - requested)
     segment.took += etime
     if row is None:
         return
+    row = segment.same_row(row)
     text: bytes = row.key[0] if kind == SEARCH else row.key[1]  # type: ignore[assignment]  # by the kind of key
     if kind == BIND and subject:
         account = subject
@@ -95,7 +96,7 @@ def _count_in_interval(segment: Segment, second: int, kind: int, err: int, etime
 
 
 def _count_in_row(row: OperationRow, result: OperationResult, etime: int) -> None:
-    _, time, _, err, _, wait, optime, entries, _, _, _, _ = result
+    _, time, _, err, _, wait, optime, entries, _, _, _ = result
     row.answered += 1
     row.etime += etime
     row.entries += entries
@@ -113,7 +114,7 @@ def _count_in_row(row: OperationRow, result: OperationResult, etime: int) -> Non
 
 
 def _count_search(row: ShapeRow, result: OperationResult, etime: int, subject: bytes, sorting: Sorting | None) -> None:
-    _, _, _, err, _, _, _, entries, notes, _, _, _ = result
+    _, _, _, err, _, _, _, entries, notes, _, _ = result
     if err or notes or sorting is not None:
         _count_unusual(row, result, etime, sorting)
     elif entries > row.most_entries:
@@ -152,11 +153,8 @@ def add_sorting(connection: Connection, op: int, line: Sorting) -> bool:
 def count_kept_result(
     segment: Segment, number: int, connection: Connection, pending: Pending, kept: OperationResult, account: Account
 ) -> None:
-    """Count a result that was kept until its request was known."""
-    requested, kind, row, subject, sorting = pending
-    if row is not None:
-        pending = (requested, kind, segment.same_row(row), subject, sorting)
-    bound_as = account if kept.account is None or kind != BIND else kept.account
+    """Count a result that was kept until its request was known, or whose request came after the close."""
+    bound_as = account if kept.account is None or pending[1] != BIND else kept.account
     count_result(segment, number, connection, pending, kept, bound_as)
 
 
@@ -195,13 +193,19 @@ def count_without_request(
 
 
 def count_early_results(
-    segment: Segment, number: int, connection: Connection, late: Connection | None = None, *, at_end: bool = False
+    segment: Segment,
+    number: int,
+    connection: Connection,
+    now: int,
+    *,
+    late: Connection | None = None,
+    at_end: bool = False,
 ) -> None:
     """Count the results that have no request before them: threads may write a result before its request.
 
     At the end of the connection such a result belongs to the request that has no other. Until then a result waits for
-    one that comes, and both for another result: so they are joined alike wherever the log is cut. `late`: the stand-in
-    with the requests after the close.
+    one that comes, and both for another result; `now`: the latest time in the log. `late`: the stand-in with the
+    requests after the close.
     """
     results, connection.early = connection.early, []
     for result, is_open in results:
@@ -214,7 +218,7 @@ def count_early_results(
         if pending is not None and at_end:
             connection.pending.take(result.op)
             count_kept_result(segment, number, connection, pending, result, result.bound_as)
-        elif not at_end and (pending is not None or (segment.last_time or 0) - result.time <= MOST_EARLY):
+        elif not at_end and (pending is not None or now - result.time <= MOST_EARLY):
             connection.early.append((result, is_open))
         else:
             count_without_request(segment, number, result, connection if is_open else None)
@@ -250,31 +254,40 @@ def attribute(
         cell[place] += count
 
 
-def resolve_account(segment: Segment, connection: Connection) -> None:
-    """Attribute what came before the first BIND to the anonymous account, where the connection's opening is known."""
-    if connection.opened is None or connection.account is not None:
-        return
-    connection.account = ANONYMOUS
-    attribute_kept(segment, connection)
+def apply_late_opening(segment: Segment, connection: Connection, opened: int, client: bytes) -> None:
+    """Attribute to `client` what a connection did before its opening was written.
 
-
-def attribute_kept(segment: Segment, connection: Connection) -> None:
-    """Attribute what was kept, now that the client is known; what came before the first BIND is anonymous."""
+    What came before the first BIND is anonymous.
+    """
+    connection.opened = opened
+    connection.client = client
+    connection.row = segment.client(client)
+    if connection.account is None:
+        connection.account = ANONYMOUS
     kept, connection.unattributed = connection.unattributed, {}
     for (subject, account, err), counts in kept.items():
         attribute(segment, connection, subject, ANONYMOUS if account is None else account, err, counts)
 
 
-def end_connection(
-    segment: Segment, number: int, connection: Connection, *, at_end: bool = False, at: int | None = None
-) -> None:
-    """Count a connection of which no record can follow; `at_end`: it is open at the end of the log.
+def change_client(segment: Segment, connection: Connection, client: bytes) -> None:
+    """Continue a connection with the client that a PROXY header names."""
+    row = segment.client(client)
+    if connection.opened is not None and connection.row is not None:
+        connection.row.opened -= 1
+        row.opened += 1
+    connection.client, connection.row = client, row
 
-    `at`: when a restart of the server, or the end of the log, ended it.
+
+def end_connection(
+    segment: Segment, number: int, connection: Connection, now: int, *, at_end: bool = False, at: int | None = None
+) -> None:
+    """Count a connection of which no record can follow; `now`: the latest time in the log.
+
+    `at_end`: it is open at the end of the log. `at`: when a restart of the server, or the end of the log, ended it.
     """
     count_last_idle_time(segment, number, connection, connection.closed or at, at_end=at_end)
     last_use = connection.last_use(at)
-    count_early_results(segment, number, connection, at_end=True)
+    count_early_results(segment, number, connection, now, at_end=True)
     count_unattributed(segment, connection)
     count_clear_binds(segment, connection)
     for pending in connection.pending.values():
@@ -285,8 +298,8 @@ def end_connection(
     row.operations += connection.operations
     row.used(connection.first if connection.opened is None else connection.opened, last_use)
     segment.continued += connection.continued
-    if connection.first_request is not None:
-        segment.holes += max(0, connection.last_op - connection.first_request.op + 1 - connection.requests)
+    if connection.first_op is not None:
+        segment.holes += max(0, connection.last_op - connection.first_op + 1 - connection.requests)
     if at_end:
         segment.open_at_end += 1
         return
@@ -301,25 +314,19 @@ def end_connection(
         row.lifetimes[max(0, connection.closed - connection.opened).bit_length()] += 1
 
 
-def count_unattributed(segment: Segment, connection: Connection, *, after_close: bool = False) -> None:
-    """Count what cannot be attributed any more, under the unknown client and account.
-
-    That is what is kept of a client or account that is not in the log, and what came after the close.
-    """
-    client = UNKNOWN if after_close else connection.client_at_end
-    unbound = UNKNOWN if after_close else connection.unbound
+def count_unattributed(segment: Segment, connection: Connection) -> None:
+    """Count what is kept of a client or account that no later record can name, under the unknown ones."""
+    client, unbound = connection.client_at_end, connection.unbound
     for ((kind, text), kept, err), counts in connection.unattributed.items():
-        account = unbound if kept is None else kept
-        is_known = isinstance(account, bytes) and not (after_close and kind != BIND)
-        segment.attribute((kind, text, client, account if is_known else UNKNOWN, err), counts)  # type: ignore[arg-type]  # is_known: bytes
+        segment.attribute((kind, text, client, known(unbound if kept is None else kept), err), counts)
 
 
-def count_clear_bind(segment: Segment, connection: Connection, key: tuple[int, bytes], count: int) -> None:
-    """Keep BINDs that sent a password without TLS, by epoch and DN, until the end of the connection."""
-    if key not in connection.clear_binds and len(connection.clear_binds) >= segment.caps.owed:
+def count_clear_bind(segment: Segment, connection: Connection, dn: bytes) -> None:
+    """Keep a BIND that sent a password without TLS, by its DN, until the end of the connection."""
+    if dn not in connection.clear_binds and len(connection.clear_binds) >= segment.caps.owed:
         segment.cut_short.add("clear_binds")
-        key = (key[0], OTHER)
-    connection.clear_binds[key] = connection.clear_binds.get(key, 0) + count
+        dn = OTHER
+    connection.clear_binds[dn] = connection.clear_binds.get(dn, 0) + 1
 
 
 def count_clear_binds(segment: Segment, connection: Connection) -> None:
@@ -328,7 +335,7 @@ def count_clear_binds(segment: Segment, connection: Connection) -> None:
     Of another connection the log may lack what secured it.
     """
     if connection.opened is not None and connection.client is not None:
-        for (_, dn), count in connection.clear_binds.items():
+        for dn, count in connection.clear_binds.items():
             segment.clear_binds.count((connection.client, dn), count)
     elif connection.clear_binds:
         segment.maybe_clear += 1

@@ -11,16 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialect import Dialect
-from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.evidence.log.tables import CAPS, Caps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ldapdiag.evidence.log.line_scan import Hints
-    from ldapdiag.evidence.log.runs import Run
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.selection import Selection
 
 
 GRAMMAR_VERSION = 17
@@ -102,16 +100,8 @@ def _by_name(dialect: Dialect) -> tuple[Callable[[str], Dialect], tuple[str]]:
 copyreg.pickle(Dialect, _by_name)  # worker processes look a dialect up; its patterns take long to pickle
 
 
-def scan_chunk(
-    dialect: Dialect,
-    data: bytes,
-    hints: Hints | None = None,
-    caps: Caps = CAPS,
-    selection: Selection | None = None,
-    before: Run | None = None,
-) -> Segment:
-    """Return the Segment of whole records of one stream; with a selection, `before` has the connections until then."""
-    scan = Scan(hints, caps, selection, before)
-    if data:
-        dialect.scan(data, scan)
+def scan_stream(dialect: Dialect, data: bytes, hints: Hints | None = None, caps: Caps = CAPS) -> Segment:
+    """Return the counts of a whole stream, given as whole records."""
+    scan = StreamScan(caps=caps)
+    scan.feed(dialect, data, hints or Hints())
     return scan.finish()

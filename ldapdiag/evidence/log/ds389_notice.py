@@ -72,12 +72,13 @@ def recognised(head: bytes) -> int:
 
 def scan(data: bytes, log: Scan) -> None:
     """Read whole lines; lines other than notices are passed over."""
-    log.lines += data.count(b"\n") + (not data.endswith(b"\n"))
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    log.lines += lines
     found = 0
     for found, notice in enumerate(notices(data), 1):  # noqa: B007  the count survives the loop
         scope = -1 if notice.scope is None else notice.scope
         log.notice(notice.time, notice.base, scope, notice.filter, internal=notice.internal)
-    log.passed_over(max(0, log.lines - found))
+    log.passed_over(max(0, lines - found))
 
 
 def notices(data: bytes) -> Iterator[Notice]:

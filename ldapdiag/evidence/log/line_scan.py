@@ -1,4 +1,4 @@
-"""LineScan: the lines of a chunk, its clock, and records that belong to no connection."""
+"""LineScan: the lines of a log, its clock, and records that belong to no connection."""
 
 # ruff: noqa: PLR1730  max() and min() are calls, and `at` runs for most records
 
@@ -29,11 +29,14 @@ class Hints:
 
 
 class LineScan:
-    """Count the lines of one chunk of a log, and keep its clock and headers."""
+    """Count the lines of a log, and keep its clock and headers."""
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         self.hints = hints or Hints()
-        self.segment = Segment(caps)
+        self.total = Segment(caps)
+        """The counts of the stream."""
+        self.segment = self.total
+        """What records are counted in: the same, except while records before the period are read (StreamScan)."""
         self.first = NEVER
         self.last = -NEVER
 
@@ -86,7 +89,7 @@ class LineScan:
         self.segment.resolution = max(self.segment.resolution, nanoseconds)
 
     def at(self, time: int) -> None:
-        """Extend the time range of the chunk to the time of a record."""
+        """Extend the time range of the log to the time of a record."""
         if time > self.last:
             self.last = time
         if time < self.first:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.evidence.log.dialects import named, scan_chunk
+from ldapdiag.evidence.log.dialects import named, scan_stream
 from ldapdiag.lazy_pattern import pattern
 
 LOCAL_TIME = pattern(rb'"local_time"\s{0,9}:\s{0,9}"([^"\\\n]{1,80})"')
@@ -15,7 +15,7 @@ RECORD = b'{"local_time":"%b","operation":"UNBIND","conn_id":1,"op_id":1}\n'
 def unread_time(text: bytes) -> str:
     """Return the first local_time in a text if it has a form that is not read, and what to do; else nothing."""
     found = LOCAL_TIME.search(text)
-    if found is None or not scan_chunk(named("389-json"), RECORD % found[1]).misread:
+    if found is None or not scan_stream(named("389-json"), RECORD % found[1]).misread:
         return ""
     return (
         f"local_time has a form that is not read: {found[1].decode(errors='backslashreplace')}; "

@@ -6,10 +6,6 @@ BIND, UNBIND, SEARCH, MODIFY, ADD, DELETE, MODRDN, COMPARE, ABANDON, EXTENDED = 
 
 UNKNOWN = -1
 """The kind of a result with an unknown tag."""
-SORTED = -2
-"""The kind of an `OperationResult` that is a SORT or VLV line, written before the result."""
-NAMED = -3
-"""The kind of one that is the line with the SASL mechanism of a BIND, which slapd writes before the result."""
 
 NAMES = ("bind", "unbind", "search", "modify", "add", "delete", "modrdn", "compare", "abandon", "extended")
 """Names by kind; the keys of `operations` in the JSON."""

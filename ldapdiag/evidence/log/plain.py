@@ -56,7 +56,6 @@ def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
         table.full = True
         if omitted:
             table.omitted = omitted
-    segment.anchored, segment.runs = True, []
     return segment
 
 
@@ -73,9 +72,9 @@ def _timeline(level: int, intervals: list[tuple[Any, ...]]) -> Timeline:
     return timeline
 
 
-def _write_times(first: tuple[int, int] | None, last: int | None, own: dict[int, int]) -> WriteTimes:
+def _write_times(*fields: Any) -> WriteTimes:  # noqa: ANN401  plain data
     writes = WriteTimes()
-    writes.first, writes.last, writes.own = first, last, Durations(own)
+    writes.own = Durations(fields[-1])  # before it is what a stream needs that goes on
     return writes
 
 

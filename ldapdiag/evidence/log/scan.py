@@ -1,4 +1,4 @@
-"""Scan: count the records of one chunk of a log. Dialects call it, one record at a time."""
+"""Scan: count the records of a log. Dialects call it, one record at a time."""
 
 # ruff: noqa: PLR1730  max() and min() are calls, and these lines run for every record
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import BASE_SCOPE, base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, IdleTime, OperationResult
+from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, OperationResult, Pending
 from ldapdiag.evidence.log.connection_scan import ConnectionScan
 from ldapdiag.evidence.log.counting import (
     add_sorting,
     count_abandoned,
     count_clear_bind,
+    count_early_results,
     count_kept_result,
     count_result,
     count_unanswered,
@@ -23,14 +24,16 @@ from ldapdiag.evidence.log.counting import (
 )
 from ldapdiag.evidence.log.idle_counting import count_idle_time
 from ldapdiag.evidence.log.line_scan import NEVER, Hints
-from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, NAMED, SEARCH, SORTED, UNBIND
-from ldapdiag.evidence.log.runs import LATE, Run
+from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, EXTENDED, SEARCH, UNBIND
+from ldapdiag.evidence.log.pruning import prune
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
+from ldapdiag.evidence.log.selected_operations import count_selected
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, shortened
 from ldapdiag.evidence.log.write_times import WRITES
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.connection import Account
     from ldapdiag.evidence.log.operation_row import TargetKey
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.evidence.log.shape_row import ShapeRow
@@ -46,27 +49,34 @@ SASL = b"SASL"
 MOST_BASES = 20_000
 """Cached rows, by shape, base and scope."""
 
+STATEFUL = frozenset({BIND, EXTENDED})
+"""Kinds of results that may change the account or the security of a connection."""
+
 
 class Scan(ConnectionScan):
-    """Count one chunk of a log. Times and durations in nanoseconds; text as logged, in bytes."""
+    """Count the records of a log. Times and durations in nanoseconds; text as logged, in bytes."""
 
-    def __init__(
-        self,
-        hints: Hints | None = None,
-        caps: Caps = CAPS,
-        selection: Selection | None = None,
-        before: Run | None = None,
-    ) -> None:
-        super().__init__(hints, caps, before)
-        self.segment.selection = selection
-        self._operations = self.segment.operations
+    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS, selection: Selection | None = None) -> None:
+        super().__init__(hints, caps)
+        self.total.selection = selection
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
     def finish(self) -> Segment:
-        """Return the Segment of the chunk."""
+        """Return the counts of the log, which ends here; what is open then counts as open at the end."""
+        segment = self.total
+        self._end_of_log()
         if self.first != NEVER:
-            self.segment.first_time, self.segment.last_time = self.first, self.last
-        return self.segment
+            segment.first_time, segment.last_time = self.first, self.last
+        segment.writes.last = None
+        prune(segment, final=True)
+        if segment.selection is not None:
+            count_selected(segment)
+        return segment
+
+    @property
+    def _counts(self) -> bool:
+        """False while records before the period are read: of them only the state of the connections is kept."""
+        return self.segment is self.total
 
     # -- requests
 
@@ -82,18 +92,18 @@ class Scan(ConnectionScan):
         if connection.closed is None:
             connection.bind_dn = dn
         if not connection.secured and (mechanism == PLAIN or (mechanism == SIMPLE and dn)):
-            count_clear_bind(self.segment, connection, (len(connection.unmatched), dn), 1)
+            self._count_clear_bind(connection, dn)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
-        self._operations[SEARCH] += 1
+        self.segment.operations[SEARCH] += 1
         key = (shape(filter), base, scope)
         row = self._rows.get(key)
         if row is None:
             row = self._row(*key)
         row.requests += 1
         kept = filter if len(filter) <= LONGEST else shortened(filter)
-        self._connection_of_request(number, op, time).pending.add(op, (time, SEARCH, row, kept, None))
+        self._keep(number, self._connection_of_request(number, op, time), op, (time, SEARCH, row, kept, None))
 
     def unbind(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND.
@@ -104,7 +114,7 @@ class Scan(ConnectionScan):
         self.segment.operations[UNBIND] += 1
         connection = self._unless_ended(number, time)
         if connection is not None and connection.closed is None:
-            connection.operations += 1
+            connection.operations += self.segment is self.total
 
     def abandon(self, number: int, op: int, time: int, target: int | None) -> None:
         """Count an ABANDON; the operation that it ends (`target`) has no result."""
@@ -113,24 +123,20 @@ class Scan(ConnectionScan):
         there = self.connections.get(number, connection)
         pending = None if target is None else there.pending.take(target)
         if pending is not None:
-            count_abandoned(self.segment, pending)
-        elif target is not None and there.opened is None:
-            there.unmatched.append(OperationResult(target, time, ABANDON, 0))
+            count_abandoned(self.total, pending)
         if not connection.pending:
             connection.idle_since = time
-        self._end_if_complete(number, there)
+        self._end_if_done(number, there)
 
     def sorting(self, number: int, op: int, time: int, line: Sorting) -> None:
         """Keep the SORT or VLV line of a search until its result."""
         self.at(time)
         there = self.connections.get(number) or self._unless_ended(number, time)
-        late = self.run.late_requests.get(number)
+        late = self.process.late_requests.get(number)
         if late is not None and op in late.pending and (there is None or there.closed is not None):
             add_sorting(late, op, line)
-        elif there is None or (not there.is_expired(time) and add_sorting(there, op, line)):
-            return
-        elif there.opened is None or time <= there.opened + LATE:
-            there.unmatched.append(OperationResult(op, time, SORTED, 0, sorting=line))
+        elif there is not None and not there.is_expired(time):
+            add_sorting(there, op, line)
 
     def internal(self) -> None:
         """Count an internal operation of the server."""
@@ -142,7 +148,7 @@ class Scan(ConnectionScan):
         self, number: int, result: OperationResult, page: int | None = None, *, pages_end: bool = False
     ) -> None:
         """Count a result; `page`: the server's number of a paged search, `pages_end`: this is its last page."""
-        op, time, kind, err, etime, wait, optime, _, notes, account, _, _ = result
+        op, time, kind, err, etime, wait, optime, _, notes, account, _ = result
         if time > self.last:
             self.last = time
         if time < self.first:
@@ -168,12 +174,15 @@ class Scan(ConnectionScan):
             return
         pending = connection.pending.take(op)
         if pending is None:
-            self._result_without_request(connection, result._replace(bound_as=connection.bound_as))
+            self._result_without_request(number, connection, result._replace(bound_as=connection.bound_as))
         else:
             bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
             if account is not None and pending[1] == BIND:
                 bound_as = account
-            count_result(segment, number, connection, pending, result, bound_as)
+            if segment is self.total:
+                count_result(segment, number, connection, pending, result, bound_as)
+            else:
+                self._answer_before(number, connection, pending, result, bound_as)
             if kind == BIND:
                 connection.end_bind(op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
             elif kind == EXTENDED:
@@ -197,11 +206,9 @@ class Scan(ConnectionScan):
         connection.account = connection.confirmed_dn = connection.bind_dn = shortened(account)
         mechanism = mechanism[:SAMPLE_BYTES]
         if mechanism == PLAIN and not connection.secured:
-            count_clear_bind(self.segment, connection, (len(connection.unmatched), shortened(account)), 1)
-        if mechanism == SIMPLE or name_mechanism(self.segment, connection, op, mechanism):
-            return
-        if connection.opened is None or time <= connection.opened + LATE:
-            connection.unmatched.append(OperationResult(op, time, NAMED, 0, account=mechanism))
+            self._count_clear_bind(connection, shortened(account))
+        if mechanism != SIMPLE:
+            name_mechanism(self.total, connection, op, mechanism)
 
     def search_without_connection(
         self,
@@ -244,11 +251,21 @@ class Scan(ConnectionScan):
         """Count a request that is no search, and return its connection."""
         connection = self._connection_of_request(number, op, time)
         kind = key[0]
-        self._operations[kind] += 1
+        self.segment.operations[kind] += 1
         row = self.segment.target(key)
         row.requests += 1
-        connection.pending.add(op, (time, kind, row, target, None))
+        self._keep(number, connection, op, (time, kind, row, target, None))
         return connection
+
+    def _keep(self, number: int, connection: Connection, op: int, pending: Pending) -> None:
+        """Keep a request until its result."""
+        if self.segment is not self.total:
+            time, kind, _, subject, sorting = pending
+            pending = (time, kind, None, subject, sorting)
+        connection.pending.add(op, pending)
+        if connection.closed is not None and (there := self.connections.get(number)) is not None:
+            count_early_results(self.total, number, there, self.last, late=connection)
+            self._end_if_done(number, there)
 
     def _connection_of_request(self, number: int, op: int, time: int) -> Connection:
         """Return the connection of a request, after counting the idle time that the request ends."""
@@ -258,21 +275,25 @@ class Scan(ConnectionScan):
             self.first = time
         connection = self.connections.get(number) or self._unless_ended(number, time)
         if connection is None or connection.closed is not None:
-            connection = self.run.after_close(number, time)
-        connection.operations += 1
+            connection = self.process.after_close(number, time)
+        elif connection.early:
+            count_early_results(self.total, number, connection, self.last)
+        connection.operations += self.segment is self.total
         if op == connection.previous_op + 1 and connection.closed is None:
             since = connection.opened if connection.last_op < 0 else connection.idle_since
             if since is not None and time - since >= SECOND and not connection.pending:
-                idle_time = IdleTime(len(connection.unmatched), connection.bound_as, since, time)
-                count_idle_time(self.segment, number, connection, idle_time)
-        if connection.first_request is None:
-            epoch, account = len(connection.unmatched), connection.bound_as
-            connection.first_request = FirstRequest(op, time, epoch, connection.idle_since, account)
+                count_idle_time(self.total, number, connection, connection.bound_as, since, time)
+        if connection.first_op is None:
+            connection.first_op = op
         if op > connection.last_op:
             connection.last_op = op
         connection.previous_op = op
         connection.requests += 1
         return connection
+
+    def _count_clear_bind(self, connection: Connection, dn: bytes) -> None:
+        if self._counts:
+            count_clear_bind(self.total, connection, dn)
 
     def _row(self, filter_shape: bytes, base: bytes, scope: int) -> ShapeRow:
         """Return the row that counts searches of this shape and base; cache it unless the base is very long."""
@@ -292,39 +313,56 @@ class Scan(ConnectionScan):
         if self.segment.selection is None:
             self.segment.writes.add(self.segment.timeline, time, optime)
 
+    def _answer_before(
+        self, number: int, connection: Connection, pending: Pending, result: OperationResult, account: Account
+    ) -> None:
+        """Count the result of a request within the period that is written among records before it."""
+        if pending[2] is not None and result.kind not in STATEFUL:
+            count_abandoned(self.total, pending)
+        elif pending[2] is not None:
+            count_result(self.total, number, connection, pending, result, account)
+
     def _result_after_close(self, number: int, connection: Connection | None, result: OperationResult) -> None:
         """Count a result that is written after the close of its connection."""
-        late = self.run.late_requests.get(number)
+        late = self.process.late_requests.get(number)
         if late is not None and result.op in late.pending:
             connection = late
         if connection is None:
-            count_without_request(self.segment, number, result)
+            self._result_without_request(number, None, result)
             return
         pending = connection.pending.take(result.op)
         if pending is None or (connection is not late and connection.is_expired(result.time)):
             if pending is not None:
-                count_unanswered(self.segment, pending)
-            self._result_without_request(connection, result)
+                count_unanswered(self.total, pending)
+            self._result_without_request(number, connection, result)
+        elif self._counts:
+            count_kept_result(self.total, number, connection, pending, result, connection.bound_as)
         else:
-            count_kept_result(self.segment, number, connection, pending, result, connection.bound_as)
-        self._end_if_complete(number, connection)
+            self._answer_before(number, connection, pending, result, connection.bound_as)
+        self._end_if_done(number, connection)
 
-    def _result_without_request(self, connection: Connection, result: OperationResult) -> None:
-        """Keep a result whose request may be in an earlier chunk, or be written later."""
-        connection.unmatched.append(result)
-        if result.kind == BIND and connection.closed is None:
+    def _result_without_request(self, number: int, connection: Connection | None, result: OperationResult) -> None:
+        """Keep a result whose request may be written later; that of a request that was dropped is not counted again."""
+        if connection is not None and connection.closed is None and result.kind == BIND:
             connection.end_bind(result.op, result.err, result.account, None)
+        dropped = self.total.dropped_requests
+        if not self._counts and result.kind not in STATEFUL:
+            return
+        if result.kind >= 0 and dropped[result.kind]:
+            dropped[result.kind] -= 1
+        elif connection is None:
+            count_without_request(self.total, number, result)
+        else:
+            connection.early.append((result, connection.closed is None))
 
     def _count_page(self, connection: Connection, page: int, *, ends: bool) -> None:
         """Count a page of a paged search; a later page is no search of its own."""
         goes_on = connection.pages.get(page)
         if goes_on:
-            connection.continued += 1
+            connection.continued += self.segment is self.total
         elif goes_on is None and len(connection.pages) >= self.segment.caps.pages:
-            self.segment.cut_short.add("pages")
+            self.total.cut_short.add("pages")
             return
-        elif goes_on is None and connection.opened is None:
-            connection.uncertain_pages.add(page)
         connection.pages[page] = not ends
 
     def _count_notes(self, connection: Connection | None, notes: bytes, page: int | None, *, ends: bool) -> bytes:

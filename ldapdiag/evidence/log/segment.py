@@ -1,10 +1,7 @@
-"""Segment: the counts of a chunk of an access log (docs/how-it-decides.md, "Access logs"); all integers.
+"""Segment: the counts of an access log (docs/how-it-decides.md, "Access logs"); all integers.
 
-    scan(bytes) -> Segment          scan.py, called by the dialects
-    merge(left, right) -> Segment   merge.py: adjacent chunks of one stream, paired across the cut
-    combine(a, b) -> Segment        merge.py: streams of several servers, nothing is paired
-
-A log cut at any record boundary gives the same Segment as the whole; where a cap was hit, the same totals.
+    StreamScan.feed(...), .finish() -> Segment      stream_scan.py: the records of one server, in order
+    combine(one, *others) -> Segment                combine.py: streams of several servers
 
 The keys that count the rows which a RankedTable removes: a more general key, in the end the same one.
 """
@@ -19,7 +16,6 @@ from ldapdiag.evidence.log.client_row import ClientRow
 from ldapdiag.evidence.log.idle_times import IdleRow
 from ldapdiag.evidence.log.operation_kinds import NAMES
 from ldapdiag.evidence.log.operation_row import OperationRow, ShapeKey, TargetKey
-from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.tables import (
     CAPS,
@@ -48,13 +44,9 @@ def _by_kind() -> list[int]:
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """The counts of a chunk of a log, and the connections that are undecided at its edges (`runs`)."""
+    """The counts of a log."""
 
     caps: Caps = CAPS
-    anchored: bool = False
-    """No chunk comes before it, so nothing is undecided at its left edge."""
-    runs: list[Run] = field(default_factory=lambda: [Run()])
-    """Empty after the end of the stream."""
 
     lines: int = 0
     misread: int = 0
@@ -77,7 +69,7 @@ class Segment:
     """By kind: requests dropped with their connection. Their results are not counted as operations again."""
     internal: int = 0
     results: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """By code; bounded in a merge, as one chunk has a bounded number of lines."""
+    """By code."""
     continued: int = 0
     """Searches that are a later page of an earlier one."""
     holes: int = 0
@@ -185,7 +177,7 @@ class Segment:
         return row
 
     def same_row(self, row: OperationRow) -> OperationRow:
-        """Return the row of the same key in this Segment: that of another Segment, or one that was removed since."""
+        """Return the row of the same key in this Segment, which may have been removed and begun again."""
         return self.shape(row.key) if isinstance(row, ShapeRow) else self.target(row.key)  # type: ignore[arg-type]  # as the class has it
 
     def client(self, address: bytes) -> ClientRow:
@@ -224,7 +216,7 @@ class Segment:
 
     def count_code(self, err: int, second: int) -> None:
         """Count a result by its code, and in its interval unless a selection decides about that later."""
-        self.results[err] += 1
+        self.results[self.result_code(err)] += 1
         if self.selection is None:
             self.timeline.result(err, second)
 

@@ -1,7 +1,6 @@
 """Selection: which operations of a log are counted, by client, account, connection, filter shape, time and result code.
 
-An operation is selected when its result is counted: only then are all of these known. A log is scanned with a selection
-chunk by chunk in order, and each chunk knows the connections that those before it left open (Connection.before).
+An operation is selected when its result is counted: only then are all of these known.
 
 ShownOperation: a slow operation with its records, as they are in the log.
 """
@@ -48,33 +47,16 @@ class Selection:
             and (self.codes is None or err in self.codes)
             and (self.connections is None or number in self.connections)
             and (self.shape is None or (kind == SEARCH and self.shape(text)))
-            and (self.client is None or self.client(client_of(connection)))
+            and (self.client is None or self.client(connection.client_at_end))
             and (self.account is None or self.account(account_of(connection, account)))
         )
 
 
-def client_of(connection: Connection) -> bytes:
-    """Return the client, as far as the log shows it until now."""
-    named = connection.client_at_end
-    while connection.client is None and connection.before is not None:
-        connection = connection.before
-        named = connection.client_at_end if named == UNKNOWN else named
-    return named if connection.client is None else connection.client
-
-
 def account_of(connection: Connection, account: Account) -> bytes:
-    """Return the account that a symbol of an operation stands for, as far as the log shows it until now."""
-    unbound = connection.unbound
-    while not isinstance(account, bytes) and connection.before is not None:
-        connection = connection.before
-        unbound = connection.unbound if unbound == UNKNOWN else unbound
-        if account is None:
-            account = connection.bound_as
-        elif account in connection.pending:
-            account = connection.pending[account][3]
-    if isinstance(account, bytes):
-        return account
-    return unbound if account is None else UNKNOWN
+    """Return the account of an operation, as far as the log shows it until now."""
+    if account is None:
+        return connection.unbound
+    return account if isinstance(account, bytes) else UNKNOWN
 
 
 LONGEST_SHOWN = 2048

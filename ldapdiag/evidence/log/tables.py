@@ -1,7 +1,7 @@
 """The tables of a Segment whose keys come from a log, which is text and may contain anything, and their caps.
 
-A RankedTable keeps the costliest keys: it is complete within one chunk, which bounds it, and pruned when chunks are
-merged (pruning.py). A CappedTable keeps the first keys: of values of which a server has few, such as close codes.
+A RankedTable keeps the costliest keys: it is complete within one piece of a log, which bounds it, and pruned
+after each (pruning.py). A CappedTable keeps the first keys: of values of which a server has few, such as close codes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ worker threads and the write before it has ended. What is left is the same with 
     before     ...=================================|                    |
                                                    result of that one   its result
 
-Only the previous result has to be known, so chunks are joined exactly: a chunk keeps its first write until then.
+The first write of a log is not counted, because the one before it is not known.
 """
 
 from __future__ import annotations
@@ -27,39 +27,18 @@ WRITES = frozenset({ADD, DELETE, MODIFY, MODRDN})
 class WriteTimes:
     """The times of the successful writes of a server, in the order of their results. All in nanoseconds."""
 
-    __slots__ = ("first", "last", "own")
+    __slots__ = ("last", "own")
 
     def __init__(self) -> None:
-        self.first: tuple[int, int] | None = None
-        """(Time of the result, duration) of the first write; the one before it is in the chunk before."""
         self.last: int | None = None
-        """The time of the last result."""
+        """The time of the last result; None before the first, and at the end of the stream."""
         self.own = Durations()
         """The time of each write from its start, or from the result of the write before it if that came later."""
 
     def add(self, timeline: Timeline, time: int, duration: int) -> None:
         """Count a write that took this long after its wait for a worker thread."""
-        if self.last is None:
-            self.first = (time, duration)
-        else:
-            self._count(timeline, time, duration, self.last)
+        if self.last is not None:
+            own = max(0, min(duration, time - self.last))
+            self.own.add(own)
+            timeline.at(time // SECOND).writing += own
         self.last = time
-
-    def follow(self, timeline: Timeline, later: WriteTimes) -> None:
-        """Decide the first write of the chunk that follows; its others are added with the counts."""
-        if later.last is None:
-            return
-        if self.last is None:
-            self.first = later.first
-        elif later.first is not None:
-            self._count(timeline, *later.first, self.last)
-        self.last = later.last
-
-    def end(self) -> None:
-        """End the stream: the first write is not counted, because the one before it is not in the log."""
-        self.first = self.last = None
-
-    def _count(self, timeline: Timeline, time: int, duration: int, before: int) -> None:
-        own = max(0, min(duration, time - before))
-        self.own.add(own)
-        timeline.at(time // SECOND).writing += own

@@ -61,7 +61,7 @@ class LogContent:
 def combined(logs: Sequence[CountedLog]) -> Workload:
     """Return the work of all logs; the counts of the first one become those of all."""
     from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
-    from ldapdiag.evidence.log.merge import combine  # noqa: PLC0415
+    from ldapdiag.evidence.log.combine import combine  # noqa: PLC0415
 
     families = {log.stream.family for log in logs}
     return Workload(combine(*(log.segment for log in logs)), families.pop() if len(families) == 1 else None)

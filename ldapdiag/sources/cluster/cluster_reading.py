@@ -8,7 +8,8 @@ Cluster meter: the interface of a progress display for logs that a cluster reads
 Folding: the results of a stream's tasks become one Segment, in the order of the tasks, on the workers.
 
 Each fold takes the state before it, so that a stream is a chain of folds in its own order, whatever ends first: tables
-that are full keep the same rows for any number of workers.
+that are full keep the same rows for any number of workers. The reference reads records one after the other: each task
+of its streams continues the state of the one before it, and other streams are read meanwhile.
 """
 
 from __future__ import annotations
@@ -22,11 +23,19 @@ from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.cluster_work import ClusterWork
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.discovery import discovered
 from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
-from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError, ScanResult, ScanTask, scan
+from ldapdiag.sources.cluster.scan_tasks import (
+    AnotherInstallationError,
+    ScanResult,
+    ScanTask,
+    check_installation,
+    scan,
+)
+from ldapdiag.sources.cluster.scan_tasks import read as read_records
 from ldapdiag.sources.cluster.worker_check import check_workers
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import (
@@ -45,7 +54,7 @@ from ldapdiag.sources.logs.access_log import read_streams as read_here
 from ldapdiag.sources.logs.log_files import LogFile
 from ldapdiag.sources.logs.merging import Merging, Remarks
 from ldapdiag.sources.logs.period import Period
-from ldapdiag.sources.logs.scanning import Scanned
+from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained
 from ldapdiag.sources.logs.stream_counts import counts_by
 from ldapdiag.sources.logs.streams import streams_of
 
@@ -53,7 +62,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
-    from ldapdiag.evidence.log.dialect import Scanner
     from ldapdiag.sources.cluster.executor import Executor, Task
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.streams import Stream
@@ -153,6 +161,12 @@ class _Stream:
         task = executor.submit(fold, name, plan.scanner, plan.period, before, *arguments, label=f"{name}: adding up")
         return _Fold(task, scans)
 
+    def continued(self, executor: Executor, planned: ScanTask) -> _Fold:
+        """Submit a task that reads the records that follow all others, for the reference."""
+        before = self.folds[-1].task if self.folds else self.state
+        name = self.plan.stream.name
+        return _Fold(executor.submit(scan_on, planned, name, before, label=planned.label), [])
+
     def settle(self) -> None:
         """Let go of the folds that are done, and of what they took."""
         while self.folds and self.folds[0].task.succeeded:
@@ -167,9 +181,9 @@ class _Stream:
         """Return the stream with the records before the first task that failed or did not end."""
         self.settle()
         left = [*(one for folded in self.folds for one in folded.scans), *self.scans]
-        self.folds.clear()
         whole = list(takewhile(lambda one: one.task.succeeded, left))
-        is_whole = self.is_submitted and len(whole) == len(left)
+        is_whole = self.is_submitted and len(whole) == len(left) and all(folded.scans for folded in self.folds)
+        self.folds.clear()
         if whole:
             self.folds.append(self.fold(executor, whole))
         task = self.folds[-1].task if self.folds else self.state
@@ -243,20 +257,36 @@ class _Run:
             task.cancel()
 
     def _submitted(self) -> Iterator[bool]:
-        """Submit the tasks of all streams in order; yield True after each scan."""
+        """Submit the tasks of all streams; yield True after each. Those of the reference come one of each in turn."""
+        in_turn: deque[Iterator[bool]] = deque()
         for stream in self.streams:
-            for planned in stream.plan.tasks():
+            if stream.plan.scanner is Scanner.PYTHON:
+                in_turn.append(self._submitted_of(stream))
+            else:
+                yield from self._submitted_of(stream)
+        while in_turn:
+            one = in_turn.popleft()
+            if next(one, False):
+                in_turn.append(one)
+                yield True
+
+    def _submitted_of(self, stream: _Stream) -> Iterator[bool]:
+        for planned in stream.plan.tasks():
+            if stream.plan.scanner is Scanner.PYTHON:
+                stream.folds.append(stream.continued(self._executor, planned))
+                one = _Scan(planned, stream.folds[-1].task)
+            else:
                 one = _Scan(planned, self._executor.submit(scan, planned, label=planned.label))
                 stream.scans.append(one)
-                self._scans[id(one.task)] = stream, one
-                if len(stream.scans) == FOLDED:
-                    self._fold(stream)
-                yield True
-                if stream.failed:
-                    break
-            if stream.scans:
+            self._scans[id(one.task)] = stream, one
+            if len(stream.scans) == FOLDED:
                 self._fold(stream)
-            stream.is_submitted = True
+            yield True
+            if stream.failed:
+                break
+        if stream.scans:
+            self._fold(stream)
+        stream.is_submitted = True
 
     def _fold(self, stream: _Stream) -> None:
         one = stream.fold(self._executor, stream.scans)
@@ -275,6 +305,7 @@ class _Run:
         self._task_bytes = max(self._task_bytes, one.planned.cost)
         if not one.task.succeeded and stream.failed is None:
             stream.failed = _error_of(one.task)
+        stream.settle()
 
 
 def _error_of(task: Task[bytes]) -> TaskError | None:
@@ -339,18 +370,50 @@ class FoldedStream:
                 return
         self.crash = result.crash
 
+    def scan(self, task: ScanTask) -> None:
+        """Read the records of the next task."""
+        number, self.taken = self.taken, self.taken + 1
+        if self.merging.ended or self.crash:
+            return
+        lost = {gap.target for _, remarks in self.remarks for gap in remarks.gaps}
+        result = ScanResult()
+        self.remarks.append((number, result.remarks))
+        try:
+            for scanned in read_records(task, result):
+                with explained(scanned.chunk):
+                    if scanned.chunk.label not in lost and self._ends_with(scanned):
+                        break
+        except ChunkError as error:
+            self.crash = str(error)
+        result.remarks.gaps = [gap for gap in result.remarks.gaps if gap.target not in lost]
+
     def _ends_with(self, scanned: Scanned) -> bool:
         self.merging.take(scanned)
         return self.merging.ended
 
 
+def scan_on(task: ScanTask, stream: str, state: bytes | None, /) -> bytes:
+    """Return the state of a stream after the records of a task, which the reference reads, on a worker.
+
+    Raise AnotherInstallationError.
+    """
+    check_installation(task)
+    with no_cycles():
+        folded = _continued(stream, task.scanner, task.period, state)
+        folded.scan(task)
+        return folded.packed()
+
+
+def _continued(stream: str, scanner: Scanner, period: Period | None, state: bytes | None) -> FoldedStream:
+    if state is None:
+        return FoldedStream(Merging(stream, counts_by(scanner), period))
+    return FoldedStream.unpacked(state)
+
+
 def fold(stream: str, scanner: Scanner, period: Period | None, state: bytes | None, /, *results: bytes) -> bytes:
     """Return the state of a stream after further results of scan tasks; `stream` is its name, for remarks."""
     with no_cycles():
-        if state is None:
-            folded = FoldedStream(Merging(stream, counts_by(scanner), period))
-        else:
-            folded = FoldedStream.unpacked(state)
+        folded = _continued(stream, scanner, period, state)
         for result in results:
             folded.take(ScanResult.unpacked(result))
         return folded.packed()

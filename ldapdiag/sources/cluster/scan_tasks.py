@@ -25,7 +25,7 @@ from ldapdiag.sources.logs.access_log import chunks_in, no_cycles
 from ldapdiag.sources.logs.batches import Batch, BatchScan
 from ldapdiag.sources.logs.chunks import USUAL, ByteRange, KeptOpen
 from ldapdiag.sources.logs.merging import Remarks
-from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained, scan_whole_chunk
+from ldapdiag.sources.logs.scanning import ChunkError, Scanned, explained, read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,21 +115,38 @@ class ScanResult:
         return result
 
 
-def scan(task: ScanTask) -> bytes:
-    """Scan the parts of a task, on a worker; return a packed ScanResult. Raise AnotherInstallationError."""
+def check_installation(task: ScanTask) -> None:
+    """Raise AnotherInstallationError if this worker has other versions than the client."""
     if found := difference(task.versions, installation()):
         raise AnotherInstallationError(task.label, found)
     if task.scanner is Scanner.NATIVE and (trouble := native.installed()).module is None:
         raise AnotherInstallationError(task.label, trouble.trouble or "no native scanner")
+
+
+def scan(task: ScanTask) -> bytes:
+    """Scan the parts of a task, on a worker; return a packed ScanResult. Raise AnotherInstallationError."""
+    check_installation(task)
     with no_cycles():
         return _result(task).packed()
+
+
+def read(task: ScanTask, result: ScanResult) -> Iterator[Scanned]:
+    """Yield the records of a task for the reference; add remarks to the result. Raise ChunkError."""
+    for chunk in _chunks(task, result):
+        with explained(chunk):
+            scanned = read_whole(chunk, task.period)
+        yield scanned
+    yield from result.parts
+
+
+def _chunks(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
+    return _carried(task, result) if task.whole else _ranges(task, result)
 
 
 def _result(task: ScanTask) -> ScanResult:
     result = ScanResult()
     try:
-        chunks = _carried(task, result) if task.whole else _ranges(task, result)
-        result.parts += _scanned(task, chunks)
+        result.parts += _scanned(task, _chunks(task, result))
     except ChunkError as error:
         result.crash = str(error)
     return result
@@ -170,11 +187,6 @@ def _carried(task: ScanTask, result: ScanResult) -> Iterator[Chunk]:
 
 def _scanned(task: ScanTask, chunks: Iterator[Chunk]) -> Iterator[Scanned]:
     """Yield the results of chunks in order, up to the one that ends the stream; raise ChunkError."""
-    if task.scanner is Scanner.PYTHON:
-        for chunk in chunks:
-            with explained(chunk):
-                yield scan_whole_chunk(chunk, task.period)
-        return
     consecutive = _Batches(chunks)
     while (first := consecutive.following) is not None:
         with explained(first), native.guarded():

@@ -158,10 +158,9 @@ def read(  # noqa: PLR0913  one for each option of the command
 ) -> ScannedLogs:
     """Read the access logs that the operator named, and those that were collected.
 
-    `workers` is the number of processes or threads (None: one per core). `scanner` selects the scanner (None: the
-    native one if it is installed and supports the dialect). Raise NoNativeError if the native scanner is requested and
-    not usable. With a `selection` only the operations that it takes are counted, by the reference scanner in one
-    process.
+    `workers` is the number of threads of the native scanner (None: one per core). `scanner` selects the scanner (None:
+    the native one if it is installed and supports the dialect). Raise NoNativeError if the native scanner is requested
+    and not usable. With a `selection` only the operations that it takes are counted, by the reference scanner.
     """
     stop = stop or Event()
     found = [*find_logs(named, zone), *collected]
@@ -201,9 +200,9 @@ def read_streams(
     scanner: Scanner | None,
 ) -> tuple[ScannedStream, ...]:
     """Scan the streams, one after the other."""
-    files = [file for stream in streams for file in stream.files]
-    meter.begin(total_bytes(files))
-    with no_cycles(), Scanners(files, workers, scanner) as scanners:
+    meter.begin(total_bytes([file for stream in streams for file in stream.files]))
+    scanners = Scanners(workers, scanner)
+    with no_cycles():
         return tuple(read_stream(stream, scanners.of(stream), meter, period, stop) for stream in streams)
 
 
@@ -242,9 +241,9 @@ def read_selected(
     from ldapdiag.sources.logs.selecting import Selecting  # noqa: PLC0415  import late: mostly all operations count
 
     counts = ReferenceCounts(selection)
-    scanning = Selecting(selection, lambda: counts.segment)
+    scanning = Selecting(lambda: counts.scan.total.slowest)
     reading = _read(stream, scanning, Merging(stream.name, counts, period), meter, period, stop)
-    reading.shown = scanning.lines.shown(counts.segment.slowest)
+    reading.shown = scanning.lines.shown(counts.scan.total.slowest)
     return reading
 
 

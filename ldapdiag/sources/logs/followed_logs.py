@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import HEAD_BYTES
@@ -30,16 +29,13 @@ from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.access_log import NO_METER, Meter, ScannedLogs, ScannedStream, logs_among, read_streams
 from ldapdiag.sources.logs.following import Tail, tail_from_start, tail_of
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.period import WholeRecords
 from ldapdiag.sources.logs.stream_counts import counts_by
 from ldapdiag.sources.logs.streams import Stream, continued_by, streams_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import tzinfo
-
-    from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.evidence.log.line_scan import Hints
-    from ldapdiag.evidence.log.segment import Segment
 
     Inode = tuple[int, int]
     from threading import Event
@@ -173,14 +169,11 @@ def _added(reading: ScannedStream, tail: Tail, stop: Event) -> bool:
 
 
 def _merge_records(reading: ScannedStream, tail: Tail, data: bytes) -> None:
-    if data:
-        parts = native.scanned if reading.scanner is Scanner.NATIVE else _by_reference
-        for part in parts(tail.dialect, tail.hints, data):
+    if data and reading.scanner is Scanner.NATIVE:
+        for part in native.scanned(tail.dialect, tail.hints, data):
             reading.counts.merge(part)
-
-
-def _by_reference(dialect: Dialect, hints: Hints, data: bytes) -> Iterator[Segment]:
-    yield scan_chunk(dialect, data, hints)
+    elif data:
+        reading.counts.merge(WholeRecords(tail.dialect, data, tail.hints))
 
 
 COMPARED_BYTES = 1 << 10

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.envelope import decoded
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.sources.logs.samples import sample
+from ldapdiag.sources.logs.samples import Sample, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +119,34 @@ def _first_record(dialect: Dialect, data: bytes) -> int:
         if end := dialect.cut(data, at):
             return end
     return len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRecords:
+    """Whole records of a chunk that are in one place of the period."""
+
+    dialect: Dialect
+    data: bytes
+    hints: Hints
+
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+
+    @property
+    def first_time(self) -> int | None:
+        """Nanoseconds since 1970: the earliest time of a record; None if none has one."""
+        return found.earliest if (found := self.sample()) else None
+
+    @property
+    def last_time(self) -> int | None:
+        """The latest time of a record."""
+        return found.latest if (found := self.sample()) else None
+
+    def sample(self) -> Sample | None:
+        """Return the times, zones and resolution of the records."""
+        return sample(self.dialect, self.data, self.hints, 0)
 
 
 TAIL_BYTES = 1 << 16

@@ -1,29 +1,27 @@
 """Scanning: the results of the chunks of a log, in the order of the chunks, even if they are scanned in parallel.
 
-The reference scanner scans a small log in this process and a large one in Workers; Threads use the native scanner.
+Threads use the native scanner. For the reference the records of a chunk are its result: they are counted one after the
+other, with what came before them (stream_counts).
 """
 
 from __future__ import annotations
 
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from queue import Empty, Full, Queue
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.logs.chunks import USUAL
-from ldapdiag.sources.logs.period import Period, Place
+from ldapdiag.sources.logs.period import Period, Place, WholeRecords
 from ldapdiag.sources.logs.records import whole_lines
-from ldapdiag.sources.logs.samples import sample
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from threading import Event
 
-    from ldapdiag.evidence.log.runs import Run
-    from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.stream_counts import ChunkCounts
 
@@ -55,7 +53,7 @@ class Scanned:
 
 
 class Scanning(Protocol):
-    """The interface of the ways to scan chunks: in this process, in threads, in worker processes."""
+    """The interface of the ways to scan chunks: in order, in threads."""
 
     scanner: Scanner
     most_open: int
@@ -72,8 +70,8 @@ class ChunkError(LdapdiagError):
     """A chunk could not be scanned; the message contains the log, the offset and the reason."""
 
 
-class InProcess:
-    """Scans chunks in this process."""
+class InOrder:
+    """Reads chunks for the reference, one after the other."""
 
     scanner = Scanner.PYTHON
     most_open = 4
@@ -84,61 +82,80 @@ class InProcess:
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
         """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
-        with closing(chunks):
-            for chunk in chunks:
-                if stop.is_set():
-                    return
+        with closing(ReadAhead(chunks, stop)) as ahead:
+            for chunk in ahead:
                 with explained(chunk):
                     yield from self.scanned_chunk(chunk, period)
 
     def scanned_chunk(self, chunk: Chunk, period: Period | None) -> Iterator[Scanned]:
         """Yield the results of one chunk."""
-        yield scan_whole_chunk(chunk, period)
+        yield read_whole(chunk, period)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DividedChunk:
-    """The records of a chunk, divided by the requested period."""
+class ReadAhead:
+    """Chunks that another thread reads, so that a pipe without data does not delay a stop."""
 
-    parts: list[tuple[Place, bytes]]
-    shrunk_at: int | None
+    def __init__(self, chunks: Generator[Chunk], stop: Event) -> None:
+        self._waiting: Queue[Chunk | BaseException | None] = Queue(1)
+        """None marks the end."""
+        self._stop = stop
+        self._over = Event()
+        self._feeder = Thread(target=self._feed, args=(chunks,), name="chunks of logs", daemon=True)
+        self._feeder.start()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while True:
+            try:
+                one = self._waiting.get(timeout=MOMENT)
+            except Empty:
+                if self._stop.is_set():
+                    return
+                continue
+            if one is None:
+                return
+            if isinstance(one, BaseException):
+                raise one
+            yield one
+
+    def close(self) -> None:
+        """End the thread; one that waits for a pipe ends with the program."""
+        self._over.set()
+        self._feeder.join(PATIENCE * MOMENT)
+
+    def _feed(self, chunks: Generator[Chunk]) -> None:
+        last: BaseException | None = None
+        try:
+            with closing(chunks):
+                for chunk in chunks:
+                    if self._over.is_set() or self._stop.is_set():
+                        break
+                    self._put(chunk)
+        except BaseException as error:  # noqa: BLE001  the reader of the chunks raises it
+            last = error
+        self._put(last)
+
+    def _put(self, one: Chunk | BaseException | None) -> None:
+        while not self._over.is_set():
+            with suppress(Full):
+                self._waiting.put(one, timeout=MOMENT)
+                return
 
 
-def divided(chunk: Chunk, period: Period | None) -> DividedChunk | None:
-    """Return the records of a chunk; None if another file has replaced the log. OSError propagates to the caller."""
+def records_of(chunk: Chunk, period: Period | None) -> tuple[Scanned, list[tuple[Place, WholeRecords]]]:
+    """Return a chunk without counts, and its records divided by the period. OSError propagates to the caller."""
     data = chunk.data if chunk.byte_range is None else chunk.byte_range.read()
     if data is None:
-        return None
+        return Scanned(chunk=chunk, replaced=True), []
     short = chunk.byte_range is not None and (chunk.byte_range.shrunk or len(data) < chunk.byte_range.length)
     parts = (period or ALL).divide(chunk.dialect, whole_lines(data), chunk.hints)
-    return DividedChunk(parts=parts, shrunk_at=chunk.at + len(data) if short else None)
+    scanned = Scanned(chunk=chunk.bare, cost=chunk.cost, shrunk_at=chunk.at + len(data) if short else None)
+    return scanned, [(place, WholeRecords(chunk.dialect, part, chunk.hints)) for place, part in parts]
 
 
-def scan_part(
-    chunk: Chunk, place: Place, data: bytes, selection: Selection | None = None, run: Run | None = None
-) -> Segment:
-    """Return the Segment of a part of a chunk; of records after the period only lines and times."""
-    if place is not Place.LATER:
-        return scan_chunk(chunk.dialect, data, chunk.hints, selection=selection, before=run)
-    segment = Segment()
-    segment.lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    if found := sample(chunk.dialect, data, chunk.hints, 0):
-        segment.first_time, segment.last_time = found.earliest, found.latest
-        segment.zones, segment.resolution = set(found.zones), found.resolution
-    return segment
-
-
-def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
-    """Return the result of a chunk. OSError propagates to the caller."""
-    records = divided(chunk, period)
-    if records is None:
-        return Scanned(chunk=chunk, replaced=True)
-    return Scanned(
-        chunk=chunk.bare,
-        parts=tuple((place, scan_part(chunk, place, data)) for place, data in records.parts),
-        cost=chunk.cost,
-        shrunk_at=records.shrunk_at,
-    )
+def read_whole(chunk: Chunk, period: Period | None) -> Scanned:
+    """Return the result of a chunk for the reference: its records. OSError propagates to the caller."""
+    scanned, parts = records_of(chunk, period)
+    return replace(scanned, parts=tuple(parts))
 
 
 @contextmanager

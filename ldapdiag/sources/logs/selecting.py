@@ -1,8 +1,5 @@
 """Selecting: the chunks of a log scanned in order with a selection, and the original lines of the slowest operations.
 
-An operation is selected by the client and the account of its connection, which an earlier chunk may show. So each chunk
-is scanned after the one before it has been merged, by the reference scanner.
-
 Original lines: the records of the slowest operations, as they are in the log.
 """
 
@@ -12,45 +9,38 @@ from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.log.selection import LONGEST_SHOWN, OriginalLine, ShownOperation
 from ldapdiag.sources.logs.period import Place
-from ldapdiag.sources.logs.scanning import InProcess, Scanned, divided, scan_part
+from ldapdiag.sources.logs.scanning import InOrder, Scanned, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.log.connection import OperationResult
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.scan import Scan
-    from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.selection import Selection, Slowest
+    from ldapdiag.evidence.log.selection import Slowest
     from ldapdiag.sources.logs.chunks import Chunk
     from ldapdiag.sources.logs.period import Period
 
 
-class Selecting(InProcess):
-    """Scans the chunks of one stream with a selection."""
+class Selecting(InOrder):
+    """Reads the chunks of one stream for a scan with a selection."""
 
-    def __init__(self, selection: Selection, so_far: Callable[[], Segment]) -> None:
-        """`so_far` returns the Segment of all chunks before the one that is scanned."""
-        self._selection = selection
-        self._so_far = so_far
+    def __init__(self, slowest: Callable[[], Sequence[Slowest]]) -> None:
+        """`slowest` returns the slowest operations so far."""
+        self._slowest = slowest
         self.lines = OriginalLines()
 
     def scanned_chunk(self, chunk: Chunk, period: Period | None) -> Iterator[Scanned]:
         """Yield the results of one chunk, and look for the lines of the slowest operations in it."""
-        records = divided(chunk, period)
-        if records is None:
-            yield Scanned(chunk=chunk, replaced=True)
-            return
-        for place, data in records.parts:
-            runs = self._so_far().runs
-            segment = scan_part(chunk, place, data, self._selection, runs[-1] if runs else None)
-            yield Scanned(chunk=chunk.bare, parts=((place, segment),))
+        scanned, parts = records_of(chunk, period)
+        for place, records in parts:
+            yield Scanned(chunk=chunk.bare, parts=((place, records),))
             if place in {Place.WITHIN, Place.UNTIMED}:
-                self.lines.look(self._so_far().slowest, chunk, data)
+                self.lines.look(self._slowest(), chunk, records.data)
             else:
-                self.lines.pass_over(chunk, data)
-        yield Scanned(chunk=chunk.bare, cost=chunk.cost, shrunk_at=records.shrunk_at)
+                self.lines.pass_over(chunk, records.data)
+        yield scanned
 
 
 class OriginalLines:
@@ -96,17 +86,17 @@ class OriginalLines:
         self, wanted: list[Slowest], chunk: Chunk, data: bytes
     ) -> Iterator[tuple[Slowest, tuple[OriginalLine, ...]]]:
         numbers = [b"%d" % -number for _, _, number, _ in wanted if number <= 0]
-        records = _Records(chunk.hints)
+        kept = _Records(chunk.hints)
         line = self._lines + 1
-        for record in records_of(chunk.dialect, data):
+        for record in single_records(chunk.dialect, data):
             if len(numbers) < len(wanted) or any(number in record for number in numbers):
-                records.read(chunk.dialect, record, OriginalLine(file=chunk.label, number=line, text=_cut(record)))
+                kept.read(chunk.dialect, record, OriginalLine(file=chunk.label, number=line, text=_cut(record)))
             line += record.count(b"\n")
         for operation in wanted:
-            yield operation, records.of(operation)
+            yield operation, kept.of(operation)
 
 
-def records_of(dialect: Dialect, data: bytes) -> Iterator[bytes]:
+def single_records(dialect: Dialect, data: bytes) -> Iterator[bytes]:
     """Yield the records of whole records, one after the other."""
     start = at = 0
     while at := data.find(b"\n", at) + 1:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.merge import finish, merge, reset_counts, start
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.sources.logs import native
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection
+    from ldapdiag.sources.logs.period import WholeRecords
 
 
 class ChunkCounts(Protocol):
-    """The counts of a chunk: a Segment, or one of the native scanner."""
+    """A chunk: its records, or the counts of the native scanner."""
 
     @property
     def lines(self) -> int:
@@ -53,36 +54,37 @@ class StreamCounts(Protocol):
 
 
 class ReferenceCounts:
-    """Counts by the reference, merge.py; `segment` has all chunks so far."""
+    """Counts by the reference, which reads the records of a chunk when it is added."""
 
     def __init__(self, selection: Selection | None = None) -> None:
-        self.segment = start(selection=selection)
+        self.scan = StreamScan(selection=selection)
 
     @property
     def last_time(self) -> int | None:
         """The time of the last record."""
-        return self.segment.last_time
+        return self.scan.last_time
 
-    def merge(self, part: Segment) -> None:
+    def merge(self, part: WholeRecords) -> None:
         """Add the chunk that follows."""
-        self.segment = merge(self.segment, part)
+        self.scan.feed(part.dialect, part.data, part.hints)
 
-    def merge_state(self, part: Segment) -> None:
+    def merge_state(self, part: WholeRecords) -> None:
         """Add a chunk as one before the period."""
-        self.segment = merge(self.segment, reset_counts(part))
+        self.scan.feed_state(part.dialect, part.data, part.hints)
 
-    def add_clock(self, part: Segment) -> None:
+    def add_clock(self, part: WholeRecords) -> None:
         """Keep the zones and the resolution of a chunk that is not counted."""
-        self.segment.zones |= part.zones
-        self.segment.resolution = max(self.segment.resolution, part.resolution)
+        if found := part.sample():
+            self.scan.total.zones |= found.zones
+            self.scan.resolution(found.resolution)
 
     def reset_counts(self) -> None:
         """Forget all counts, and keep the state of the open connections."""
-        self.segment = reset_counts(self.segment)
+        self.scan.reset_counts()
 
     def finished(self, *, goes_on: bool = False) -> Segment:
         """Return the Segment of a stream that ends here."""
-        return finish(self.segment.copied() if goes_on else self.segment)
+        return self.scan.finished(goes_on=goes_on)
 
 
 def counts_by(scanner: Scanner) -> StreamCounts:

@@ -19,8 +19,8 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import SAMPLE_LENGTH, encoding_of
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.dialects import NOTICES, recognise
-from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
@@ -93,11 +93,10 @@ class DiscoveredLogs:
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
         from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
-        every = [file for stream in streams for file in stream.files]
-        with Scanners(every, meanwhile=self.meanwhile) as scanners:
-            for stream in streams:
-                progress(stream.name)
-                yield read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
+        scanners = Scanners(meanwhile=self.meanwhile)
+        for stream in streams:
+            progress(stream.name)
+            yield read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
 
     def _on_cluster(
         self, streams: Sequence[Stream], progress: Callable[[str], object], stop: Event

@@ -13,8 +13,7 @@ from fleet_logs import BASE, QUICK, search, stamp
 from ldapdiag.analysis.fleet.comparison import moved_clients
 from ldapdiag.analysis.fleet.replicas import fleet_of
 from ldapdiag.analysis.log.workload import Workload
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.dialects import named, scan_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +39,7 @@ def log_of(uses: list[tuple[int, str]]) -> bytes:
 
 
 def moved(**uses: list[tuple[int, str]]) -> tuple[MovedClients, ...] | None:
-    segments = {name: finish(scan_chunk(named("389-text"), log_of(each))) for name, each in uses.items()}
+    segments = {name: scan_stream(named("389-text"), log_of(each)) for name, each in uses.items()}
     return moved_clients(fleet_of((name, Workload(segment)) for name, segment in segments.items()))
 
 

@@ -10,7 +10,6 @@ import pytest
 import examples
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 
@@ -32,7 +31,7 @@ def silences(times: Iterable[float]) -> tuple[Silence, ...]:
         now = START * SECOND + int(time * SECOND)
         scan.search(1, op, now, b"dc=x", 2, b"(uid=a)")
         scan.result(1, OperationResult(op, now, SEARCH, 0, 1000))
-    return Workload(finish(scan.finish())).silences
+    return Workload(scan.finish()).silences
 
 
 def drawn(rate: float, begin: float, end: float) -> list[float]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ldapdiag.analysis.log.time_axis import TimeAxis, result_counts, time_axis
 from ldapdiag.analysis.log.workload import Workload
+from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import combine, finish
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.segment import Segment
@@ -39,7 +39,7 @@ def log_of(visits: Visits, begin: int = START) -> Segment:
         scan.result(number, OperationResult(1, now, SEARCH, took % 2, took * SECOND // 1000))
         if took % 5:
             scan.closed(number, now, b"U1")
-    return finish(scan.finish())
+    return scan.finish()
 
 
 def axis_of(segment: Segment, most: int = MOST) -> TimeAxis:
@@ -121,7 +121,7 @@ def test_a_forged_request_without_a_result_is_left_out(forged: int) -> None:
     scan = Scan()
     scan.search(1, 1, (START + forged) * SECOND, b"dc=x", 2, b"(sn=z)")
 
-    axis = axis_of(combine(log_of([(second, 7) for second in range(200)]), finish(scan.finish())))
+    axis = axis_of(combine(log_of([(second, 7) for second in range(200)]), scan.finish()))
 
     assert (axis.begin // SECOND, axis.end // SECOND) == (START, START + 199)
     assert [far.records for far in axis.left_out] == [1]
@@ -156,4 +156,4 @@ def test_the_busiest_interval_has_the_most_search_time() -> None:
 
 
 def test_a_log_without_records_has_none() -> None:
-    assert time_axis(finish(Scan().finish())) is None
+    assert time_axis(Scan().finish()) is None

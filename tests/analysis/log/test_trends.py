@@ -14,7 +14,6 @@ from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.trends import Growth, Parts, Share, Trend, trend_sentences
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
@@ -36,7 +35,7 @@ def groups_of(searches: Iterable[Search], caps: Caps | None = None) -> dict[str,
         at = (EIGHT + second) * SECOND
         scan.search(1, op, at, b"dc=x", 2, b"(%b=x)" % attribute)
         scan.result(1, OperationResult(op, at, SEARCH, 0, took * 10**6))
-    return {one.shape: one for one in Workload(finish(scan.finish())).searches}
+    return {one.shape: one for one in Workload(scan.finish()).searches}
 
 
 def trend_of(searches: Iterable[Search], shape: str = "(report=?)") -> Trend:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ldapdiag.evidence.log import ds389_text
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.operation_kinds import BIND, EXTENDED, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.sources.logs.native import installed
 from log.comparable import plain
+from log.scanners import merged
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
@@ -36,12 +36,12 @@ def found(segment: Segment) -> tuple[int, int, int, int]:
 
 
 def test_a_number_opened_again_is_a_restart_that_ends_what_was_open() -> None:
-    segment = finish(opened(*range(1, 14), 1, 2).finish())
+    segment = opened(*range(1, 14), 1, 2).finish()
 
     assert found(segment) == (2, 13, 2, 13)
 
 
-def write(scan: Scan, what: str, number: int, at: int) -> Scan:
+def write(scan: Scan, what: str, number: int, at: int) -> None:
     """Have a scan see one thing that happened to a connection."""
     match what:
         case "open":
@@ -53,7 +53,6 @@ def write(scan: Scan, what: str, number: int, at: int) -> Scan:
             scan.result(number, OperationResult(0, at, 0, 0, 1000))
         case "unbind":
             scan.unbind(number, 1, at)
-    return scan
 
 
 PROBE_WRITTEN_BACKWARDS = [("close", 1001), ("open", 1001)]
@@ -69,15 +68,12 @@ ANOTHER_LATE_ONE_BETWEEN = [
     "lines",
     [PROBE_WRITTEN_BACKWARDS, ALL_BEFORE_ITS_OPENING, ONE_THREAD_OF_MANY_IS_LATE, ANOTHER_LATE_ONE_BETWEEN],
 )
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]], *, cut: bool) -> None:
+def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]]) -> None:
     """As slapd 2.5 with 8 to 32 threads wrote it."""
-    whole, pieces = Scan(), []
+    scan = Scan()
     for place, (what, number) in enumerate([("open", 1000), *lines]):
-        at = T + place * 10_000  # 10 us apart
-        write(whole, what, number, at)
-        pieces.append(write(Scan(), what, number, at).finish())
-    segment = finish(reduce(merge, pieces, start()) if cut else whole.finish())
+        write(scan, what, number, T + place * 10_000)  # 10 us apart
+    segment = scan.finish()
     said = [what for what, _ in lines]
     opened = 1 + said.count("open")
 
@@ -87,7 +83,7 @@ def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]], *, c
 
 @pytest.mark.parametrize("numbers", [(5, 4, 6), (10, 12, 11), (1, 2, 3, 6, 5, 4)])
 def test_openings_a_little_out_of_order_are_no_restart(numbers: tuple[int, ...]) -> None:
-    segment = finish(opened(*numbers).finish())
+    segment = opened(*numbers).finish()
 
     assert found(segment) == (1, 0, len(numbers), len(numbers))
 
@@ -96,7 +92,7 @@ def test_a_restart_shows_in_a_log_that_begins_in_mid_life() -> None:
     scan = opened()
     scan.search(900, 12, T, b"dc=x", 2, b"(a=b)")
     scan.opened(1, T + 5 * SECOND, b"10.0.0.1")
-    segment = finish(scan.finish())
+    segment = scan.finish()
 
     assert (*found(segment), segment.open_before) == (2, 1, 1, 1, 1)
 
@@ -106,24 +102,21 @@ def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
     scan.bind(1001, 0, T, b"uid=app,dc=x")
     scan.opened(1001, T + 1000, b"10.0.0.1")
     scan.result(1001, OperationResult(0, T + 2000, 0, 0))
-    segment = finish(scan.finish())
+    segment = scan.finish()
 
     assert (*found(segment), segment.open_before) == (1, 0, 1, 1, 0)
     assert dict(segment.accounts) == {b"uid=app,dc=x": 1}
     assert segment.clients[b"10.0.0.1"].operations == 1
 
 
-@pytest.mark.parametrize("cut", [False, True])
-def test_another_startup_id_is_a_restart_even_at_a_cut(*, cut: bool) -> None:
+def test_another_startup_id_is_a_restart() -> None:
     scan = Scan()
     scan.startup(b"A")
     scan.opened(1, T, b"10.0.0.1")
-    following = Scan() if cut else scan
-    following.startup(b"B")
-    following.opened(2, T + SECOND, b"10.0.0.1")
-    segment = finish(merge(scan.finish(), following.finish()) if cut else scan.finish())
+    scan.startup(b"B")
+    scan.opened(2, T + SECOND, b"10.0.0.1")
 
-    assert found(segment) == (2, 1, 1, 1)
+    assert found(scan.finish()) == (2, 1, 1, 1)
 
 
 def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
@@ -131,7 +124,7 @@ def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
     scan.server_started(T + 9 * SECOND, b"2.5.13")
     scan.opened(1002, T + 10 * SECOND, b"10.0.0.1")
 
-    assert found(finish(scan.finish())) == (2, 2, 1, 2)
+    assert found(scan.finish()) == (2, 2, 1, 2)
 
 
 def test_slapd_confirms_a_bind_before_its_result() -> None:
@@ -140,7 +133,7 @@ def test_slapd_confirms_a_bind_before_its_result() -> None:
     scan.bind_confirmed(1, 0, T, b"uid=sasl,dc=x", b"GSSAPI")
     scan.result(1, OperationResult(0, T, 0, 0))
 
-    assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}
+    assert dict(scan.finish().accounts) == {b"uid=sasl,dc=x": 1}
 
 
 def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
@@ -148,7 +141,7 @@ def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
     scan.opened(1, T, b"0:0:0:0:0:0:0:1")
     scan.opened(2, T, b"10.9.9.9")
     scan.proxied_client(2, T, b"::ffff:192.0.2.7")
-    segment = finish(scan.finish())
+    segment = scan.finish()
 
     assert {client: row.opened for client, row in segment.clients.items()} == {
         b"::1": 1,
@@ -157,46 +150,36 @@ def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
     }
 
 
-@pytest.mark.parametrize("cut", range(1, 5))
-def test_records_of_389_ds_after_a_close_belong_to_no_client_wherever_the_log_is_cut(cut: int) -> None:
+def test_records_of_389_ds_after_a_close_belong_to_no_client() -> None:
     """An abandoned search is written by a worker that was late: [...] conn=14 op=3 fd=75 Disconnect, then op=1 SRCH."""
+    scan = Scan()
+    scan.opened(14, T, b"10.0.0.1")
+    scan.bind(14, 0, T + 1, b"uid=app,dc=x")
+    scan.result(14, OperationResult(0, T + 2, 0, 0, 1))
+    scan.closed(14, T + 3, b"U1")
+    scan.search(14, 1, T + 4, b"dc=x", 2, b"(a=b)")
+    scan.result(14, OperationResult(1, T + 5, 2, 0, 1))
+    segment = scan.finish()
 
-    def lines(which: slice) -> Segment:
-        scan = Scan()
-        for call, *what in [
-            (scan.opened, 14, T, b"10.0.0.1"),
-            (scan.bind, 14, 0, T + 1, b"uid=app,dc=x"),
-            (scan.result, 14, OperationResult(0, T + 2, 0, 0, 1)),
-            (scan.closed, 14, T + 3, b"U1"),
-            (scan.search, 14, 1, T + 4, b"dc=x", 2, b"(a=b)"),
-            (scan.result, 14, OperationResult(1, T + 5, 2, 0, 1)),
-        ][which]:
-            call(*what)  # type: ignore[operator]  # each call with its own fields
-        return scan.finish()
-
-    whole, pieces = finish(lines(slice(None))), finish(merge(lines(slice(cut)), lines(slice(cut, None))))
-
-    assert pieces.operations == whole.operations
-    assert (
-        pieces.attribution
-        == whole.attribution
-        == {(BIND, b"simple", b"10.0.0.1", b"uid=app,dc=x", 0): [1, 1, 0], (SEARCH, b"(a=?)", b"?", b"?", 0): [1, 1, 0]}
-    )
-    assert [row.operations for row in pieces.clients.values()] == [row.operations for row in whole.clients.values()]
+    assert (segment.operations[BIND], segment.operations[SEARCH]) == (1, 1)
+    assert segment.attribution == {
+        (BIND, b"simple", b"10.0.0.1", b"uid=app,dc=x", 0): [1, 1, 0],
+        (SEARCH, b"(a=?)", b"?", b"?", 0): [1, 1, 0],
+    }
+    assert [row.operations for row in segment.clients.values()] == [1]
 
 
 def every_cut(lines: list[bytes], dialect: str = "openldap-stderr") -> list[Segment]:
-    """Return the Segment of the whole log, and those of the log cut in two at each line."""
+    """Return the counts of a log, fed at once, line by line, and by the native scanner cut in two at each line."""
     stamp = b"6b000aac.1b749727 0x7f6ced7fe6c0 " if dialect == "openldap-stderr" else b""
-
-    def scanned(part: list[bytes]) -> Segment:
-        return scan_chunk(named(dialect), b"".join(stamp + line + b"\n" for line in part))
-
-    whole = finish(scanned(lines))
-    cuts = [finish(merge(scanned(lines[:at]), scanned(lines[at:]))) for at in range(1, len(lines))]
-    for cut in cuts:
-        assert plain(cut) == plain(whole)
-    return [whole, *cuts]
+    log = [stamp + line + b"\n" for line in lines]
+    read = [merged("python", named(dialect), pieces) for pieces in ([b"".join(log)], log)]
+    if installed().module is not None:
+        cuts = ([b"".join(log[:at]), b"".join(log[at:])] for at in range(1, len(log)))
+        read += (merged("native", named(dialect), pieces) for pieces in cuts)
+    for one in read:
+        assert plain(one) == plain(read[0])
+    return read
 
 
 ACCEPTED = b"conn=7 fd=16 ACCEPT from IP=10.1.1.1:47236 (IP=0.0.0.0:389)"
@@ -315,7 +298,7 @@ def test_a_clock_may_be_wrong_by_many_years(day: bytes) -> None:
     )
     scan = Scan()
     ds389_text.scan(log, scan)
-    segment = finish(scan.finish())
+    segment = scan.finish()
 
     assert segment.first_time is not None
     assert segment.last_time is not None
@@ -327,4 +310,4 @@ def test_a_year_that_no_clock_shows_is_no_time(day: bytes) -> None:
     scan = Scan()
     ds389_text.scan(b'[%b:10:00:00 +0000] conn=1 op=0 SRCH base="" scope=0 filter="(a=b)" attrs=ALL\n' % day, scan)
 
-    assert finish(scan.finish()).misread == 1
+    assert scan.finish().misread == 1

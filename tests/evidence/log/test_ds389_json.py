@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import ds389_json
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.dialects import scan_stream
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
 from log.calls import Calls, calls_of
 
@@ -221,7 +220,7 @@ def test_each_client_counts_though_the_log_is_cut_anywhere() -> None:
         kept = lines[first:]
         answers = Counter(json.loads(line)["conn_id"] for line in kept if b"RESULT" in line)
         clients: Counter[bytes] = Counter()
-        for key, counts in finish(scan_chunk(ds389_json, b"".join(kept))).attribution.items():
+        for key, counts in scan_stream(ds389_json, b"".join(kept)).attribution.items():
             clients[key[2]] += counts[0]
 
         assert clients == {b"10.0.0.%d" % conn: count for conn, count in answers.items()}

@@ -11,8 +11,7 @@ import pytest
 from ldapdiag.evidence.log import opendj_json, opendj_text, operation_kinds
 from ldapdiag.evidence.log.clients import address
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.dialects import scan_stream
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from log.calls import Calls, calls_of
@@ -250,7 +249,7 @@ def test_clients_count_though_their_connects_are_rotated_away(corpus: Path) -> N
     )
     (log,) = find_logs([str(path)])
     assert isinstance(log, LogFile)
-    segment = finish(scan_chunk(log.dialect, path.read_bytes()))
+    segment = scan_stream(log.dialect, path.read_bytes())
 
     assert {client: row.operations for client, row in segment.clients.items() if row.operations} == requests
     assert segment.opened == 0

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.dialects import named, scan_chunk
+from ldapdiag.evidence.log.dialects import named, scan_stream
 from ldapdiag.evidence.log.pattern import MOST, whole
 
 RECORDS = {
@@ -33,8 +33,8 @@ def test_an_absurd_number_neither_ends_the_log_nor_hangs(name: str, number: byte
     record = RECORDS[name]
     for found in NUMBER.finditer(record):
         broken = record[: found.start()] + number + record[found.end() :]
-        segment = scan_chunk(named(name), broken + record)
-        alone = scan_chunk(named(name), record)
+        segment = scan_stream(named(name), broken + record)
+        alone = scan_stream(named(name), record)
 
         assert segment.lines == 2
         assert segment.misread <= 1

@@ -10,7 +10,6 @@ import pytest
 
 from ldapdiag.evidence.log import opendj_json, operation_kinds, ping_json, ping_text
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
 from log.calls import calls_of, results_of
 
@@ -142,7 +141,7 @@ def test_a_new_startup_is_a_restart() -> None:
     scan = Scan()
     ping_json.scan(b"".join(lines), scan)
 
-    assert finish(scan.finish()).server_processes == 2
+    assert scan.finish().server_processes == 2
 
 
 def test_the_json_of_the_in_memory_server_gives_the_calls_of_its_text_log(captures: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import operation_kinds, ping_text
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
 from log.calls import calls_of, results_of
 
@@ -200,7 +199,7 @@ def test_a_new_startup_is_a_restart() -> None:
     scan = Scan()
     ping_text.scan(line % b"A" + line % b"A" + line % b"B", scan)
 
-    assert finish(scan.finish()).server_processes == 2
+    assert scan.finish().server_processes == 2
 
 
 def test_hostile_requests_are_read_as_they_were_sent(captures: Path) -> None:

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import examples
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.selection import Selection
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from log.comparable import plain
 from log.servers import drawn_logs
 
@@ -23,12 +24,11 @@ TEXT = named("389-text")
 
 def read(lines: list[bytes], selection: Selection | None = None, places: tuple[int, ...] = ()) -> Segment:
     """Return the Segment of a log that is read in order, cut at some places."""
-    total = start(selection=selection)
+    scan = StreamScan(selection=selection)
     cuts = sorted({0, *(place % (len(lines) + 1) for place in places), len(lines)})
     for left, right in pairwise(cuts):
-        data = b"".join(lines[left:right])
-        total = merge(total, scan_chunk(TEXT, data, selection=selection, before=total.runs[-1]))
-    return finish(total)
+        scan.feed(TEXT, b"".join(lines[left:right]), Hints())
+    return scan.finish()
 
 
 def answered(segment: Segment) -> int:

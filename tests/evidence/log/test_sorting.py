@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log import ds389_text
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.shape_row import IN_MEMORY, MOST_SORTS
 from ldapdiag.evidence.log.sorting import ALL, NO_SORT, NO_VLV, SORT_BYTES, UNLISTED, Sorting, sort_line, vlv_line
 from log.calls import calls_of
@@ -48,7 +47,7 @@ def search(op: int, *between: str, notes: str = "") -> list[bytes]:
 
 def sorts(scanner: str, lines: list[bytes]) -> dict[Sorting, list[int]]:
     """Return the sorts of the searches in a log."""
-    return dict(finish(scanned(scanner, TEXT, b"".join(lines), HINTS)).shapes[shape(b"(cn=a)"), b"dc=x", 2].sorts)
+    return dict(scanned(scanner, TEXT, b"".join(lines), HINTS).shapes[shape(b"(cn=a)"), b"dc=x", 2].sorts)
 
 
 def test_what_a_line_reports() -> None:
@@ -106,7 +105,7 @@ def test_only_the_search_of_the_same_number_is_sorted(scanner: str) -> None:
 @each_scanner
 def test_keys_of_a_client_are_bounded(scanner: str) -> None:
     lines = [one for op in range(1, 3 * MOST_SORTS) for one in search(op, f"SORT attribute{op} (1)")]
-    segment = finish(scanned(scanner, TEXT, b"".join(lines), HINTS))
+    segment = scanned(scanner, TEXT, b"".join(lines), HINTS)
     (row,) = segment.shapes.values()
     assert len(row.sorts) == MOST_SORTS + 1
     assert row.sorts[Sorting(b"other")][0] == 2 * MOST_SORTS - 1

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.filter_tree import assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
+from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.shape_row import MOST_LENGTHS
 from ldapdiag.evidence.log.substrings import MOST_SUBSTRINGS, has_substrings, lengths
 from ldapdiag.evidence.log.tables import Caps
@@ -144,7 +144,7 @@ def test_a_filter_longer_than_the_limit_has_no_lengths(scanner: str) -> None:
 
 @each_scanner
 def test_a_result_without_its_request_has_no_lengths(scanner: str) -> None:
-    (row,) = finish(read(scanner, searched((b"(cn=j*)", 0, 1, b"")).splitlines(keepends=True)[1])).shapes.values()
+    (row,) = read(scanner, searched((b"(cn=j*)", 0, 1, b"")).splitlines(keepends=True)[1]).shapes.values()
     assert (row.answered, row.substring_lengths, row.most_entries) == (1, {}, 1)
 
 
@@ -164,13 +164,8 @@ def test_beyond_the_cap_lengths_are_unknown_and_the_sum_is_exact(scanner: str) -
         for n in range(count)
     ]
     once = read(scanner, searched(*((text, 0, 2, b"") for text in texts)))
-    parts = [
-        read(scanner, searched(*((text, 0, 2, b"") for text in texts[at : at + 60]))) for at in range(0, count, 60)
-    ]
-    total = start()
-    for part in parts:
-        total = merge(total, part)
-    for segment in (finish(once), finish(total)):
+    parts = [searched(*((text, 0, 2, b"") for text in texts[at : at + 60])) for at in range(0, count, 60)]
+    for segment in (once, merged(scanner, TEXT, parts)):
         row = row_of(segment, texts[0])
         assert len(row.substring_lengths) == MOST_LENGTHS + 1
         assert row.substring_lengths[b""] == [count - MOST_LENGTHS, count - MOST_LENGTHS, 0, 2]
@@ -227,8 +222,7 @@ def test_look_ups_are_counted_by_attribute_and_never_by_key(scanner: str) -> Non
 @each_scanner
 def test_too_many_attributes_are_counted_as_other(scanner: str) -> None:
     data = b"".join(looked_up(n, b"x", n) for n in range(10))
-    pieces = [read(scanner, part, Caps(shapes=3)) for part in (data, data)]
-    total = finish(merge(merge(start(Caps(shapes=3)), pieces[0]), pieces[1]))
+    total = merged(scanner, TEXT, [data, data], caps=Caps(shapes=3))
     assert total.lookups[b"other", b"other"] == [16, 7, 0]
     assert {name for name, _ in total.lookups} == {b"a8", b"a9", b"other"}
     assert sum(cell[0] for cell in total.lookups.values()) == 20
@@ -237,7 +231,7 @@ def test_too_many_attributes_are_counted_as_other(scanner: str) -> None:
 
 @each_scanner
 def test_servers_add_up(scanner: str) -> None:
-    one, other = (finish(read(scanner, looked_up(1, b"x", ids))) for ids in (5, 90))
+    one, other = (read(scanner, looked_up(1, b"x", ids)) for ids in (5, 90))
     assert combine(one, other).lookups == {(b"a1", b"sub"): [2, 90, 5]}
 
 
@@ -245,7 +239,7 @@ def test_servers_add_up(scanner: str) -> None:
 def test_the_statistics_of_the_load(scanner: str, corpus: Path) -> None:
     """corpus/README.md, 1: without an index all entries of the suffix are candidates, and `uid` names one of them."""
     data = (corpus / "1-389ds-unindexed/access.level260-plugin-statlog").read_bytes()
-    expected = finish(read(scanner, data)).lookups
+    expected = read(scanner, data).lookups
     logged = re.findall(rb" op=\d+ STAT read index: attribute=([a-zA-Z]+)", data)
     assert Counter(
         {name: sum(cell[0] for key, cell in expected.items() if key[0] == name) for name, _ in expected}
@@ -282,7 +276,7 @@ def test_too_many_modified_attributes_are_counted_as_other(scanner: str) -> None
     if scanner == "native":
         need_native()
     data = modified(1, b" ".join(b"a%d" % n for n in range(9)))
-    segment = finish(scanned(scanner, STDERR, data, caps=Caps(shapes=4)))
+    segment = scanned(scanner, STDERR, data, caps=Caps(shapes=4))
     assert segment.modified == {b"a6": 1, b"a7": 1, b"a8": 1, b"other": 6}
     assert segment.caps_hit == ["modified"]
 

@@ -12,8 +12,9 @@ import pytest
 
 import examples
 from hostile_logs import HOSTILE, Hostile
-from ldapdiag.evidence.log.dialects import named, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.evidence.log.tables import Caps
 
 CAPS = Caps(
@@ -41,10 +42,10 @@ LEEWAY = 1.1
 
 @cache
 def read(hostile: Hostile, units: int):
-    total = start(CAPS)
+    scan = StreamScan(caps=CAPS)
     for block in hostile.blocks(units, PIECE):
-        total = merge(total, scan_chunk(named("389-text"), block, caps=CAPS))
-    return total
+        scan.feed(named("389-text"), block, Hints())
+    return scan
 
 
 def units(hostile: Hostile, usual: int) -> int:
@@ -60,7 +61,7 @@ def test_four_times_the_log_is_no_more_to_keep(hostile):
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
 def test_totals_are_exact_and_what_did_not_fit_is_named(hostile):
     count = units(hostile, MANY)
-    total = finish(read(hostile, count))
+    total = read(hostile, count).finished(goes_on=True)
     told = hostile.counts(count)
     assert total.opened == told["connections.opened"]
     assert sum(total.operations) == told.get("operations.search", 0) + told.get("operations.bind", 0)

@@ -1,7 +1,8 @@
-"""Any cut of a real log at record boundaries, merged in any bracketing, gives what the whole gives, in every number."""
+"""However a real log is fed in pieces, it gives what the whole gives, in every number."""
 
 from __future__ import annotations
 
+import pickle
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 import examples
 from conftest import CAPTURES, CORPUS
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import combine, finish, merge, start
+from ldapdiag.evidence.log.combine import combine
+from ldapdiag.evidence.log.dialects import scan_stream
+from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
-from log.cuts import boundaries, chunks, content_of, dialect_of, merged, text, whole
+from log.cuts import boundaries, content_of, dialect_of, fed, pieces, text, whole
 
 OURS = [CAPTURES / name for name in ("389ds/hostile-filters/access", "access-logs/389-unindexed.head500.access")]
 SHARED = [
@@ -43,13 +46,6 @@ SHARED = [
     "7-traps/truncated/access.389.truncated-last-line",
 ]
 PUBLIC = CORPUS / "public" / "accesslog"
-EXCERPTS = {
-    "389-1.2-wiki-audit-events.access": "the same connection 11 is told three times, as three examples",
-    "389-1.3-wiki-console-login.access": "three examples, whose connections have the same numbers",
-    "389-3.x-wiki-json-pretty.access.json": "an object of each kind, of many servers' connection 1",
-    "ping-summarize-text.access": "every kind of record once, all of connection 1",
-}
-"""Documentation, not what a server wrote: a connection is opened that is open, which tells a restart or nothing."""
 LEAST_DIALECTS = 7
 """So many of our dialects have a real log here."""
 
@@ -62,8 +58,7 @@ def logs() -> list[Path]:
     """Return every log at hand: our captures, the cases of the corpus, and what others have published."""
     if not CORPUS.is_dir():
         return OURS
-    published = [path for path in sorted(PUBLIC.iterdir()) if path.name not in EXCERPTS]
-    public = [path for path in published if isinstance(next(iter(find_logs([str(path)]))), LogFile)]
+    public = [path for path in sorted(PUBLIC.iterdir()) if isinstance(next(iter(find_logs([str(path)]))), LogFile)]
     return [*OURS, *(CORPUS / name for name in SHARED if (CORPUS / name).exists()), *public]
 
 
@@ -84,35 +79,34 @@ def test_it_can_be_cut_in_many_places(path: Path) -> None:
 
 @each_log
 @pytest.mark.parametrize("seed", examples.rounds(6))
-def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
+def test_read_in_any_pieces_it_is_the_whole(path: Path, seed: int) -> None:
     choose = examples.choices(f"{path.name} {seed}")
     places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
 
-    assert content_of(finish(merged(chunks(path, places), choose))) == whole(path)
+    assert content_of(fed(dialect_of(path), pieces(path, places))) == whole(path)
 
 
 @each_log
 def test_each_boundary_of_its_beginning_and_end(path: Path) -> None:
-    """Where connections are opened and closed is where a cut hurts most: each place there, one after the other."""
+    """Where connections are opened and closed is where a cut hurts most: each place there."""
     ends, most = boundaries(path), len(examples.rounds(25))
-    for place in {*ends[:most], *ends[-most:]}:
-        data = text(path)
-        left, right = (scan_chunk(dialect_of(path), part) for part in (data[:place], data[place:]))
-        assert content_of(finish(merge(left, right))) == whole(path), place
+    places = [*range(len(ends))][:most] + [*range(len(ends))][-most:]
+    assert content_of(fed(dialect_of(path), pieces(path, places))) == whole(path)
 
 
 @each_log
-def test_read_piece_by_piece_it_is_the_whole(path: Path) -> None:
-    """As the command does it: from the beginning, each piece merged into what is there."""
-    ends = boundaries(path)
-    step = max(1, len(ends) // 60)
-    parts = chunks(path, list(range(0, len(ends), step)))
-    assert content_of(finish(reduce(merge, parts, start()))) == whole(path)
+def test_read_elsewhere_between_two_pieces_it_is_the_whole(path: Path) -> None:
+    """As a cluster does it: what is counted so far goes from one process to another."""
+    ends, scan = boundaries(path), StreamScan()
+    for part in pieces(path, [*range(0, len(ends), max(1, len(ends) // 10))]):
+        scan.feed(dialect_of(path), part, Hints())
+        scan = pickle.loads(pickle.dumps(scan))  # noqa: S301  our own
+    assert content_of(scan.finish()) == whole(path)
 
 
 @given(st.data())
 @examples.every(5)
-def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
+def test_any_pieces_of_the_beginning_of_any_log(data: st.DataObject) -> None:
     """Hypothesis looks for the smallest cut that breaks the law: of the first 300 records, that is soon."""
     path = data.draw(st.sampled_from(LOGS))
     ends = boundaries(path)[:300]
@@ -120,12 +114,9 @@ def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
         return
     head = text(path)[: ends[-1]]
     places = sorted({ends[place % len(ends)] for place in data.draw(st.lists(st.integers(0, 299), max_size=8))})
-    segments = [
-        scan_chunk(dialect_of(path), head[left:right]) for left, right in pairwise(sorted({0, *places, len(head)}))
-    ]
-    choose = data.draw(st.randoms(use_true_random=False))
+    parts = [head[left:right] for left, right in pairwise(sorted({0, *places, len(head)}))]
 
-    assert content_of(finish(merged(segments, choose))) == content_of(finish(scan_chunk(dialect_of(path), head)))
+    assert content_of(fed(dialect_of(path), parts)) == content_of(scan_stream(dialect_of(path), head))
 
 
 @pytest.mark.parametrize("seed", examples.rounds(10))
@@ -136,7 +127,7 @@ def test_streams_combine_in_any_order(seed: int) -> None:
     choose.shuffle(shuffled)
 
     one, other = (
-        content_of(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
+        content_of(reduce(combine, (scan_stream(dialect_of(path), text(path)) for path in order)))
         for order in (chosen, shuffled)
     )
 

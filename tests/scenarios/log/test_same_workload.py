@@ -17,8 +17,7 @@ import pytest
 
 import examples
 from conftest import CORPUS
-from ldapdiag.evidence.log.merge import finish
-from log.cuts import boundaries, chunks, content_of, merged, whole
+from log.cuts import boundaries, content_of, dialect_of, fed, pieces, whole
 from log.reports import Report, client, closes, failed_binds, report_of, results_by_requester, searches_by_shape
 
 pytestmark = pytest.mark.skipif(
@@ -308,7 +307,7 @@ class TestJsonOf389:
 
     @pytest.mark.parametrize("indent", [None, 2])
     @pytest.mark.parametrize("seed", examples.rounds(4))
-    def test_any_cut_in_any_bracketing_is_the_whole(
+    def test_read_in_any_pieces_it_is_the_whole(
         self, as_json: Path, tmp_path: Path, indent: int | None, seed: int
     ) -> None:
         log = tmp_path / "access"
@@ -318,4 +317,4 @@ class TestJsonOf389:
         places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 7, 40]))]
 
         assert len(boundaries(log)) > 1900
-        assert content_of(finish(merged(chunks(log, places), choose))) == whole(log)
+        assert content_of(fed(dialect_of(log), pieces(log, places))) == whole(log)

@@ -14,8 +14,7 @@ import pytest
 
 from conftest import CORPUS
 from ldapdiag.evidence.filter_tree import assertions, parse
-from ldapdiag.evidence.log.dialects import recognise, scan_chunk
-from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.dialects import recognise, scan_stream
 from ldapdiag.evidence.log.substrings import has_substrings
 from scenarios.log.test_truth_workload import LOGS, SHARED, Case
 
@@ -41,7 +40,7 @@ def rows(log: Path) -> dict[What, ShapeRow]:
     data = log.read_bytes()
     dialect = recognise(data[:65_536])
     assert dialect
-    segment = finish(scan_chunk(dialect, data))
+    segment = scan_stream(dialect, data)
     return {
         (shape.decode(), base.decode(), SCOPES.get(scope, "")): row
         for (shape, base, scope), row in segment.shapes.items()

@@ -6,16 +6,15 @@ import gzip
 import json
 import shutil
 from collections import Counter
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import CORPUS
-from ldapdiag.evidence.log.dialects import recognise, scan_chunk
-from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.dialects import recognise, scan_stream
 from ldapdiag.evidence.log.operation_kinds import SEARCH
+from log.cuts import fed
 from log.reports import Report, closes, report_of, results_by_requester, searches_by_shape
 
 pytestmark = pytest.mark.skipif(
@@ -90,8 +89,8 @@ class TestRotation:
         pieces = self.in_order()
         dialect = recognise(pieces[0][:65_536])
         assert dialect
-        alone = [finish(scan_chunk(dialect, piece)) for piece in pieces]
-        merged = finish(reduce(merge, (scan_chunk(dialect, piece) for piece in pieces), start()))
+        alone = [scan_stream(dialect, piece) for piece in pieces]
+        merged = fed(dialect, pieces)
         unseen = [row for one in alone for key, row in one.shapes.items() if key[2] == -1]
 
         assert sum(one.operations[SEARCH] for one in alone) - merged.operations[SEARCH] == 28
@@ -153,7 +152,7 @@ class TestRestart:
         border = openings[1]
         dialect = recognise(lines[0] + lines[4])
         assert dialect
-        first, second = (finish(scan_chunk(dialect, b"".join(part))) for part in (lines[:border], lines[border:]))
+        first, second = (scan_stream(dialect, b"".join(part)) for part in (lines[:border], lines[border:]))
         run1, run2 = (
             sum(one[kind] for one in sent(f"389-restart/sent-{run}.json") for kind in ("slow", "fast"))
             for run in ("run1", "run2-across-stop")

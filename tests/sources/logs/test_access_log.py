@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import log_lines
-from ldapdiag.sources.logs import batches, chunks, scanners
+from ldapdiag.sources.logs import batches, chunks
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 
@@ -25,11 +25,10 @@ TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make parts so small that a small log has many, and no log too small for workers."""
+    """Make parts so small that a small log has many."""
     monkeypatch.setattr(chunks, "CHUNK_BYTES", 40_000)
     monkeypatch.setattr(chunks, "CARRIED_BYTES", 40_000)
     monkeypatch.setattr(chunks, "WINDOW", 1024)
-    monkeypatch.setattr(scanners, "SMALL", 0)
     monkeypatch.setattr(batches, "LEAST_BYTES", 160_000)
     monkeypatch.setattr(batches, "MOST_BYTES", 160_000)
     monkeypatch.setattr(batches, "SLACK", 4_000)

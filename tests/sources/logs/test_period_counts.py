@@ -8,10 +8,11 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs import batches, chunks, period_counts
 from ldapdiag.sources.logs.access_log import ScannedStream, read
-from ldapdiag.sources.logs.period import Period, Place
+from ldapdiag.sources.logs.period import Period, Place, WholeRecords
 from ldapdiag.sources.logs.period_counts import PeriodCounts
 from ldapdiag.sources.logs.stream_counts import ReferenceCounts
 from log.comparable import plain
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LINES = (log_lines.header() + log_lines.run(1, 300)).splitlines(keepends=True)
 PERIODS = {"since": (100, None), "until": (None, 200), "both": (100, 200)}
-SCANNERS = [(Scanner.PYTHON, 1), (Scanner.PYTHON, 2), (Scanner.NATIVE, 1), (Scanner.NATIVE, 4)]
+SCANNERS = [(Scanner.PYTHON, 1), (Scanner.NATIVE, 1), (Scanner.NATIVE, 4)]
 HOUR = 3600
 
 
@@ -99,10 +100,9 @@ def counts(stream: ScannedStream) -> list[Any]:
     return [*times, segment.operations, dict(segment.results), shapes, segment.accounts[b"uid=a"]]
 
 
-def part(lines: int, time: int) -> Segment:
-    segment = Segment()
-    segment.lines, segment.first_time, segment.last_time = lines, log_lines.at(time), log_lines.at(time)
-    return segment
+def part(lines: int, time: int) -> WholeRecords:
+    line = f'{log_lines.stamp(time)} conn=1 op=1 SRCH base="" scope=0 filter="(a=b)" attrs=ALL\n'
+    return WholeRecords(named("389-text"), line.encode() * lines, Hints())
 
 
 @pytest.mark.parametrize("cut", [(10,), (4, 6), (1, 8, 1)])
