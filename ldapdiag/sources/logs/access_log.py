@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.cluster_work import ClusterWork
+    from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection, ShownOperation
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
@@ -83,6 +84,10 @@ class ScannedStream:
     """The slowest operations with their lines, where a selection asks for them."""
     is_whole: bool = False
     """True if reading was stopped, but not before the end of this stream."""
+    is_read_here: bool = False
+    """Its files can be read once more by this process."""
+    _mixed: tuple[int, str] = (0, "")
+    """Whether several servers wrote it at once, and for how many server processes that was found."""
 
     def counted(self, *, goes_on: bool = False) -> CountedLog:
         """Return the stream with its finished counts; with `goes_on` more records can be added to it."""
@@ -95,15 +100,38 @@ class ScannedStream:
             folder=stream.files[0].input.folder,
             asked=stream.files[0].input.asked,
             instance=stream.instance.decode(errors="replace"),
+            server=stream.server,
             scanner=self.scanner,
             server_processes=segment.server_processes,
             peak=segment.peak,
             notes=tuple(self.notes),
+            unreliable=tuple(self._unreliable(segment)),
             copies=tuple(
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
             ),
         )
         return CountedLog(described, segment)
+
+    def _unreliable(self, segment: Segment) -> Iterator[str]:
+        """Yield why counts by connection are wrong: several servers have written the stream."""
+        together = [file for file in self.stream.files if file.together]
+        if together:
+            writers = {writer for file in together for writer in file.concurrent.writers}
+            yield remark(self.stream.name, tuple(sorted(writers)), together[0].together)
+        elif segment.server_processes > 1:
+            if segment.server_processes >= 2 * self._mixed[0]:  # a followed log is finished many times
+                self._mixed = segment.server_processes, self._written_at_once(segment)
+            yield from filter(None, self._mixed[1:])
+
+    def _written_at_once(self, segment: Segment) -> str:
+        """Return the sentence on several servers that were found after reading; empty: none were."""
+        from ldapdiag.sources.logs.sequences import missed, mixed  # noqa: PLC0415  import late: most have no restart
+
+        for file in self.stream.files if self.is_read_here else ():
+            with suppress(OSError):  # reported when the file was read
+                if writers := missed(file):
+                    return remark(file.path, writers, "the samples of it did not show that")
+        return mixed(self.stream.files, segment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,14 +296,14 @@ def _read(
     remarks.add(merging.remarks)
     if crashed:
         remarks.gaps.append(crash_gap(stream.name, crashed, scanning.scanner))
-    return read_result(stream, scanning.scanner, merging.counts, remarks)
+    reading = read_result(stream, scanning.scanner, merging.counts, remarks)
+    reading.is_read_here = True
+    return reading
 
 
 def read_result(stream: Stream, scanner: Scanner, counts: StreamCounts, remarks: Remarks) -> ScannedStream:
     """Return a stream as it was read."""
     reading = ScannedStream(stream=stream, counts=counts, scanner=scanner)
-    if writers := {writer for file in stream.files for writer in file.writers}:
-        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     reading.notes += remarks.notes
     reading.gaps += remarks.gaps
     reading.truncated += remarks.truncated
