@@ -176,6 +176,8 @@ class Document(TypedDict):
     streams: list[Stream]
     files_not_logs: list[Left]
     gaps: list[Gap]
+    unreliable: list[str]
+    """Why counts by connection are wrong: several servers write one log at once. Also in `remarks`."""
     remarks: list[str]
     stopped: bool
     """Interrupted by Ctrl-C."""

@@ -34,6 +34,8 @@ class LogStream:
     """The path of its first file as the operator named it."""
     instance: str = ""
     """The server's name in the headers of the files."""
+    server: str = ""
+    """The host or process that wrote it into a file of several servers."""
     scanner: Scanner = Scanner.PYTHON
     """The scanner that read them."""
     server_processes: int = 0
@@ -41,6 +43,8 @@ class LogStream:
     """The most connections at once."""
     notes: tuple[str, ...] = ()
     """Irregularities of the files, a sentence each, without its full stop."""
+    unreliable: tuple[str, ...] = ()
+    """Why counts by connection are wrong: several servers write it at once; a sentence each, without its full stop."""
     copies: tuple[PassedOver, ...] = ()
     """Files with the same records as these."""
 

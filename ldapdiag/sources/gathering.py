@@ -16,7 +16,7 @@ from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.cluster.executor import ClusterError
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
-from ldapdiag.sources.logs.log_files import log_or_reason
+from ldapdiag.sources.logs.log_files import logs_or_reason
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs, is_more_than_a_log, log_dialect
 from ldapdiag.sources.recognition.row_limit import RunTables
@@ -227,7 +227,7 @@ def logs_of(
     """Return the access logs of the directory servers on hosts, and the gaps; `zone` is that of times without one."""
     gathered = ask(targets, replace(options, logs=True, logs_alone=True), stop=stop, progress=progress)
     inputs = [one for piece in gathered.pieces for one in within(piece.with_status()) if isinstance(one, Input)]
-    logs = [log_or_reason(one, zone) for one in inputs if log_dialect(one) is not None]
+    logs = [log for one in inputs if log_dialect(one) is not None for log in logs_or_reason(one, zone)]
     gaps = gathered.gaps
     if not logs and not gaps:
         hosts = ", ".join(target.label for target in targets)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
 
+    Takes = Callable[["Piece | None"], bool]
+
 LONGEST = 16 << 20
 """Bytes of a line of an envelope; a longer one is passed on as it is. Runtimes split lines at 16 or 48 KiB."""
 
@@ -26,7 +28,7 @@ MOST_STREAMS = 1000
 """Streams with such parts."""
 
 Writer = tuple[bytes, bytes]
-"""Host; program and process, as in b"slapd[3989]"."""
+"""Host, pod or container; program and process, as in b"slapd[3989]", or empty."""
 
 
 class Piece(NamedTuple):
@@ -87,22 +89,27 @@ class Envelope:
             found.pop()  # what follows the last one
         return 2 * sum(found) > len(found)
 
-    def decoder(self) -> Decoding:
-        """Return a new decoder."""
-        return self.decoding(self) if self.decoding else Decoder(self)
+    def decoder(self, takes: Takes | None = None) -> Decoding:
+        """Return a new decoder, which drops the lines that `takes` refuses (None: none); it sees each in its order.
+
+        A line that is not of this form is None for `takes`. What is not in lines has no writers, and is not asked for.
+        """
+        return self.decoding(self) if self.decoding else Decoder(self, takes)
 
 
 class Decoder:
     """Decodes the lines of an envelope that arrive in any parts; memory is bounded."""
 
-    def __init__(self, envelope: Envelope) -> None:
+    def __init__(self, envelope: Envelope, takes: Takes | None = None) -> None:
         self._piece = envelope.piece
+        self._takes = takes
         self._end = envelope.end
         self._rest: deque[bytes] = deque()
         """The beginning of a line whose end has not arrived."""
         self._rest_bytes = 0
         self._is_raw = False
         """The remainder of an overlong line is passed on as it is."""
+        self._takes_raw = True
         self._parts: dict[tuple[Writer | None, bytes], list[bytes]] = {}
         self._parts_bytes = 0
 
@@ -129,24 +136,28 @@ class Decoder:
         if not data:
             return b""
         if self._is_raw:
-            return data
+            return data if self._takes_raw else b""
         self._rest.append(data)
         self._rest_bytes = sum(map(len, self._rest))
         if self._rest_bytes <= LONGEST:
             return b""
-        self._is_raw = True
         whole = b"".join(self._rest)
+        self._is_raw, self._takes_raw = True, self._takes is None or self._takes(self._piece(whole))
         self._rest, self._rest_bytes = deque(), 0
-        return whole
+        return whole if self._takes_raw else b""
 
     def _decoded(self, data: bytes) -> Iterator[bytes]:
         lines = data.split(self._end)
         lines.pop()
         if self._is_raw and lines:
-            yield lines.pop(0) + b"\n"
+            rest = lines.pop(0) + b"\n"
+            yield rest if self._takes_raw else b""
             self._is_raw = False
+        takes = self._takes
         for line in lines:
             piece = self._piece(line) if line.strip() else None
+            if takes is not None and not takes(piece):
+                continue
             if piece is None:
                 yield line.replace(b"\n", b" ") + b"\n"
             else:

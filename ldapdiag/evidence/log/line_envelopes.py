@@ -23,12 +23,13 @@ Source: Sun Directory Server Enterprise Edition 7.0 Reference, Directory Proxy S
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer
 from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.stamps import MONTHS as NUMBER_OF_MONTH
-from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
+from ldapdiag.evidence.log.syslog import CONTAINER, ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 from ldapdiag.lazy_pattern import pattern
 
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
@@ -115,7 +116,7 @@ def _tool(line: bytes) -> Piece | None:
     if found is None:
         return None
     name = found["name"] or found["pod"] or found["stern"] or found["file"]
-    return Piece(found["text"], (b"", name) if name else None)
+    return Piece(found["text"], (name, b"") if name else None)
 
 
 def _full(line: bytes) -> Piece | None:
@@ -160,6 +161,26 @@ SHORT_FULL = Envelope(name="journal-short-full", lines=FULL_LINE, piece=_full)
 SHORT_UNIX = Envelope(name="journal-short-unix", lines=UNIX_LINE, piece=_unix)
 REWRITTEN = Envelope(name="389-iso", lines=REWRITTEN_LINE, piece=_rewritten)
 SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))
+
+
+def _whole_lines(envelope: Envelope) -> Envelope:
+    """Return an envelope whose lines are passed on with their prefix, as their dialect reads it."""
+
+    def piece(line: bytes) -> Piece:
+        found = envelope.piece(line)
+        return Piece(line, found.writer if found else None)
+
+    return replace(envelope, piece=piece)
+
+
+TAGGED = {
+    RFC5424.name: _whole_lines(SYSLOGS[0]),
+    ISO_SYSLOG.name: _whole_lines(SYSLOGS[1]),
+    TRADITIONAL.name: _whole_lines(SYSLOGS[2]),
+    CONTAINER.name: _whole_lines(TOOL),
+    "389-text": _whole_lines(TOOL),
+}
+"""By dialect: the lines of those that read the prefix with the name of the writer themselves."""
 
 
 PROXY = pattern(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag import __version__
 from ldapdiag.report.html.figures import of_log
 from ldapdiag.report.html.values import page_tables
-from ldapdiag.report.log.caveats import limits
+from ldapdiag.report.log.caveats import limits, remarks
 from ldapdiag.report.log.fleet_text import fleet_sentences
 from ldapdiag.report.log.operations_text import load_sentences
 from ldapdiag.report.log.tables import READ, SECTIONS, at_once, unusual
@@ -34,7 +34,7 @@ def log_values(document: Mapping[str, Any]) -> dict[str, Any]:
         "sections": [
             (anchor, name, tables) for anchor, name, each in SECTIONS if (tables := page_tables(document, each))
         ],
-        "remarks": list(document["remarks"])[:REMARKS],
+        "remarks": remarks(document)[:REMARKS],
         "evidence_tables": page_tables(document, READ),
     }
 

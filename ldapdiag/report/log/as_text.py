@@ -71,6 +71,8 @@ class LogScreen:
 
     def show(self) -> None:
         """Print every part."""
+        for sentence in self.document["unreliable"]:
+            self.page.line([f"{sentence}."], "bold")
         self.heading()
         print_conditions(self.page, self.document)
         if nothing := self.document["no_match"]:

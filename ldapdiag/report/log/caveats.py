@@ -104,7 +104,7 @@ def _day_before(end: str) -> str:
 def _of_streams(document: Plain) -> Iterator[tuple[str, str]]:
     copies = [f"{target} {reason}" for target, reason in left_out(document)]
     gaps = [f"{gap['target']}: {gap['reason']}" for gap in document["gaps"]]
-    for label, sentences in (("left out", copies), ("gaps", gaps), ("remarks", document["remarks"])):
+    for label, sentences in (("left out", copies), ("gaps", gaps), ("remarks", remarks(document))):
         for place, sentence in enumerate(sentences[:ALIKE]):
             yield "" if place else label, sentence
         if len(sentences) > ALIKE:
@@ -113,6 +113,8 @@ def _of_streams(document: Plain) -> Iterator[tuple[str, str]]:
 
 def limits(document: Plain) -> Iterator[str]:
     """Yield a sentence on each limit, to be read before the numbers of a page."""
+    for sentence in document["unreliable"]:
+        yield f"{sentence}."
     if document["stopped"]:
         yield "Interrupted: this is what was read until then."
     if document["no_match"]:
@@ -121,6 +123,11 @@ def limits(document: Plain) -> Iterator[str]:
         yield "Only selected operations are counted; counts of connections are those of the whole log."
     for _, sentence in _limits(document):
         yield f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def remarks(document: Plain) -> list[str]:
+    """Return the remarks that are not stated before the numbers."""
+    return [one for one in document["remarks"] if one not in document["unreliable"]]
 
 
 def left_out(document: Plain) -> Iterator[tuple[str, str]]:

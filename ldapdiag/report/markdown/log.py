@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.log.caveats import left_out, limits
+from ldapdiag.report.log.caveats import left_out, limits, remarks
 from ldapdiag.report.log.fleet_text import fleet_sentences
 from ldapdiag.report.log.operations_text import load_sentences
 from ldapdiag.report.log.tables import SEARCHES, SECTIONS, at_once, unusual
@@ -61,5 +61,5 @@ def _tables(document: Plain) -> Iterator[str]:
             yield from parts(document, [one], LONG_TABLE if one is SEARCHES else ROOM)
     gaps = [f"{one['target']}: {one['reason']}" for one in (*document["gaps"], *document["files_not_logs"])]
     copies = [f"{target} {reason}; it is left out" for target, reason in left_out(document)]
-    if remarks := [*document["remarks"], *copies, *gaps]:
-        yield f"### Remarks\n\n{listed(remarks)}"
+    if stated := [*remarks(document), *copies, *gaps]:
+        yield f"### Remarks\n\n{listed(stated)}"

@@ -22,7 +22,7 @@ from ldapdiag.sources.files.input import Input, moment_of
 from ldapdiag.sources.files.open_files import OpenFiles
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import expanded, listed, with_head
-from ldapdiag.sources.logs.log_files import LogFile, find_logs, log_file, log_or_reason
+from ldapdiag.sources.logs.log_files import LogFile, find_logs, log_file, logs_or_reason
 from ldapdiag.sources.logs.log_inputs import inputs_in
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _here(found: Found, zone: tzinfo | None) -> Iterator[LogFile | NotALog]:
         except OSError as error:
             found = unreadable(found.label, error)
     for one in inputs_in(with_head(found)):
-        yield log_or_reason(one, zone)
+        yield from logs_or_reason(one, zone)
 
 
 def _sampled(
@@ -159,7 +159,7 @@ def _as_here(there: LogFile, own: Input) -> LogFile:
         there.input,
         source=here(found).stream,
         file_range=here(ranged) if ranged else None,
-        carrier=replace(carrier, file_range=here(carrier.file_range)) if carrier else None,
+        carrier=replace(carrier, file_range=here(carrier.file_range)) if carrier and carrier.file_range else carrier,
     )
     return replace(there, input=opened)
 
@@ -184,6 +184,8 @@ def _sample(one: Input, zone: tzinfo | None) -> LogFile | NotALog | None:
             return None
         (inner,) = unwrapped(one.with_head(), _refuse)
         log = log_file(inner, zone) if isinstance(inner, Input) else inner
+        if isinstance(log, LogFile) and log.together:
+            return None  # the lines of each server become a log where the file was listed
         return log if _is_as_listed(one, found) else None
     except (OSError, _ArchiveError):
         return None

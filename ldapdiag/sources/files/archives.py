@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import PassedOver
 from ldapdiag.evidence.log.envelopes import envelopes_of
+from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.compressed import compression_of, name_within
 from ldapdiag.sources.files.input import HEAD_BYTES, Carrier, Input, in_file, moment_of
@@ -23,7 +24,7 @@ from ldapdiag.sources.files.tar import DamagedError, is_tar, members
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ldapdiag.evidence.log.envelope import Envelope
+    from ldapdiag.evidence.log.envelope import Decoding, Envelope, Takes
     from ldapdiag.sources.files.compressed import Readable
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.files.layers import Opened
@@ -152,18 +153,31 @@ def without_envelopes(one: Input) -> Input:
     whole = one.head if one.is_whole else one.head[: one.head.rfind(b"\n") + 1] or one.head
     envelopes = envelopes_of(whole)
     has_lines = all(envelope.decoding is None for envelope in envelopes)
-    carrier = Carrier(one.file_range, envelopes) if envelopes and one.file_range and has_lines else None
+    carrier = Carrier(one.file_range if has_lines else None, envelopes, whole)
     for envelope in envelopes:
-        one = one.within(partial(Decoded, envelope))
+        one = one.within(Unwrapping(envelope))
     return replace(one, carrier=carrier) if envelopes else one
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapping:
+    """The layer that takes the lines out of an envelope."""
+
+    envelope: Envelope
+    share: Callable[[], Takes] | None = None
+    """Makes what decides for each line whether it is passed on; None: all are."""
+
+    def __call__(self, stream: Readable, _: Budget) -> Decoded:
+        """Return the lines in a stream."""
+        return Decoded(stream, self.envelope.decoder(self.share() if self.share else None))
 
 
 class Decoded:
     """The lines in an envelope, as a stream."""
 
-    def __init__(self, envelope: Envelope, stream: Readable, _: Budget) -> None:
+    def __init__(self, stream: Readable, decoder: Decoding) -> None:
         self._stream = stream
-        self._decoder = envelope.decoder()
+        self._decoder = decoder
         self._waiting = memoryview(b"")
         self._is_over = False
 

@@ -35,10 +35,14 @@ MOST_BYTES = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """Lines of a local file in envelopes. Whole lines of it are decoded without those before them."""
+    """What contains the lines of an input, in envelopes."""
 
-    file_range: FileRange
+    file_range: FileRange | None
+    """Where a local file has them, if whole lines of it are decoded without those before them; else None."""
     envelopes: tuple[Envelope, ...]
+    """From the outermost."""
+    head: bytes = field(default=b"", repr=False)
+    """Its first bytes, if they are in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,7 @@ class Input:
     file_range: FileRange | None = None
     """The location of its content in a local file; None if that is decompressed, in memory or in a stream."""
     carrier: Carrier | None = field(default=None, repr=False)
-    """The location of the lines in a local file that contain its lines in envelopes; else None."""
+    """What contains its lines, if they are in envelopes."""
     spool: Spool | None = field(default=None, repr=False)
     """The spool of standard input or a pipe."""
     head: bytes = field(default=b"", repr=False)
@@ -137,7 +141,8 @@ class Input:
 
     def without_head(self) -> Input:
         """Return the input without the data in memory; they are read again."""
-        return replace(self, head=b"", is_whole=False, below=b"")
+        carrier = replace(self.carrier, head=b"") if self.carrier else None
+        return replace(self, head=b"", is_whole=False, below=b"", carrier=carrier)
 
     def within(self, layer: Layer) -> Input:
         """Return the content of a layer as an input, with its head. OSError propagates to the caller."""

@@ -95,15 +95,24 @@ class ScannedStream:
             folder=stream.files[0].input.folder,
             asked=stream.files[0].input.asked,
             instance=stream.instance.decode(errors="replace"),
+            server=stream.server,
             scanner=self.scanner,
             server_processes=segment.server_processes,
             peak=segment.peak,
             notes=tuple(self.notes),
+            unreliable=tuple(self._unreliable()),
             copies=tuple(
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
             ),
         )
         return CountedLog(described, segment)
+
+    def _unreliable(self) -> Iterator[str]:
+        """Yield why counts by connection are wrong: several servers have written the stream."""
+        together = [file for file in self.stream.files if file.together]
+        if together:
+            writers = {writer for file in together for writer in file.concurrent.writers}
+            yield remark(self.stream.name, tuple(sorted(writers)), together[0].together)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +284,6 @@ def _read(
 def read_result(stream: Stream, scanner: Scanner, counts: StreamCounts, remarks: Remarks) -> ScannedStream:
     """Return a stream as it was read."""
     reading = ScannedStream(stream=stream, counts=counts, scanner=scanner)
-    if writers := {writer for file in stream.files for writer in file.writers}:
-        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     reading.notes += remarks.notes
     reading.gaps += remarks.gaps
     reading.truncated += remarks.truncated

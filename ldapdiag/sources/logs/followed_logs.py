@@ -72,14 +72,14 @@ def follow(
     follows when a record has been written.
     """
     appearing = Appearing(named, zone)
-    found = list(find_logs(named, zone))
+    found = list(find_logs(named, zone, is_followed=True))
     if not logs_among(found) and any(isinstance(one, NotYet) for one in found):
         not_logs = tuple(one for one in found if not isinstance(one, LogFile))
         yield ScannedLogs(streams=(), not_logs=not_logs, stopped=False, waits=True)
         while not logs_among(found):
             if stop.wait(every):
                 return
-            found = list(find_logs(named, zone))
+            found = list(find_logs(named, zone, is_followed=True))
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
     appearing.know(logs_among(found))
     streams = streams_of(logs_among(found))
@@ -224,7 +224,7 @@ class Appearing:
         for inode, one in present.items():
             if inode not in self._logs and self._may_be_log(inode, one.status.st_size):
                 self._others[inode] = one.status.st_size
-                for file in find_logs([one.location], self._zone):
+                for file in find_logs([one.location], self._zone, is_followed=True):
                     if isinstance(file, LogFile) and _grows(file) and not self._is_copy(file):
                         self.know([file])
                         yield file

@@ -1,25 +1,34 @@
-"""Writers: the servers that write into one syslog file, by the host and process in the prefix of each message.
+"""Writers: the servers that write into one file, by the host and process, pod or container that tags each line.
 
     Nov 20 08:54:04 vm slapd[3989]: conn=1000 op=1 SRCH base=...         two servers that write into one file number
     Nov 20 08:54:04 vm slapd[4100]: conn=1000 op=1 SRCH base=...         their connections alike
 
-A restarted server has another process ID, too; but the lines of the old and the new process do not alternate.
+A restarted server has another process ID, too; but the lines of the old and the new process do not alternate. Hosts
+are separate servers also where their lines follow each other and their times overlap: `kubectl logs --prefix` prints
+one pod after the other.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.evidence.log.line_envelopes import TOOL, writer_of
+from ldapdiag.evidence.log.envelope import decoded
+from ldapdiag.evidence.log.line_envelopes import TAGGED, writer_of
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 from ldapdiag.lazy_pattern import pattern
+from ldapdiag.sources.logs.samples import DISORDER, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.envelope import Envelope, Writer
+    from ldapdiag.evidence.log.line_scan import Hints
+
+    ServerLine = tuple[tuple[Writer | None, ...], bytes, int]
+    """Its writer in each envelope, from the outermost; data, and where in them the line begins as it is read."""
 
 WRITERS_NAMED = 3
 """Servers that a note names."""
@@ -37,16 +46,48 @@ HARMLESS = pattern(r"[\w.\[\] :-]{1,200}+", re.ASCII)
 """Characters that are safe in a command that is shown for copying."""
 
 
-def concurrent_writers(
-    dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope] = ()
-) -> tuple[Writer, ...]:
-    """Return the servers whose lines alternate in the samples of a log; empty if there is only one at a time.
+class Concurrent(NamedTuple):
+    """The writers whose lines alternate in a log."""
 
-    The lines are in these envelopes, which also name their writers.
+    writers: tuple[Writer, ...] = ()
+    """Empty: there is only one at a time."""
+    level: int = 0
+    """Which of the envelopes of the log, from the outermost, distinguishes them."""
+    seen: frozenset[Writer] = frozenset()
+    """All writers in the samples, one at a time or not."""
+
+
+def envelopes_with(dialect: Dialect, envelopes: Sequence[Envelope]) -> tuple[Envelope, ...]:
+    """Return the envelopes of a log, and as the innermost one the prefix that its dialect reads, if that has a tag."""
+    own = TAGGED.get(dialect.name)
+    return (*envelopes, own) if own else tuple(envelopes)
+
+
+def concurrent_writers(
+    dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope] = (), hints: Hints | None = None
+) -> Concurrent:
+    """Return the servers whose lines alternate in the samples of a log, as the innermost envelope that can names them.
+
+    The lines are in these envelopes; the times of hosts are compared by the hints.
     """
+    lines = list(_server_lines(dialect, samples, envelopes))
+    seen: frozenset[Writer] = frozenset()
+    for level in reversed(range(len(envelopes_with(dialect, envelopes)))):
+        turns = [writer for writers, _, _ in lines if (writer := writers[level])]
+        concurrent = _crossing(turns)
+        if not concurrent and hints and len({host for host, _ in turns}) > 1:
+            concurrent = _at_one_time(dialect, lines, level, hints)
+        if concurrent:
+            return Concurrent(tuple(sorted(concurrent)), level)
+        seen = seen or frozenset(turns)
+    return Concurrent(seen=seen)
+
+
+def _crossing(turns: Iterable[Writer]) -> set[Writer]:
+    """Return the writers between whose first and last line others have written, and those others."""
     seen: dict[Writer, tuple[int, int]] = {}
     """Number of the first and the last line of each writer."""
-    for now, writer in enumerate(_writers(dialect, samples, envelopes)):
+    for now, writer in enumerate(turns):
         first, _ = seen.get(writer, (now, now))
         seen[writer] = first, now
     concurrent: set[Writer] = set()
@@ -56,54 +97,85 @@ def concurrent_writers(
             concurrent |= {longest, writer}
         if last > until:
             longest, until = writer, last
-    return tuple(sorted(concurrent))
+    return concurrent
 
 
-def remark(name: str, writers: tuple[Writer, ...]) -> str:
-    """Return the note on a log into which several servers write."""
+def _at_one_time(dialect: Dialect, found_lines: Iterable[ServerLine], level: int, hints: Hints) -> set[Writer]:
+    """Return the writers on hosts whose times overlap, though not their lines."""
+    lines: dict[bytes, list[bytes]] = defaultdict(list)
+    writers: dict[bytes, set[Writer]] = defaultdict(set)
+    for tags, data, begin in found_lines:
+        if writer := tags[level]:
+            end = data.find(b"\n", begin)
+            lines[writer[0]].append(data[begin : len(data) if end < 0 else end])
+            writers[writer[0]].add(writer)
+    sampled = {host: sample(dialect, b"\n".join(own) + b"\n", hints, 0) for host, own in lines.items()}
+    times = {host: (one.first_time, one.last_time) for host, one in sampled.items() if one}
+    found: set[Writer] = set()
+    for host, (first, last) in times.items():
+        others = (times[other] for other in times if other != host)
+        if any(min(last, end) - max(first, begin) > DISORDER for begin, end in others):
+            found |= writers[host]
+    return found
+
+
+def remark(name: str, writers: tuple[Writer, ...], why: str) -> str:
+    """Return the note on a log into which several servers write, and why they are read as one."""
     hosts = {host for host, _ in writers}
     processes = {process for _, process in writers}
-    names = [_name(writer, hosts, processes) for writer in writers]
+    names = [name_of(writer, hosts, processes) for writer in writers]
     whose = " and ".join(names) if len(names) <= WRITERS_NAMED else f"{', '.join(names[:WRITERS_NAMED])} and more"
     pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")
     example = f", for example by grep '{pattern}'" if HARMLESS.fullmatch(names[0]) else ""
     return (
-        f"{len(writers)} servers write into {name} ({whose}); split it{example}: "
+        f"{len(writers)} servers write into {name} ({whose}), and {why}; split it{example}: "
         "until then the figures of connections are wrong"
     )
 
 
-def _writers(dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope]) -> Iterator[Writer]:
+def _server_lines(dialect: Dialect, samples: Iterable[bytes], envelopes: Sequence[Envelope]) -> Iterator[ServerLine]:
     line = LINES.get(dialect.name)
+    every = envelopes_with(dialect, envelopes)
     for data in samples:
-        if envelopes:
-            yield from _within(dialect, data, envelopes)
-        elif line is not None:
-            for found in line[1].finditer(data):
-                if writer := writer_of(line[0], data[found.end("zone") : found.end()]):
-                    yield writer
-        elif not TOOL.carries(data):
-            return  # its lines name no writer, and the other samples need not be read
-        else:
-            pieces = map(TOOL.piece, data.split(b"\n"))
-            yield from (piece.writer for piece in pieces if piece and piece.writer and b" conn=" in piece.text)
+        if envelopes or line is None:
+            if not envelopes and not (every and every[0].carries(data)):
+                return  # its lines name no writer, and the other samples need not be read
+            yield from _within(dialect, data, every)
+            continue
+        for found in line[1].finditer(data):
+            if writer := writer_of(line[0], data[found.end("zone") : found.end()]):
+                yield (writer,), data, found.start()
 
 
-def _within(dialect: Dialect, data: bytes, envelopes: Sequence[Envelope]) -> Iterator[Writer]:
-    """Yield the writer of each line of the dialect, as the innermost envelope that has one names it."""
-    for line in data.split(b"\n"):
-        text, writer = line, None
-        for envelope in envelopes:
+def _within(dialect: Dialect, data: bytes, envelopes: Sequence[Envelope]) -> Iterator[ServerLine]:
+    """Yield each line of the dialect in these envelopes."""
+    undivided = [envelope for envelope in envelopes if envelope.decoding]
+    divided = envelopes[len(undivided) :]
+    if not divided:
+        return
+    for envelope in undivided:  # they are the outermost
+        data = decoded(envelope, data)
+    for line in data.split(divided[0].end):
+        text = line
+        writers: list[Writer | None] = [None for _ in undivided]
+        for envelope in divided:
             if (piece := envelope.piece(text)) is None:
                 break
-            text, writer = piece.text, piece.writer or writer
-        if writer and dialect.recognised(text):
-            yield writer
+            text = piece.text
+            writers.append(piece.writer)
+        else:
+            if any(writers) and dialect.recognised(text):
+                yield tuple(writers), text, 0
 
 
-def _name(writer: Writer, hosts: set[bytes], processes: set[bytes]) -> str:
+def name_of(writer: Writer, hosts: set[bytes], processes: set[bytes]) -> str:
     """Return the name that distinguishes a server from the others."""
     host, process = writer
     words = [host] if len(processes) == 1 else [process] if len(hosts) == 1 else [host, process]
-    text = b" ".join(words).decode(errors="backslashreplace")
+    return printable(b" ".join(words).strip())
+
+
+def printable(name: bytes) -> str:
+    """Return a name that a log has, without control characters."""
+    text = name.decode(errors="backslashreplace")
     return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

@@ -16,21 +16,21 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.files.first_bytes import beginning_of
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.interleaving import concurrent_writers
+from ldapdiag.sources.logs.interleaving import Concurrent, concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.period import TAIL_BYTES, end_of, lines_of, place_of, samples_of
 from ldapdiag.sources.logs.records import Records
 from ldapdiag.sources.logs.samples import Sample, sample, sample_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.date_order import Stamp
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.evidence.log.envelope import Writer
     from ldapdiag.sources.files.input import Found
     from ldapdiag.sources.files.open_files import FileRange
+    from ldapdiag.sources.logs.separating import Server
 
 NotALog = Gap | PassedOver
 """Why an input is not read: it is unreadable (Gap) or not an access log (PassedOver)."""
@@ -66,8 +66,12 @@ class LogFile:
     """A sample of its first records; of a file that can be read again only so many that its times are known."""
     last_time: int | None
     """Time of the last record; None if only reading the whole file would show it."""
-    writers: tuple[Writer, ...] = ()
-    """The servers whose lines alternate in it; empty if there is only one at a time."""
+    concurrent: Concurrent = Concurrent()
+    """The servers whose lines alternate in it."""
+    together: str = ""
+    """Why they are read as one, as the end of a sentence; empty if there is only one at a time."""
+    server: Server | None = None
+    """The server in the file of several whose lines these are; None: all lines of the file are read."""
     turns: tuple[tuple[int, int], ...] = ()
     """(offset, fold): from which record on an hour that the clock shows twice is the second one (1) or the first."""
     note: str = ""
@@ -84,6 +88,19 @@ class LogFile:
     def first_time(self) -> int:
         """Time of the first record."""
         return self.head.first_time
+
+    def may_be_of_one_server(self, other: LogFile) -> bool:
+        """Return whether the lines of two files may be of one server, if one of them shares its file with others.
+
+        A restart between two files changes the process, so that of a host with several servers is another one then.
+        """
+        servers = [one for one in (self.server, other.server) if one]
+        mine, theirs = ((one.server.writers if one.server else one.concurrent.seen) for one in (self, other))
+        if not servers or not mine or not theirs or mine & theirs:
+            return True
+        return not any(one.by_process for one in servers) and bool(
+            {one[0] for one in mine} & {one[0] for one in theirs}
+        )
 
     def hints_at(self, offset: int) -> Hints:
         """Return the hints of the records from an offset of the log on."""
@@ -150,30 +167,63 @@ class NotYet(PassedOver):
     """A file that has no record yet and can be followed."""
 
 
-def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogFile | NotALog]:
+def find_logs(
+    named: Iterable[str], zone: tzinfo | None = None, *, is_followed: bool = False
+) -> Iterator[LogFile | NotALog]:
     """Yield the access logs among the named inputs, and the reasons for all others.
 
-    `zone` applies to timestamps without one.
+    `zone` applies to timestamps without one. Of a file into which several servers write, the lines of each are a log,
+    unless it `is_followed`.
     """
     for name in named:
         for one in log_inputs(name):
-            yield log_or_reason(one, zone)
+            yield from logs_or_reason(one, zone, is_followed=is_followed)
 
 
-def log_or_reason(one: Found, zone: tzinfo | None) -> LogFile | NotALog:
-    """Return an input as a log file, or the reason why it is not one."""
+def logs_or_reason(
+    one: Found, zone: tzinfo | None = None, dialect: Dialect | None = None, *, is_followed: bool = False
+) -> Iterator[LogFile | NotALog]:
+    """Yield the logs in an input, or the reason why it is none; `dialect` saves recognising it again."""
     if not isinstance(one, Input):
-        return one
+        yield one
+        return
     try:
-        return log_file(one, zone)
+        file = log_file(one, zone, dialect)
+        yield from (file,) if is_followed or isinstance(file, NotALog) else by_server(file)
     except OSError as error:
-        return unreadable(one.label, error)
+        yield unreadable(one.label, error)
+
+
+def by_server(file: LogFile) -> Sequence[LogFile | NotALog]:
+    """Return a log, or the lines of each server in it as a log. OSError propagates to the caller."""
+    if not file.concurrent.writers:
+        return (file,)
+    if file.input.spool is not None:
+        return (replace(file, together="a stream is not read more than once"),)
+    from ldapdiag.sources.logs.separating import MOST_SERVERS, separated  # noqa: PLC0415  import late: most logs have one
+
+    found = separated(file.input, file.dialect, file.hints, file.concurrent.level)
+    if len(found) > MOST_SERVERS:
+        return (replace(file, together=f"at most {MOST_SERVERS} are read separately"),)
+    if len(found) < 2:
+        return (replace(file, concurrent=Concurrent(), together=""),)
+    return tuple(_of_server(file, server, lines) for server, lines in found)
+
+
+def _of_server(file: LogFile, server: Server, lines: Input) -> LogFile | NotALog:
+    """Return the lines of a server in a file as a log, or why they are none. OSError propagates to the caller."""
+    own = _sampled(lines.with_head(), file.dialect, file.hints, file.note)
+    if not isinstance(own, LogFile):
+        return own
+    last_time = own.last_time if own.last_time is not None else server.last_time
+    named = replace(own.input, path=f"{own.input.path} ({server.name})")
+    return replace(own, input=named, last_time=last_time, server=server)
 
 
 def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None = None) -> LogFile | NotALog:
-    """Return an input as a log file, or the reason why it is not one; `dialect` saves recognising it again.
+    """Return an input as a log file, with the lines of all servers in it, or the reason why it is not one.
 
-    OSError propagates to the caller.
+    `dialect` saves recognising it again. OSError propagates to the caller.
     """
     if not found.head:
         with found.open() as opened:
@@ -196,7 +246,13 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
         if isinstance(order, PassedOver):
             return order
         hints = replace(hints, day_first=order)
-    return _sampled(found, dialect, hints, note)
+    file = _sampled(found, dialect, hints, note)
+    if not isinstance(file, LogFile):
+        return file
+    within = found.carrier.envelopes if found.carrier else ()
+    concurrent = concurrent_writers(dialect, samples_of(found, found.head[:HEAD_BYTES]), within, file.hints)
+    together = "they are not separated while it is followed" if concurrent.writers else ""
+    return replace(file, concurrent=concurrent, together=together)
 
 
 def _date_order(found: Input, dialect: Dialect, stamps_in: Callable[[bytes], Iterator[Stamp]]) -> bool | PassedOver:
@@ -233,7 +289,6 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
         hints=hints,
         head=sampled,
         last_time=sampled.last_time if _is_all(found, head) else _last_time(found, dialect, hints),
-        writers=concurrent_writers(dialect, samples_of(found, head), found.carrier.envelopes if found.carrier else ()),
         note=note,
     )
     if dialect.name != TRADITIONAL.name:

@@ -128,7 +128,7 @@ SAMPLES = 8
 
 
 def place_of(found: Input) -> FileRange | None:
-    """Return where a file contains a log, or the lines that contain its lines; None if it is a stream."""
+    """Return where a file contains a log, or the lines that contain its lines; None if only reading it shows that."""
     return found.carrier.file_range if found.carrier else found.file_range
 
 
@@ -140,8 +140,8 @@ def lines_of(head: bytes) -> bytes:
 def samples_of(found: Input, head: bytes) -> Iterator[bytes]:
     """Yield whole lines, in their envelopes, from the beginning of a log and from SAMPLES - 1 later offsets."""
     place = place_of(found)
-    if found.carrier is None:
-        yield lines_of(head)
+    if place is None or found.carrier is None:
+        yield lines_of(found.carrier.head if found.carrier else head)
     if place is None:
         return
     start, end = place.bounds()
@@ -162,6 +162,6 @@ def end_of(found: Input, size: int) -> bytes:
         data, is_cut = place.read_at(max(start, end - size), size), end - start > size
     if is_cut:
         data = data[data.find(b"\n") + 1 :]
-    for envelope in found.carrier.envelopes if found.carrier else ():
+    for envelope in found.carrier.envelopes if found.carrier and place else ():
         data = decoded(envelope, data)
     return data

@@ -78,6 +78,11 @@ class Stream:
         return next((file.head.instance for file in self.files if file.head.instance), b"")
 
     @property
+    def server(self) -> str:
+        """The name of the server, if it shares a file with others; else empty."""
+        return next((file.server.name for file in self.files if file.server), "")
+
+    @property
     def first_time(self) -> int:
         """Time of the first record."""
         return self.files[0].first_time
@@ -144,6 +149,8 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
         return False
     same = stream.instance == file.head.instance
     if not same and stream.instance and file.head.instance:
+        return False
+    if not last.may_be_of_one_server(file):
         return False
     if last.last_time is None and not (same and stream.instance) and _stem(last) != _stem(file):
         return False
@@ -229,14 +236,22 @@ def _marks(stream: Stream) -> set[object]:
 
 def _same_run(one: Stream, other: Stream) -> bool:
     """Return whether any two files begin with the same records."""
-    return any(mine.head.agrees(theirs.head) for mine in one.files for theirs in other.files)
+    return not _share_file(one, other) and any(
+        mine.head.agrees(theirs.head) for mine in one.files for theirs in other.files
+    )
 
 
 def _may_be_same(earlier: Stream, later: Stream) -> bool:
     """Return whether two streams with different beginnings may be of one run: one log may have been enabled later."""
-    if earlier.dialect.family != later.dialect.family:
+    if earlier.dialect.family != later.dialect.family or _share_file(earlier, later):
         return False
     return earlier.open_ended or later.first_time <= earlier.end
+
+
+def _share_file(one: Stream, other: Stream) -> bool:
+    """Return whether two streams are of two servers that write into one file."""
+    files = {file.input.label for file in one.files if file.server}
+    return any(file.server and file.input.label in files for file in other.files)
 
 
 def _same_run_within(one: Stream, other: Stream) -> bool:

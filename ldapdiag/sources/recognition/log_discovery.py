@@ -26,8 +26,7 @@ from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.traits import traits_of
 from ldapdiag.sources.files.input import HEAD_BYTES
-from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.log_files import LogFile, log_file
+from ldapdiag.sources.logs.log_files import LogFile, logs_or_reason
 from ldapdiag.sources.logs.streams import streams_of
 from ldapdiag.wording import counted
 
@@ -65,10 +64,7 @@ class DiscoveredLogs:
 
     def add(self, one: Input, dialect: Dialect | None = None) -> None:
         """Keep an input for later, with the facts of its head and samples; its dialect may be known already."""
-        try:
-            self.files.append(log_file(one, dialect=dialect))
-        except OSError as error:
-            self.files.append(unreadable(one.label, error))
+        self.files.extend(logs_or_reason(one, dialect=dialect))
 
     def read(self, progress: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
         """Read the added logs; yield a fact for each server that headers or paths name, and the reasons why not."""
@@ -148,7 +144,7 @@ def access_logs(logs: Iterable[CountedLog]) -> Iterator[AccessLog]:
     for log in logs:
         stream = log.stream
         server = stream.instance or stream.asked.rpartition("/")[0]
-        by_server[stream.folder, stream.family, server].append(log)
+        by_server[stream.folder, stream.family, f"{stream.server} {server}"].append(log)
     yield from map(_fact, by_server.values())
 
 
@@ -173,7 +169,7 @@ def _notes(total: Segment, streams: Iterable[LogStream]) -> Iterator[str]:
     for stream in streams:
         for copy in stream.copies:
             yield f"{copy.target} {copy.reason}."
-        yield from (f"{note}." for note in stream.notes)
+        yield from (f"{note}." for note in (*stream.unreliable, *stream.notes))
     if total.lost:
         yield f"The log reports {counted(total.lost, 'lost line')}."
     if total.caps_hit:

@@ -19,13 +19,14 @@ from conftest import CAPTURES, CORPUS
 from in_process import InProcess
 from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.cluster import cluster_reading
+from ldapdiag.sources.cluster import cluster_reading, discovery
 from ldapdiag.sources.cluster.executor import ClusterError, WorkersDiedError
 from ldapdiag.sources.cluster.scan_tasks import AnotherInstallationError
 from ldapdiag.sources.files import open_files
 from ldapdiag.sources.logs import access_log, batches, chunks
 from log.reports import document_of
 from log.scanners import need_native
+from several_servers import FORMS, Slapd, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -363,3 +364,19 @@ def test_a_record_longer_than_a_task_is_in_one_part_of_its_object(tmp_path: Path
     (stream,) = same(f"file://{path}").streams
     assert lines_in(stream) == TEXT.count(b"\n")
     assert stream.gaps == []
+
+
+def test_two_servers_in_one_file_are_separate_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Slapd(host="ldap1", pid=3989, client="10.0.0.1").lines()
+    two = Slapd(host="ldap2", pid=4100, client="10.0.0.2", begin=350_000).lines()
+    for form in ("iso", "journal_json", "kubectl"):
+        folder = tmp_path / form
+        folder.mkdir()
+        (folder / "log").write_bytes(b"".join(map(FORMS[form], interleaved(one, two))))
+
+    named = same(tmp_path)
+    monkeypatch.setattr(discovery, "MANY", 1)  # so that workers sample the files
+    sampled = same(tmp_path)
+
+    for reading in (named, sampled):
+        assert [len(stream.stream.duplicates) for stream in reading.streams] == [2, 2]

@@ -86,7 +86,7 @@ def shown(found: list[Any]) -> list[Any]:
         opens = (inside.file_range, carrier, len(inside.layers), inside.identity, inside.size_bytes)
         told = (inside.path, inside.folder, inside.label, inside.compressed, inside.changed, inside.named)
         plain.append(
-            (one.dialect.name, one.hints, one.head, one.last_time, one.writers, one.turns, one.note, opens, told)
+            (one.dialect.name, one.hints, one.head, one.last_time, one.concurrent, one.turns, one.note, opens, told)
         )
     return plain
 

@@ -84,30 +84,6 @@ def test_diagnose_reads_it_too(tmp_path: Path) -> None:
     assert log.origin.not_understood == 0
 
 
-def test_two_containers_in_one_file_are_named(tmp_path: Path) -> None:
-    log = envelopes.compose(LOGS["389-text"])
-    one, two = log, log.replace(b"ldap-1 ", b"ldap-2 ")
-    mixed = b"".join(line for pair in zip(one.splitlines(True), two.splitlines(True), strict=True) for line in pair)
-
-    (stream,) = reading(tmp_path / "mixed", mixed).streams
-
-    (note,) = stream.notes
-    assert "ldap-1 and ldap-2" in note
-
-
-def test_two_units_in_one_journal_are_named(tmp_path: Path) -> None:
-    log = envelopes.journal_json(LOGS["389-text"])
-    lines = [
-        line.replace(b'"SYSLOG_IDENTIFIER": "ds"', b'"SYSLOG_IDENTIFIER": "ds%d"' % (number % 2))
-        for number, line in enumerate(log.splitlines(keepends=True))
-    ]
-
-    (stream,) = reading(tmp_path / "journal", b"".join(lines)).streams
-
-    (note,) = stream.notes
-    assert "ds0[7] and ds1[7]" in note
-
-
 def test_a_line_feed_in_a_message_begins_no_line(tmp_path: Path) -> None:
     record = b'{"__REALTIME_TIMESTAMP":"1795165200000000","_HOSTNAME":"vm","SYSLOG_IDENTIFIER":"slapd","MESSAGE":'
     genuine = record + b'"conn=1 op=1 UNBIND"}\n'

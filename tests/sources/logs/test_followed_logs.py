@@ -14,6 +14,7 @@ import log_lines
 from ldapdiag.sources.logs import followed_logs
 from ldapdiag.sources.logs.access_log import ScannedLogs
 from ldapdiag.sources.logs.followed_logs import follow
+from several_servers import Slapd, interleaved, iso
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -24,14 +25,14 @@ class Followed:
     def __init__(self, named: str) -> None:
         self.stop = Event()
         self._readings = follow([named], stop=self.stop, every=0)
-        self._last: ScannedLogs = next(self._readings)
+        self.last: ScannedLogs = next(self._readings)
 
     def opened(self) -> list[int]:
-        self._last = next(self._readings)
-        return [stream.counts.finished(goes_on=True).opened for stream in self._last.streams]
+        self.last = next(self._readings)
+        return [stream.counts.finished(goes_on=True).opened for stream in self.last.streams]
 
     def files(self) -> list[list[str]]:
-        return [[Path(file.path).name for file in stream.stream.files] for stream in self._last.streams]
+        return [[Path(file.path).name for file in stream.stream.files] for stream in self.last.streams]
 
     def end(self) -> None:
         self.stop.set()
@@ -147,3 +148,21 @@ def test_no_more_files_are_followed_than_may_be_open(
     append(tmp_path / "a", log_lines.run(11, 11))
 
     assert len(log.opened()) == 2
+
+
+def test_a_file_of_two_servers_is_followed_as_one_and_says_so(
+    tmp_path: Path, followed: Callable[[object], Followed]
+) -> None:
+    one = Slapd(host="ldap1", pid=3989, client="10.0.0.1").lines()
+    two = Slapd(host="ldap2", pid=4100, client="10.0.0.2", begin=350_000).lines()
+    lines = [iso(line) for line in interleaved(one, two)]
+    (tmp_path / "log").write_bytes(b"".join(lines[:100]))
+    log = followed(tmp_path / "log")
+
+    append(tmp_path / "log", b"".join(lines[100:]))
+    log.opened()
+
+    (stream,) = log.last.streams
+    (sentence,) = stream.counted(goes_on=True).stream.unreliable
+    assert sentence.startswith(f"2 servers write into {tmp_path.name}/log (ldap1 slapd[3989] and ldap2 slapd[4100]), ")
+    assert "they are not separated while it is followed; split it" in sentence
