@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.cluster_work import ClusterWork
+    from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.selection import Selection, ShownOperation
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
@@ -83,6 +84,8 @@ class ScannedStream:
     """The slowest operations with their lines, where a selection asks for them."""
     is_whole: bool = False
     """True if reading was stopped, but not before the end of this stream."""
+    _mixed: tuple[int, str] = (0, "")
+    """Whether several servers wrote it at once, and for how many server processes that was found."""
 
     def counted(self, *, goes_on: bool = False) -> CountedLog:
         """Return the stream with its finished counts; with `goes_on` more records can be added to it."""
@@ -100,19 +103,25 @@ class ScannedStream:
             server_processes=segment.server_processes,
             peak=segment.peak,
             notes=tuple(self.notes),
-            unreliable=tuple(self._unreliable()),
+            unreliable=tuple(self._unreliable(segment)),
             copies=tuple(
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
             ),
         )
         return CountedLog(described, segment)
 
-    def _unreliable(self) -> Iterator[str]:
+    def _unreliable(self, segment: Segment) -> Iterator[str]:
         """Yield why counts by connection are wrong: several servers have written the stream."""
         together = [file for file in self.stream.files if file.together]
         if together:
             writers = {writer for file in together for writer in file.concurrent.writers}
             yield remark(self.stream.name, tuple(sorted(writers)), together[0].together)
+        elif segment.server_processes > 1:
+            from ldapdiag.sources.logs.sequences import mixed  # noqa: PLC0415  import late: most logs have no restart
+
+            if segment.server_processes >= 2 * self._mixed[0]:  # a followed log is finished many times
+                self._mixed = segment.server_processes, mixed(self.stream.files, segment)
+            yield from filter(None, self._mixed[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
