@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
@@ -84,6 +84,8 @@ class ScannedStream:
     """The slowest operations with their lines, where a selection asks for them."""
     is_whole: bool = False
     """True if reading was stopped, but not before the end of this stream."""
+    is_read_here: bool = False
+    """Its files can be read once more by this process."""
     _mixed: tuple[int, str] = (0, "")
     """Whether several servers wrote it at once, and for how many server processes that was found."""
 
@@ -117,11 +119,19 @@ class ScannedStream:
             writers = {writer for file in together for writer in file.concurrent.writers}
             yield remark(self.stream.name, tuple(sorted(writers)), together[0].together)
         elif segment.server_processes > 1:
-            from ldapdiag.sources.logs.sequences import mixed  # noqa: PLC0415  import late: most logs have no restart
-
             if segment.server_processes >= 2 * self._mixed[0]:  # a followed log is finished many times
-                self._mixed = segment.server_processes, mixed(self.stream.files, segment)
+                self._mixed = segment.server_processes, self._written_at_once(segment)
             yield from filter(None, self._mixed[1:])
+
+    def _written_at_once(self, segment: Segment) -> str:
+        """Return the sentence on several servers that were found after reading; empty: none were."""
+        from ldapdiag.sources.logs.sequences import missed, mixed  # noqa: PLC0415  import late: most have no restart
+
+        for file in self.stream.files if self.is_read_here else ():
+            with suppress(OSError):  # reported when the file was read
+                if writers := missed(file):
+                    return remark(file.path, writers, "the samples of it did not show that")
+        return mixed(self.stream.files, segment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +297,9 @@ def _read(
     remarks.add(merging.remarks)
     if crashed:
         remarks.gaps.append(crash_gap(stream.name, crashed, scanning.scanner))
-    return read_result(stream, scanning.scanner, merging.counts, remarks)
+    reading = read_result(stream, scanning.scanner, merging.counts, remarks)
+    reading.is_read_here = True
+    return reading
 
 
 def read_result(stream: Stream, scanner: Scanner, counts: StreamCounts, remarks: Remarks) -> ScannedStream:

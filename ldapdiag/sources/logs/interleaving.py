@@ -52,7 +52,7 @@ class Concurrent(NamedTuple):
     writers: tuple[Writer, ...] = ()
     """Empty: there is only one at a time."""
     level: int = 0
-    """Which of the envelopes of the log, from the outermost, distinguishes them."""
+    """Which of the envelopes of the log, from the outermost, names them, or those that were seen."""
     seen: frozenset[Writer] = frozenset()
     """All writers in the samples, one at a time or not."""
 
@@ -71,7 +71,7 @@ def concurrent_writers(
     The lines are in these envelopes; the times of hosts are compared by the hints.
     """
     lines = list(_server_lines(dialect, samples, envelopes))
-    seen: frozenset[Writer] = frozenset()
+    seen = Concurrent()
     for level in reversed(range(len(envelopes_with(dialect, envelopes)))):
         turns = [writer for writers, _, _ in lines if (writer := writers[level])]
         concurrent = _crossing(turns)
@@ -79,8 +79,9 @@ def concurrent_writers(
             concurrent = _at_one_time(dialect, lines, level, hints)
         if concurrent:
             return Concurrent(tuple(sorted(concurrent)), level)
-        seen = seen or frozenset(turns)
-    return Concurrent(seen=seen)
+        if not seen.seen:
+            seen = Concurrent(level=level, seen=frozenset(turns))
+    return seen
 
 
 def _crossing(turns: Iterable[Writer]) -> set[Writer]:
@@ -123,6 +124,8 @@ def remark(name: str, writers: tuple[Writer, ...], why: str) -> str:
     """Return the note on a log into which several servers write, and why they are read as one."""
     hosts = {host for host, _ in writers}
     processes = {process for _, process in writers}
+    if len(hosts) == len(writers):
+        processes = {b""}
     names = [name_of(writer, hosts, processes) for writer in writers]
     whose = " and ".join(names) if len(names) <= WRITERS_NAMED else f"{', '.join(names[:WRITERS_NAMED])} and more"
     pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")

@@ -5,6 +5,8 @@
 A server numbers its connections upwards, and begins again when it is restarted. So the openings of one server that was
 restarted N times contain N + 1 that never ascend: one of each process. Those of two servers at once contain two,
 however often the reader takes a lower number for a restart; and where one of the two opens none, one.
+
+Missed writers: servers whose tags no sample of a log showed.
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ from typing import TYPE_CHECKING, cast
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.runs import LATE, Run
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.syslog import ISO_SYSLOG, TRADITIONAL
 from ldapdiag.sources.logs.samples import Sampler
+from ldapdiag.sources.logs.separating import separated
 from ldapdiag.wording import duration, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from ldapdiag.evidence.log.envelope import Writer
     from ldapdiag.evidence.log.scan import Scan
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.log_files import LogFile
 
 LEAST_RESTARTS = 3
@@ -38,6 +44,11 @@ APART = 16 << 20
 WINDOWS = 8
 """Windows of a log."""
 
+
+COUNTED = {TRADITIONAL.name, ISO_SYSLOG.name}
+"""The dialects in which a message follows the tag of its writer."""
+MESSAGE = b": conn="
+COUNTED_BYTES = 4 << 20
 
 Used = tuple[int, int, int]
 """A connection: its number, the time, and the operation; OPENED: it was opened then."""
@@ -147,3 +158,29 @@ def _parts(file: LogFile, most: int) -> Iterator[tuple[int, bytes]]:
             at += len(data) + len(skipped)
             if not skipped:
                 return
+
+
+def missed(file: LogFile) -> tuple[Writer, ...]:
+    """Return the servers that write into a log at the same time, which its samples did not show; mostly none.
+
+    It reads the whole log. OSError propagates to the caller.
+    """
+    found, seen = file.input, file.concurrent.seen
+    if not seen or file.server or file.together or (file.dialect.name in COUNTED and _is_all_of(seen, found)):
+        return ()
+    servers = [server for server, _ in separated(found, file.dialect, file.hints, file.concurrent.level)]
+    return tuple(sorted(writer for server in servers for writer in server.writers)) if len(servers) > 1 else ()
+
+
+def _is_all_of(seen: Iterable[Writer], found: Input) -> bool:
+    """Return whether all messages about connections have the tags of these writers; counting is as fast as reading."""
+    tags = [b" %b %b%b" % (*writer, MESSAGE) for writer in seen]
+    rest = b""
+    with found.open() as opened:
+        while data := opened.read(COUNTED_BYTES):
+            data = rest + data
+            end = data.rfind(b"\n") + 1
+            rest = data[end:]
+            if data.count(MESSAGE, 0, end) != sum(data.count(tag, 0, end) for tag in tags):
+                return False
+    return True

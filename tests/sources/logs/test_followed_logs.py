@@ -164,5 +164,5 @@ def test_a_file_of_two_servers_is_followed_as_one_and_says_so(
 
     (stream,) = log.last.streams
     (sentence,) = stream.counted(goes_on=True).stream.unreliable
-    assert sentence.startswith(f"2 servers write into {tmp_path.name}/log (ldap1 slapd[3989] and ldap2 slapd[4100]), ")
+    assert sentence.startswith(f"2 servers write into {tmp_path.name}/log (ldap1 and ldap2), ")
     assert "they are not separated while it is followed; split it" in sentence

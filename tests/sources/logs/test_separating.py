@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -179,6 +180,26 @@ def test_a_file_of_many_servers_is_read_as_one_and_says_so_first(tmp_path: Path)
     first = " ".join(ran.out.decode().partition("\n\n")[0].split())
     assert first.startswith("17 servers write into ")
     assert "at most 16 are read separately; split it, for example by grep 'ldap0'" in first
+
+
+@pytest.mark.parametrize("form", examples.some(["rfc3164", "journal_json", "kubectl", "rfc5424"], 2))
+def test_a_server_that_no_sample_shows_is_noticed(form: str, tmp_path: Path) -> None:
+    long = replace(ONE, connections=2500).lines()
+    middle = len(long) * 3 // 16
+    begin = long[middle].micros
+    short = replace(TWO, connections=20, begin=begin).lines()
+    again = replace(ONE, pid=5000, connections=100, begin=begin).lines()
+
+    written(tmp_path / "log", form, interleaved(long, short))
+    (stream,) = read([str(tmp_path / "log")]).streams
+    (sentence,) = stream.counted().stream.unreliable
+    assert re.match(r"2 servers write into \S+ \(ldap1\S* and ldap2\S*\), and the samples of it did not show", sentence)
+
+    end = [replace(line, micros=line.micros + 10**10) for line in long[middle:]]
+    written(tmp_path / "log", form, [*long[:middle], *again, *(replace(line, pid=5001) for line in end)])
+    (stream,) = read([str(tmp_path / "log")]).streams
+    assert stream.counted().stream.server_processes > 1
+    assert stream.counted().stream.unreliable == ()
 
 
 def test_the_command_counts_both_and_compares_them(tmp_path: Path) -> None:
