@@ -194,7 +194,7 @@ def logs_or_reason(
         yield unreadable(one.label, error)
 
 
-def by_server(file: LogFile) -> Sequence[LogFile]:
+def by_server(file: LogFile) -> Sequence[LogFile | NotALog]:
     """Return a log, or the lines of each server in it as a log. OSError propagates to the caller."""
     if not file.concurrent.writers:
         return (file,)
@@ -207,14 +207,14 @@ def by_server(file: LogFile) -> Sequence[LogFile]:
         return (replace(file, together=f"at most {MOST_SERVERS} are read separately"),)
     if len(found) < 2:
         return (replace(file, concurrent=Concurrent(), together=""),)
-    return tuple(one for server, lines in found if (one := _of_server(file, server, lines)))
+    return tuple(_of_server(file, server, lines) for server, lines in found)
 
 
-def _of_server(file: LogFile, server: Server, lines: Input) -> LogFile | None:
-    """Return the lines of a server in a file as a log; None if none of them is a record. OSError propagates."""
+def _of_server(file: LogFile, server: Server, lines: Input) -> LogFile | NotALog:
+    """Return the lines of a server in a file as a log, or why they are none. OSError propagates to the caller."""
     own = _sampled(lines.with_head(), file.dialect, file.hints, file.note)
     if not isinstance(own, LogFile):
-        return None
+        return own
     last_time = own.last_time if own.last_time is not None else server.last_time
     named = replace(own.input, path=f"{own.input.path} ({server.name})")
     return replace(own, input=named, last_time=last_time, server=server)
