@@ -51,7 +51,7 @@ def test_cri_names_the_stream_and_whether_the_line_goes_on() -> None:
     ],
 )
 def test_tools_name_the_container(line: bytes, writer: bytes) -> None:
-    assert TOOL.piece(line) == (b"[20/Nov/2026:09", (b"", writer), b"", False)
+    assert TOOL.piece(line) == (b"[20/Nov/2026:09", (writer, b""), b"", False)
 
 
 @pytest.mark.parametrize(
