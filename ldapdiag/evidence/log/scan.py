@@ -264,7 +264,7 @@ class Scan(ConnectionScan):
             pending = (time, kind, None, subject, sorting)
         connection.pending.add(op, pending)
         if connection.closed is not None and (there := self.connections.get(number)) is not None:
-            count_early_results(self.total, number, there, self.last, late=connection)
+            count_early_results(self.total, number, there, now=pending[0], late=connection)
             self._end_if_done(number, there)
 
     def _connection_of_request(self, number: int, op: int, time: int) -> Connection:
@@ -277,7 +277,7 @@ class Scan(ConnectionScan):
         if connection is None or connection.closed is not None:
             connection = self.process.after_close(number, time)
         elif connection.early:
-            count_early_results(self.total, number, connection, self.last)
+            count_early_results(self.total, number, connection, now=time)
         connection.operations += self.segment is self.total
         if op == connection.previous_op + 1 and connection.closed is None:
             since = connection.opened if connection.last_op < 0 else connection.idle_since
@@ -353,6 +353,7 @@ class Scan(ConnectionScan):
         elif connection is None:
             count_without_request(self.total, number, result)
         else:
+            count_early_results(self.total, number, connection, now=result.time)
             connection.early.append((result, connection.closed is None))
 
     def _count_page(self, connection: Connection, page: int, *, ends: bool) -> None:

@@ -1,4 +1,4 @@
-"""ServerProcess: the connections of one run of a server, and how a log shows that another one has begun.
+"""ProcessConnections: the connections of one run of a server, and how a log shows that another one has begun.
 
 A server numbers its connections upwards. An opening that does not ascend is either the first after a restart (there
 may be no banner) or a line written out of order.
@@ -22,7 +22,7 @@ LATE = 1_000_000_000
 """Nanoseconds by which an opening may be written after the connection's first request, as slapd does."""
 
 
-class ServerProcess:
+class ProcessConnections:
     """The connections that a server process has numbered, and how many were open at once."""
 
     __slots__ = ("connections", "delta", "identity", "initial", "last", "late_requests", "latest", "numbers", "top")

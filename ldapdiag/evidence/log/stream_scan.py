@@ -101,7 +101,7 @@ class StreamScan(Scan):
         for number, connection in list(connections.items()):
             if connection.opened is not None and connection.is_expired(latest):
                 self._end(number, connections.pop(number))
-        self._drop_early_results(latest)
+        self._drop_early_results()
         self._drop_oldest_requests()
         most = self.total.caps.connections
         if len(connections) <= most:
@@ -116,13 +116,12 @@ class StreamScan(Scan):
         connection = self.connections[number]
         return connection.closed is None, bool(connection.pending), connection.idle_since or connection.first
 
-    def _drop_early_results(self, latest: int) -> None:
-        waiting = [number for number, connection in self.connections.items() if connection.early]
-        is_full = sum(len(self.connections[number].early) for number in waiting) > self.total.caps.pending
-        if is_full:
+    def _drop_early_results(self) -> None:
+        """Count all results that wait for their requests, when there are too many."""
+        if sum(len(connection.early) for connection in self.connections.values()) > self.total.caps.pending:
             self.total.cut_short.add("pending")
-        for number in waiting:
-            count_early_results(self.total, number, self.connections[number], latest, at_end=is_full)
+            for number, connection in self.connections.items():
+                count_early_results(self.total, number, connection, now=None)
 
     def _drop_oldest_requests(self) -> None:
         """Drop the oldest pending requests of the connections that have the most, when there are too many."""

@@ -119,8 +119,8 @@ class TestTooMany:
     def test_clients_show_no_connections_that_are_counted_elsewhere(self):
         read = self.of_eight(clients=3)
         rows = [line.split() for line in shown(read, by=By.CLIENT)[6:13]]
-        assert [row[-2:] for row in rows[:2]] == [["1", "10.0.0.8"], ["1", "10.0.0.7"]]
-        assert [row[-4:] for row in rows[2:4]] == [["6", "s", "1", "10.0.0.6"], ["5", "s", "1", "10.0.0.5"]]
+        assert [row[-2:] for row in rows[:3]] == [["1", "10.0.0.8"], ["1", "10.0.0.7"], ["1", "10.0.0.6"]]
+        assert [row[-4:] for row in rows[3:5]] == [["5", "s", "1", "10.0.0.5"], ["4", "s", "1", "10.0.0.4"]]
         assert "other, with the connections of each client that has no number here" in text(read, by=By.CLIENT)
 
 
