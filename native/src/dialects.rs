@@ -1,7 +1,7 @@
 //! The dialects with a native scanner, by their names in the Python reference.
 
 use crate::scan::Scan;
-use crate::{ds389_json, ds389_text, openldap};
+use crate::{ds389_json, ds389_text, dsee, openldap};
 
 /// A grammar.
 pub struct Dialect {
@@ -14,9 +14,10 @@ pub struct Dialect {
 }
 
 /// All dialects with a native scanner.
-pub const DIALECTS: [Dialect; 7] = [
+pub const DIALECTS: [Dialect; 8] = [
     Dialect { name: "389-text", scan: ds389_text::scan, border: b"\n" },
     Dialect { name: "389-json", scan: ds389_json::scan, border: ds389_json::BORDER },
+    Dialect { name: "dsee-text", scan: dsee::scan, border: b"\n" },
     Dialect { name: "openldap-stderr", scan: openldap::scan_stderr, border: b"\n" },
     Dialect { name: "openldap-container", scan: openldap::scan_container, border: b"\n" },
     Dialect { name: "openldap-syslog", scan: openldap::scan_syslog, border: b"\n" },

@@ -17,6 +17,7 @@ pub mod dialects;
 pub mod ds389_json;
 pub mod ds389_lines;
 pub mod ds389_text;
+pub mod dsee;
 pub mod durations;
 pub mod fields;
 pub mod filters;
@@ -64,4 +65,4 @@ mod packing;
 mod plain;
 
 /// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 17;
+pub const GRAMMAR_VERSION: u32 = 18;
