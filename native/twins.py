@@ -44,6 +44,7 @@ ALONE = {
     "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
     "lib": "the list of modules",
+    "opends": "what OpenDJ and PingDirectory have from OpenDS, each in its module of the reference",
     "packing": "the reference is pickled",
     "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",

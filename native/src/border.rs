@@ -43,6 +43,17 @@ impl Scan {
         is_past
     }
 
+    /// Counts a record that has both a request, at the `first` time, and its result: its place is that of the `last`.
+    pub fn counted_as_one(&mut self, first: i64, last: i64, count: impl FnOnce(&mut Scan)) {
+        if self.is_past(last) {
+            self.segment.first_time = self.segment.first_time.min(first);
+            return;
+        }
+        let span = mem::replace(&mut self.span, (i64::MIN, i64::MAX));
+        count(self);
+        self.span = span;
+    }
+
     /// Begins a part with the first record in another place; returns whether the record is after the period.
     #[cold]
     fn crosses(&mut self, time: i64) -> bool {

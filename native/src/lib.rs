@@ -28,6 +28,8 @@ pub mod interner;
 pub mod joining;
 pub mod line_scan;
 pub mod merge;
+pub mod opendj_text;
+pub mod opends;
 pub mod openldap;
 pub mod operation_kinds;
 pub mod operation_row;
