@@ -24,6 +24,7 @@ impl Scan {
     fn finish_part(&mut self) {
         self.rows.clear();
         self.templates.clear();
+        self.instance = None;
         let caps = self.segment.caps;
         let mut segment = mem::replace(&mut self.segment, Segment::new(caps));
         self.segment.zones.clone_from(&segment.zones); // dialects report only changes

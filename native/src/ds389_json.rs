@@ -192,7 +192,7 @@ fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) -> Opt
         client = named_by_note.bytes();
     }
     if !client.is_empty() && *client != *NO_CLIENT {
-        log.identified(conn, time, address(&client));
+        log.identified(conn, time, address(&client), None);
     }
     log.result(conn, op, time, &outcome);
     Some(())

@@ -87,6 +87,8 @@ pub struct Scan {
     /// Where the current records are, and the first and the last time there.
     pub(crate) place: Place,
     pub(crate) span: (i64, i64),
+    /// The server that the records of the part name.
+    pub(crate) instance: Option<Box<[u8]>>,
     /// Rows by reduced filter, reduced base and scope.
     pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
@@ -110,6 +112,7 @@ impl Scan {
             parts_weight: 0,
             place: period.start(),
             span: period.span(period.start()),
+            instance: None,
             rows: HashMap::default(),
             templates: Templates::default(),
             key: Vec::new(),

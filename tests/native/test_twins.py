@@ -29,7 +29,7 @@ ONLY_PYTHON = {
 """Functions that only the reference needs, and why."""
 DIALECTS = (
     "bases", "clients", "ds389_json", "ds389_lines", "ds389_text", "dsee", "filters", "opendj_text", "openldap",
-    "stamps", "syslog",
+    "ping_text", "stamps", "syslog",
 )  # fmt: skip
 
 
