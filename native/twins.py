@@ -43,6 +43,7 @@ ALONE = {
     "fields": "primitives that regular expressions provide in the reference",
     "histogram": "a dict in the reference",
     "interner": "the reference uses bytes as keys",
+    "json": "the json module of Python in the reference",
     "lib": "the list of modules",
     "opends": "what OpenDJ and PingDirectory have from OpenDS, each in its module of the reference",
     "packing": "the reference is pickled",

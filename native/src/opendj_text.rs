@@ -30,7 +30,7 @@ use crate::scan::Scan;
 /// The reason why a connection is closed that the server does not take: it has no CONNECT (LDAPRequestHandler).
 pub const REJECTED: &[u8] = b"Connection Rejected";
 /// The client of a refused connection that the line does not name.
-const UNKNOWN: &[u8] = b"?";
+pub const UNKNOWN: &[u8] = b"?";
 /// Milliseconds from which on a duration is absurd.
 const ABSURD: i64 = 1_000_000_000_000;
 const MILLISECOND: i64 = 1_000_000;
