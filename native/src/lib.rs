@@ -38,6 +38,7 @@ pub mod operation_kinds;
 pub mod operation_row;
 pub mod pending_requests;
 pub mod period;
+pub mod ping_json;
 pub mod ping_text;
 pub mod processes;
 pub mod prune;

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NATIVE = (
     "389-text", "389-json", "dsee-text", "openldap-stderr", "openldap-container", "openldap-syslog",
-    "openldap-syslog-iso", "openldap-syslog-rfc5424", "opendj-text", "opendj-json", "ping-text",
+    "openldap-syslog-iso", "openldap-syslog-rfc5424", "opendj-text", "opendj-json", "ping-text", "ping-json",
 )  # fmt: skip
 """The dialects that the native scanner must read."""
 NATIVE_DIALECTS = [named(name) for name in NATIVE]

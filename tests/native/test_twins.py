@@ -29,7 +29,7 @@ ONLY_PYTHON = {
 """Functions that only the reference needs, and why."""
 DIALECTS = (
     "bases", "clients", "ds389_json", "ds389_lines", "ds389_text", "dsee", "filters", "opendj_json",
-    "opendj_text", "openldap", "ping_text", "stamps", "syslog",
+    "opendj_text", "openldap", "ping_json", "ping_text", "stamps", "syslog",
 )  # fmt: skip
 
 
