@@ -24,6 +24,7 @@ impl Scan {
     fn finish_part(&mut self) {
         self.rows.clear();
         self.templates.clear();
+        self.instance = None;
         let caps = self.segment.caps;
         let mut segment = mem::replace(&mut self.segment, Segment::new(caps));
         self.segment.zones.clone_from(&segment.zones); // dialects report only changes
@@ -41,6 +42,17 @@ impl Scan {
         segment.last_time = segment.last_time.max(time);
         segment.first_time = segment.first_time.min(time);
         is_past
+    }
+
+    /// Counts a record that has both a request, at the `first` time, and its result: its place is that of the `last`.
+    pub fn counted_as_one(&mut self, first: i64, last: i64, count: impl FnOnce(&mut Scan)) {
+        if self.is_past(last) {
+            self.segment.first_time = self.segment.first_time.min(first);
+            return;
+        }
+        let span = mem::replace(&mut self.span, (i64::MIN, i64::MAX));
+        count(self);
+        self.span = span;
     }
 
     /// Begins a part with the first record in another place; returns whether the record is after the period.

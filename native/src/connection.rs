@@ -187,6 +187,8 @@ impl ResultCounts {
 pub struct RareState {
     /// The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ.
     pub named_client: Option<Symbol>,
+    /// The account that lines before the first BIND name; UNKNOWN if they differ.
+    pub named_account: Option<Symbol>,
     /// Results whose request may be in an earlier chunk.
     pub unmatched: Vec<OperationResult>,
     /// Results whose request is in no earlier chunk, but may be written later; false: written after the close.
@@ -291,10 +293,14 @@ impl Connection {
         self.rare.get_or_insert_default()
     }
 
-    /// Keeps the client that a line names; the connection's end shows whether it is needed.
-    pub fn name(&mut self, client: Symbol) {
-        let named = &mut self.rare().named_client;
-        *named = Some(if named.is_none_or(|before| before == client) { client } else { UNKNOWN });
+    /// Keeps the client and the account that a line names; the connection's end shows whether they are needed.
+    pub fn name(&mut self, client: Option<Symbol>, account: Option<Symbol>) {
+        let account = account.filter(|_| self.bound_as() == Account::Inherited);
+        if client.is_some() || account.is_some() {
+            let rare = self.rare();
+            rare.named_client = agreed(rare.named_client, client);
+            rare.named_account = agreed(rare.named_account, account);
+        }
     }
 
     /// The number of unmatched results so far.
@@ -316,7 +322,10 @@ impl Connection {
 
     /// The account before its first BIND, now that no opening can follow.
     pub fn unbound(&self) -> Symbol {
-        if self.opened.is_some() { ANONYMOUS } else { UNKNOWN }
+        if self.opened.is_some() {
+            return ANONYMOUS;
+        }
+        self.rare.as_ref().and_then(|rare| rare.named_account).unwrap_or(UNKNOWN)
     }
 
     /// Since when it is idle at its close, or at the end of the log; `None`: it is not, or that is not known.
@@ -388,5 +397,13 @@ impl Connection {
     pub fn is_complete(&self) -> bool {
         let begun = self.first_request.map_or(self.operations == 0, |request| request.op == 0);
         begun && self.is_done()
+    }
+}
+
+/// The name on which two agree; UNKNOWN if they differ, as behind a proxy; `None`: no name.
+fn agreed(one: Option<Symbol>, other: Option<Symbol>) -> Option<Symbol> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Some(UNKNOWN),
+        (one, other) => one.or(other),
     }
 }

@@ -90,17 +90,18 @@ impl Scan {
         self.segment.clients.at(row as usize).opened += i64::from(connection.opened.is_some());
     }
 
-    /// Keeps the client that a line of a connection names.
+    /// Keeps the client, unless it is empty, and the account that a line of a connection names.
     ///
-    /// It counts if the log has no opening and no PROXY header that shows it (rotated away).
-    pub fn identified(&mut self, number: i64, time: i64, client: &[u8]) {
+    /// They count if the log has no opening, no PROXY header and no BIND that shows them (rotated away).
+    pub fn identified(&mut self, number: i64, time: i64, client: &[u8], account: Option<&[u8]>) {
         if self.is_past(time) {
             return;
         }
         let Some(slot) = self.unless_closed(number, time) else { return };
         if self.run.connections.at(slot).opened.is_none() {
-            let client = self.address(client);
-            self.run.connections.at(slot).name(client);
+            let client = (!client.is_empty()).then(|| self.address(client));
+            let account = account.map(|account| self.intern_shortened(account));
+            self.run.connections.at(slot).name(client, account);
         }
     }
 
@@ -156,6 +157,18 @@ impl Scan {
         }
     }
 
+    /// Begins a run when the startupID changes: it identifies the server process that wrote the record.
+    pub fn startup(&mut self, identity: &[u8]) {
+        if *self.run.identity == *identity {
+            return;
+        }
+        if !self.run.identity.is_empty() {
+            self.next_run(true);
+        }
+        self.run.identity = identity.into();
+        self.segment.added += identity.len();
+    }
+
     /// The slot of a connection that is not closed; one that is new here was opened before this chunk.
     #[inline]
     pub(crate) fn unless_closed(&mut self, number: i64, time: i64) -> Option<u32> {
@@ -205,7 +218,11 @@ impl Scan {
     }
 
     fn next_run(&mut self, explicit_start: bool) {
-        self.segment.runs.push(mem::replace(&mut self.run, Run::new(explicit_start)));
+        let mut run = Run::new(explicit_start);
+        if !explicit_start {
+            run.identity.clone_from(&self.run.identity);
+        }
+        self.segment.runs.push(mem::replace(&mut self.run, run));
         self.segment.added += RUN_BYTES;
     }
 

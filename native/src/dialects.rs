@@ -1,7 +1,7 @@
 //! The dialects with a native scanner, by their names in the Python reference.
 
 use crate::scan::Scan;
-use crate::{ds389_json, ds389_text, openldap};
+use crate::{ds389_json, ds389_text, dsee, opendj_json, opendj_text, openldap, ping_json, ping_text};
 
 /// A grammar.
 pub struct Dialect {
@@ -14,14 +14,19 @@ pub struct Dialect {
 }
 
 /// All dialects with a native scanner.
-pub const DIALECTS: [Dialect; 7] = [
+pub const DIALECTS: [Dialect; 12] = [
     Dialect { name: "389-text", scan: ds389_text::scan, border: b"\n" },
     Dialect { name: "389-json", scan: ds389_json::scan, border: ds389_json::BORDER },
+    Dialect { name: "dsee-text", scan: dsee::scan, border: b"\n" },
     Dialect { name: "openldap-stderr", scan: openldap::scan_stderr, border: b"\n" },
     Dialect { name: "openldap-container", scan: openldap::scan_container, border: b"\n" },
     Dialect { name: "openldap-syslog", scan: openldap::scan_syslog, border: b"\n" },
     Dialect { name: "openldap-syslog-iso", scan: openldap::scan_syslog_iso, border: b"\n" },
     Dialect { name: "openldap-syslog-rfc5424", scan: openldap::scan_syslog_rfc5424, border: b"\n" },
+    Dialect { name: "opendj-text", scan: opendj_text::scan, border: b"\n" },
+    Dialect { name: "opendj-json", scan: opendj_json::scan, border: b"\n" },
+    Dialect { name: "ping-text", scan: ping_text::scan, border: b"\n" },
+    Dialect { name: "ping-json", scan: ping_json::scan, border: b"\n" },
 ];
 
 /// The dialect with this name.

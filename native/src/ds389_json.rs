@@ -9,23 +9,20 @@
 //! ```
 //!
 //! An object is on one line, or on many (json-pretty). Each begins with a brace in the first column, so reading
-//! continues with the next object after a broken one. `json` has the grammar of an object.
+//! continues with the next object after a broken one. [`crate::json`] has the grammar of an object.
 //! Source: ldap/servers/slapd/accesslog.c.
 
 mod clock;
-mod cursor;
 mod fields;
-mod json;
-mod texts;
-mod value;
 
 use clock::JsonClock;
-use fields::Fields;
+use fields::Record;
 use memchr::memchr_iter;
-use value::Value;
 
 use crate::ds389_lines::{address, close_code, duration_of, mechanism_of};
 use crate::fields::{digits, number};
+use crate::json::fields::Fields;
+use crate::json::{self, Value, without_blanks};
 use crate::operation_kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind, of_tag};
 use crate::result_fields::ResultFields;
 use crate::scan::Scan;
@@ -70,12 +67,7 @@ fn first(data: &[u8]) -> (usize, u64) {
 
 /// Reads one object; `None` if it is not understood.
 fn read(log: &mut Scan, clock: &mut JsonClock, text: &[u8]) -> Option<()> {
-    let mut fields = Fields::default();
-    let end = json::members(text, |name, value| {
-        if let Some(field) = fields.named(name) {
-            *field = value; // of a repeated name the last counts
-        }
-    })?;
+    let (fields, end) = Record::read(text)?;
     let behind = without_blanks(text.get(end..).unwrap_or_default());
     if !behind.is_empty() {
         log.misread(behind);
@@ -98,7 +90,7 @@ fn read(log: &mut Scan, clock: &mut JsonClock, text: &[u8]) -> Option<()> {
     read_record(log, &fields, operation, conn, time)
 }
 
-fn read_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+fn read_operation(log: &mut Scan, fields: &Record, operation: &[u8], conn: i64, time: i64) -> Option<()> {
     let op = whole(fields.op_id, -1)?;
     match operation {
         b"RESULT" => return result(log, fields, conn, op, time),
@@ -130,7 +122,7 @@ fn read_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, 
 }
 
 /// Reads a record of a connection; `None` if it is not understood.
-fn read_event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+fn read_event(log: &mut Scan, fields: &Record, operation: &[u8], conn: i64, time: i64) -> Option<()> {
     match operation {
         b"CONNECTION" => {
             let (client, server) = (fields.client_ip.bytes(), fields.server_ip.bytes());
@@ -164,7 +156,7 @@ fn read_event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time
 }
 
 /// Reads a result, unless one of its numbers is none; the durations are strings, and the cookie of the last page is -1.
-fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) -> Option<()> {
+fn result(log: &mut Scan, fields: &Record, conn: i64, op: i64, time: i64) -> Option<()> {
     let (kind, err) = (of_tag(whole(fields.tag, 0)?), whole(fields.err, 0)?);
     let account = (kind == BIND && err == 0).then(|| fields.bind_dn.bytes());
     let is_paged = fields.pr_cookie != Value::Missing || fields.pr_idx != Value::Missing;
@@ -192,7 +184,7 @@ fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) -> Opt
         client = named_by_note.bytes();
     }
     if !client.is_empty() && *client != *NO_CLIENT {
-        log.identified(conn, time, address(&client));
+        log.identified(conn, time, address(&client), None);
     }
     log.result(conn, op, time, &outcome);
     Some(())
@@ -281,14 +273,6 @@ fn whole(value: Value, missing: i64) -> Option<i64> {
         Value::Missing => Some(missing),
         _ => None,
     }
-}
-
-/// A text without JSON's white space around it.
-fn without_blanks(mut text: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = text {
-        text = rest;
-    }
-    text
 }
 
 #[cfg(test)]

@@ -21,11 +21,11 @@ mod fixed_forms;
 mod outside;
 
 use fixed_forms::{UsualStamp, plain_result, short_operation};
-use memchr::memchr;
-use outside::{outside, read_header};
+use outside::outside;
+pub use outside::read_header;
 
 use crate::ds389_lines::{base_and_scope, filter, read_event, read_request, read_result, result_head};
-use crate::fields::{before, digits, number, signed, trimmed};
+use crate::fields::{before, digits, first_line, number, signed, trimmed};
 use crate::fields::{is_space, like, run};
 use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, nanoseconds, netscape_in};
@@ -87,7 +87,7 @@ fn usual_result<'a>(log: &mut Scan, conn: i64, op: i64, time: i64, request: &'a 
 
 /// The current second, and the zone and resolution reported for it.
 #[derive(Default)]
-struct TextClock<'a> {
+pub struct TextClock<'a> {
     began: i64,
     stamp: &'a [u8],
     zone: &'a [u8],
@@ -98,7 +98,7 @@ struct TextClock<'a> {
 
 impl<'a> TextClock<'a> {
     /// Returns the time of a stamp, and keeps the clock's zone and resolution; `None` for an invalid time.
-    fn read(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<i64> {
+    pub fn read(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<i64> {
         if stamp.second != self.stamp || stamp.zone != self.zone {
             self.second_of(log, stamp)?;
         }
@@ -118,15 +118,6 @@ impl<'a> TextClock<'a> {
         (self.stamp, self.zone) = (stamp.second, stamp.zone);
         self.usual = UsualStamp::of(self.began, stamp.second, stamp.zone);
         Some(())
-    }
-}
-
-/// The first line, and the lines after it.
-#[inline(always)]
-fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
-    match memchr(b'\n', text) {
-        Some(end) => (&text[..end], &text[end + 1..]),
-        None => (text, b""),
     }
 }
 
@@ -153,7 +144,7 @@ fn line<'a>(log: &mut Scan, clock: &mut TextClock<'a>, text: &'a [u8]) {
 /// ```text
 /// ([^\s="\[]{1,255} {1,80}\| )?\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(\.(\d{1,9}))? ?([+-]\d{4}|Z)\]
 /// ```
-struct TextStamp<'a> {
+pub struct TextStamp<'a> {
     second: &'a [u8],
     fraction: &'a [u8],
     zone: &'a [u8],
@@ -161,7 +152,7 @@ struct TextStamp<'a> {
 
 impl<'a> TextStamp<'a> {
     /// Reads a stamp and the blank after it.
-    fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
+    pub fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let text = container(text).unwrap_or(text).strip_prefix(b"[")?;
         let (month, rest) = run(like(b"00/", text)?, 12, |byte| byte != b'/' && !is_space(byte))?;
         let rest = like(b"/0000:00:00:00", rest).filter(|_| month.len() >= 3)?;

@@ -2,6 +2,8 @@
 //!
 //! Repetitions are greedy and never backtrack, like the possessive quantifiers of the reference.
 
+use memchr::memchr;
+
 /// `\w` of the reference.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
@@ -27,6 +29,15 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
 pub fn stripped(text: &[u8]) -> &[u8] {
     let text = trimmed(text);
     &text[text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len())..]
+}
+
+/// The first line, and the lines after it.
+#[inline(always)]
+pub fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
+    match memchr(b'\n', text) {
+        Some(end) => (&text[..end], &text[end + 1..]),
+        None => (text, b""),
+    }
 }
 
 /// The part of a text before its rest.

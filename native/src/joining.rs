@@ -174,9 +174,7 @@ pub fn join(
     for ((subject, account, err), counts) in std::mem::take(&mut rare.unattributed) {
         attribute(segment, left, subject, seam.resolve(account), err, counts);
     }
-    if let Some(client) = rare.named_client {
-        left.name(client);
-    }
+    left.name(rare.named_client, rare.named_account);
     if right.account != Account::Inherited {
         (left.account, left.bind_dn) = (seam.resolve(right.account), None);
     }

@@ -13,11 +13,20 @@ impl Scan {
         self.segment.lines += count;
     }
 
-    /// Keeps the name and version of the server from a header.
+    /// Keeps the name and version of the server; how often it is read depends on where a log is cut: not counted.
     pub fn header(&mut self, instance: &[u8], version: &[u8]) {
         let texts = &mut self.segment.texts;
         let key = (texts.intern(sample_of(instance)), texts.intern(sample_of(version)));
-        self.segment.instances.count(key, 1);
+        self.segment.instances.count(key, 0);
+    }
+
+    /// Returns whether a record names another server than the one before in this part, and keeps the name as logged.
+    pub fn is_other_instance(&mut self, logged: &[u8]) -> bool {
+        let is_other = self.instance.as_deref() != Some(logged);
+        if is_other {
+            self.instance = Some(logged.into());
+        }
+        is_other
     }
 
     /// Counts lines that the log reports as lost.

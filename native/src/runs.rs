@@ -168,6 +168,8 @@ pub struct Run {
     pub explicit_start: bool,
     /// When the server started, as far as the log reports it.
     pub began: Option<i64>,
+    /// The identity of the server process (startupID); empty where the log has none.
+    pub identity: Box<[u8]>,
     /// Number and time of the first opening.
     pub first: Option<(i64, i64)>,
     /// The highest number in any record.
@@ -194,6 +196,7 @@ impl Run {
         Run {
             explicit_start,
             began: None,
+            identity: Box::default(),
             first: None,
             last: -1,
             latest: None,
@@ -256,9 +259,15 @@ impl Run {
         self.numbers.contains(number) && self.connections.find(number).is_none()
     }
 
+    /// Returns whether the log reports that another server process wrote the following run.
+    fn ends_before(&self, following: &Run) -> bool {
+        let (one, other) = (&self.identity, &following.identity);
+        following.explicit_start || (!one.is_empty() && !other.is_empty() && one != other)
+    }
+
     /// Returns whether the server restarted between this run, the whole of its process so far, and the next.
     pub fn restarts(&mut self, following: &Run) -> bool {
-        if following.explicit_start {
+        if self.ends_before(following) {
             return true;
         }
         let Some((number, time)) = following.first.filter(|&(number, _)| number <= self.last) else { return false };
@@ -274,7 +283,7 @@ impl Run {
     ///
     /// It is the time that the log reports, else that of the next opening, else that of the last one before.
     pub fn restarted_at(&self, following: &Run) -> Option<i64> {
-        if following.explicit_start {
+        if self.ends_before(following) {
             return following.began.or(self.latest);
         }
         following.first.map(|(_, time)| time).or(self.latest)
@@ -282,6 +291,9 @@ impl Run {
 
     /// Adds the counts of the run that follows.
     pub fn count_on(&mut self, following: &Run) {
+        if self.identity.is_empty() {
+            self.identity.clone_from(&following.identity);
+        }
         self.first = self.first.or(following.first);
         self.last = self.last.max(following.last);
         self.latest = self.latest.max(following.latest);

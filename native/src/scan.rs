@@ -84,6 +84,8 @@ pub struct Scan {
     /// Where the current records are, and the first and the last time there.
     pub(crate) place: Place,
     pub(crate) span: (i64, i64),
+    /// The server that the records of the part name.
+    pub(crate) instance: Option<Box<[u8]>>,
     pub(crate) rows: CachedRows,
     pub(crate) key: Vec<u8>,
     pub(crate) templates: Templates,
@@ -106,6 +108,7 @@ impl Scan {
             parts_weight: 0,
             place: period.start(),
             span: period.span(period.start()),
+            instance: None,
             rows: CachedRows::default(),
             templates: Templates::default(),
             key: Vec::new(),

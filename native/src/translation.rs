@@ -95,6 +95,7 @@ impl Translation {
 
     fn rare(&mut self, texts: &mut Interner, rare: &mut RareState) {
         rare.named_client = rare.named_client.map(|client| self.texts.text(texts, client));
+        rare.named_account = rare.named_account.map(|account| self.texts.text(texts, account));
         for result in rare.unmatched.iter_mut().chain(rare.early.iter_mut().map(|(result, _)| result)) {
             self.result(texts, result);
         }

@@ -115,7 +115,7 @@ const TEXT: [(&str, Lines); 18] = [
     ("lines of no grammar", |n, log| log.push(format!("conn=1 op={n} {}", "what ".repeat(90)))),
 ];
 
-const OTHERS: [(&str, &str, Stamp, Lines); 5] = [
+const OTHERS: [(&str, &str, Stamp, Lines); 6] = [
     ("attributes without index", "openldap-stderr", hexadecimal, |n, log| {
         log.push(format!("<= mdb_equality_candidates: (a{n}{}) not indexed", "b".repeat(200)));
     }),
@@ -125,6 +125,9 @@ const OTHERS: [(&str, &str, Stamp, Lines); 5] = [
     }),
     ("accounts of slapd", "openldap-stderr", hexadecimal, |n, log| {
         log.push(format!("conn={n} op=0 BIND dn=\"uid={n},{}\" method=128", "c".repeat(900)));
+    }),
+    ("server processes", "ping-text", stamp, |n, log| {
+        log.push(format!("CONNECT instanceName=\"ds\" startupID=\"{n}{}\" conn={n} from=\"::1\"", "d".repeat(900)));
     }),
     (
         "long objects",

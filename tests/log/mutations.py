@@ -22,7 +22,9 @@ FORGED = (
     b'"err":"0"', b"\\u0000", b"\\ud83d", b"null", b"1e5", b"<167>", b"<167>1 ", b"0", b"9", b"99999999999999999999",
     b"-1", b"0x1", b"+0100", b"Z", b".5", b",5", b" closed (x)", b" not indexed",
     b" --> count 5", b" (duration 0.5)", b"STAT read index: attribute=a key(sub)=",
-    b"MOD attr=", b";x", b"*\\2a*", b"(a=*b*)",
+    b"MOD attr=", b";x", b"*\\2a*", b"(a=*b*)", b" msgId=1 - ", b" closing - U1", b" result=0", b" etime=5",
+    b" nentries=1", b" unindexed", b' authDN="cn=x"', b'" attrs="', b" REQ ", b"'", b"#22", b" resultCode=0",
+    b" conn=-1", b' startupID="x"', b"E-4", b" scope=1",
 )  # fmt: skip
 NUMBERS = (
     b"0", b"00", b"7", b"-1", b"-0", b"+1", b"9" * 9, b"9" * 10, b"9" * 17, b"9" * 18, b"9" * 19, b"9" * 400,

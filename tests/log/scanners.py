@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 NATIVE = (
-    "389-text", "389-json", "openldap-stderr", "openldap-container", "openldap-syslog", "openldap-syslog-iso",
-    "openldap-syslog-rfc5424",
+    "389-text", "389-json", "dsee-text", "openldap-stderr", "openldap-container", "openldap-syslog",
+    "openldap-syslog-iso", "openldap-syslog-rfc5424", "opendj-text", "opendj-json", "ping-text", "ping-json",
 )  # fmt: skip
 """The dialects that the native scanner must read."""
 NATIVE_DIALECTS = [named(name) for name in NATIVE]

@@ -27,7 +27,10 @@ ONLY_PYTHON = {
     "when": "reports print times",
 }
 """Functions that only the reference needs, and why."""
-DIALECTS = ("bases", "clients", "ds389_json", "ds389_lines", "ds389_text", "filters", "openldap", "stamps", "syslog")
+DIALECTS = (
+    "bases", "clients", "ds389_json", "ds389_lines", "ds389_text", "dsee", "filters", "opendj_json",
+    "opendj_text", "openldap", "ping_json", "ping_text", "stamps", "syslog",
+)  # fmt: skip
 
 
 def test_no_twin_was_changed_alone() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 
-GRAMMAR_VERSION = 17
+GRAMMAR_VERSION = 18
 """The version of the Segments that scanners produce: raised with every change to them.
 
 A native scanner of another version is not used.

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of, mechanism_of
+from ldapdiag.evidence.log.json_lines import is_deep, refused
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.sorting import NO_VLV, Sorting, sort_line
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
@@ -47,14 +48,10 @@ STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 """The time in nsslapd-accesslog-time-format (default: ISO 8601), with fraction and zone appended."""
 DURATION = pattern(rb"-?\d{1,9}(?:\.\d{1,12})?")
 TARGET = pattern(rb"\d{1,18}")
-BRACKET = pattern(rb'"(?>(?:[^"\\]++|\\.)*)"?|[{\[]|[}\]]', re.DOTALL)
-"""A string, since it may contain brackets; the beginning of an object or list; the end of one."""
 LONE = pattern("[\ud800-\udc7f\udd00-\udfff]")
 """Half of a surrogate pair, except those that represent a byte of the log (surrogateescape)."""
 
 BLANKS = b" \t\r\n"
-DEEPEST = 32
-"""Nesting depth of objects and lists; the server writes three."""
 NANOSECONDS = 9
 DIGITS = 18
 MOST_NOTES = 20
@@ -100,7 +97,7 @@ def scan(data: bytes, log: Scan) -> None:
 
 def _read(log: Scan, text: bytes) -> bool:
     """Read one object; return whether it is understood."""
-    if not text.startswith(b"{") or _is_deep(text):
+    if not text.startswith(b"{") or is_deep(text):
         return False
     decoded = text.decode(errors="surrogateescape")
     try:
@@ -279,26 +276,9 @@ def _number(fields: Fields, name: str, missing: int) -> int:
     return value
 
 
-def _is_deep(text: bytes) -> bool:
-    """Return whether an object is nested deeper than the limit, at which the json module would fail."""
-    if text.count(b"{") + text.count(b"[") <= DEEPEST:
-        return False
-    depth = 0
-    for found in BRACKET.finditer(text):
-        depth += (found[0] in b"{[") - (found[0] in b"}]")
-        if not 0 < depth <= DEEPEST:
-            return depth > 0
-    return False
-
-
 def _whole(digits: str) -> int | None:
     """Return an integer; None if it has more digits than the limit."""
     return int(digits) if len(digits.lstrip("-")) <= DIGITS else None
 
 
-def _refused(name: str) -> None:
-    """Reject NaN and Infinity, which Python's json accepts."""
-    raise ValueError(name)
-
-
-DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=_refused)
+DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=refused)

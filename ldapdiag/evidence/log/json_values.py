@@ -77,7 +77,9 @@ def _no_line(_: bytes) -> Piece | None:
 
 JSON_ARRAY = Envelope(
     name="json-array",
-    lines=pattern(rb"[ \t]*(?:\[?[ \t\r]*$|\[?\{[^\n]*\}[ \t]*[,\]]|\][ \t\r]*$|,[ \t]*\{)"),
+    lines=pattern(
+        rb"[ \t]*(?:\[?[ \t\r]*$|\[\{[^\n]*\}[ \t]*[,\]]|\{[^\n]*\}[ \t]*[,\]][ \t\r]*$|\][ \t\r]*$|,[ \t]*\{)"
+    ),
     piece=_no_line,
     splits=True,
     decoding=Objects,

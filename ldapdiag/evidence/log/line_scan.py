@@ -50,8 +50,8 @@ class LineScan:
         self.segment.lines = count
 
     def header(self, instance: bytes, version: bytes = b"") -> None:
-        """Keep the name and version of the server from a header."""
-        self.segment.instances.count((instance[:SAMPLE_BYTES], version[:SAMPLE_BYTES]))
+        """Keep the name and version of the server; how often it is read depends on where a log is cut: not counted."""
+        self.segment.instances.count((instance[:SAMPLE_BYTES], version[:SAMPLE_BYTES]), 0)
 
     def lost(self, lines: int) -> None:
         """Count lines that the log reports as lost."""

@@ -19,17 +19,15 @@ Source: org.opends.server.loggers.CommonAuditAccessLogPublisher.
 
 from __future__ import annotations
 
-import json
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
+from ldapdiag.evidence.log.json_lines import Clock, parsed, text_of, whole_of
 from ldapdiag.evidence.log.opendj_text import REJECTED, REQUESTS, SCOPES, mechanism_of
 from ldapdiag.evidence.log.pattern import lines_like, whole
-from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
@@ -39,7 +37,6 @@ NAME = "opendj-json"
 FAMILY = Family.OPENDJ
 
 SIGNATURE = pattern(rb'^\{[^\n]{0,4000}?"eventName":\s?"DJ-LDAP"', re.MULTILINE)
-STAMP = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 QUOTED = pattern(r"'[^']*+'|\"[^\"]*+\"")
 
 UNITS = {"MILLISECONDS": 1_000_000, "MICROSECONDS": 1_000, "NANOSECONDS": 1, "SECONDS": 1_000_000_000}
@@ -57,18 +54,13 @@ def scan(data: bytes, log: Scan) -> None:
     """Read whole records."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     log.resolution(1_000_000)
-    zone_before = ""
+    clock = Clock(log)
     passed_over = 0
     for line in data.removesuffix(b"\n").split(b"\n") if data else ():
         try:
-            event = json.loads(line.decode("utf-8", "replace"), parse_float=Decimal)
-            second, fraction, zone = STAMP.fullmatch(event["timestamp"]).groups()  # type: ignore[union-attr]
-            if zone != zone_before:
-                log.clock(zone.encode())
-                zone_before = zone
-            time = ISO[(second + zone).encode()] + nanoseconds((fraction or "").encode())
-            passed_over += not _count(log, time, event)
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
+            event = parsed(line)
+            passed_over += not _count(log, clock.time(event["timestamp"]), event)
+        except (ValueError, KeyError, TypeError, AttributeError):
             if line.strip():
                 log.misread(line)
             else:
@@ -81,7 +73,7 @@ def _count(log: Scan, time: int, event: dict[str, Any]) -> bool:
     if event["eventName"] != "DJ-LDAP":
         return False
     request = event["request"]
-    operation, conn = request["operation"], whole(request["connId"])
+    operation, conn = request["operation"], whole_of(request["connId"])
     if operation == "DISCONNECT":
         _disconnect(log, conn, time, event)
     elif operation == "TLS":
@@ -90,10 +82,10 @@ def _count(log: Scan, time: int, event: dict[str, Any]) -> bool:
         log.internal()
     elif operation == "CONNECT":
         server = event.get("server", {})
-        address = b"%s:%d" % (_text(server["ip"]), whole(server["port"]))
+        address = b"%s:%d" % (text_of(server["ip"]), whole_of(server["port"]))
         log.opened(conn, time, _client(event), address, secured=request.get("protocol") == "LDAPS")
     elif operation == "UNBIND":
-        op = whole(request["msgId"])
+        op = whole_of(request["msgId"])
         log.identified(conn, time, _client(event), _account(event))
         log.unbind(conn, op, time)
     else:
@@ -102,7 +94,7 @@ def _count(log: Scan, time: int, event: dict[str, Any]) -> bool:
 
 
 def _disconnect(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
-    reason = _text(event.get("response", {}).get("reason", ""))
+    reason = text_of(event.get("response", {}).get("reason", ""))
     if conn < 0 or reason == REJECTED:
         log.refused(time, _client(event) or UNKNOWN, reason)
     else:
@@ -115,7 +107,7 @@ def _security(log: Scan, conn: int, time: int, event: dict[str, Any]) -> bool:
     security = event.get("security")
     if security is None or conn < 0:
         return False
-    protocol, cipher = _text(security["protocol"]), _text(security.get("cipher", ""))
+    protocol, cipher = text_of(security["protocol"]), text_of(security.get("cipher", ""))
     log.identified(conn, time, _client(event), None)
     log.tls(conn, time, protocol, cipher)
     return True
@@ -124,9 +116,9 @@ def _security(log: Scan, conn: int, time: int, event: dict[str, Any]) -> bool:
 def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
     """Count an operation: all fields are read before the first is counted, so a broken line counts nothing."""
     request, response = event["request"], event["response"]
-    operation, op, err = request["operation"], whole(request["msgId"]), whole(response["statusCode"])
+    operation, op, err = request["operation"], whole_of(request["msgId"]), whole_of(response["statusCode"])
     if operation == "ABANDON":
-        abandoned = whole(request["idToAbandon"]) if err == CANCELLED else None
+        abandoned = whole_of(request["idToAbandon"]) if err == CANCELLED else None
         log.identified(conn, time, _client(event), _account(event))
         log.abandon(conn, op, time, abandoned)
         return
@@ -138,39 +130,39 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
     )
     requested, client, account = time - elapsed, _client(event), _account(event)
     if operation == "SEARCH":
-        base, scope, text = _text(request["dn"]), SCOPES[_text(request["scope"])], _text(request["filter"])
-        entries, notes = whole(response.get("nentries", 0)), _notes(response.get("additionalItems"))
+        base, scope, text = text_of(request["dn"]), SCOPES[text_of(request["scope"])], text_of(request["filter"])
+        entries, notes = whole_of(response.get("nentries", 0)), _notes(response.get("additionalItems"))
         log.identified(conn, requested, client, account)
         log.search(conn, op, requested, base, scope, text)
         kind = operation_kinds.SEARCH
         log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime, entries, notes))
     elif operation == "BIND":
-        dn, mechanism = _text(request["dn"]), mechanism_of(_text(request.get("authType", "?")))
+        dn, mechanism = text_of(request["dn"]), mechanism_of(text_of(request.get("authType", "?")))
         log.identified(conn, requested, client, None)
         log.bind(conn, op, requested, dn, mechanism)
         bound = account if err == 0 else None
         kind = operation_kinds.BIND
         log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime, account=bound))
     else:
-        kind = REQUESTS[_text(operation)]
-        target = _text(request.get("oid" if kind == operation_kinds.EXTENDED else "dn", ""))
+        kind = REQUESTS[text_of(operation)]
+        target = text_of(request.get("oid" if kind == operation_kinds.EXTENDED else "dn", ""))
         log.identified(conn, requested, client, account)
         log.request(conn, op, requested, kind, target)
         log.result(conn, OperationResult(op, time, kind, err, elapsed, wait, optime))
 
 
 def _client(event: dict[str, Any]) -> bytes:
-    return _text(event.get("client", {}).get("ip", ""))
+    return text_of(event.get("client", {}).get("ip", ""))
 
 
 def _account(event: dict[str, Any]) -> bytes | None:
     """Return the DN as which the connection is bound; `runAs`, that of the proxied authorization, is another."""
-    return _text(event["userId"]) if "userId" in event else None
+    return text_of(event["userId"]) if "userId" in event else None
 
 
 def _duration(value: object, unit: int) -> int:
-    """Return nanoseconds; ValueError for an absurd duration."""
-    return whole(whole(value) * unit)
+    """Return nanoseconds, 0 for a negative duration: the clock was set back. ValueError for an absurd one."""
+    return max(whole(whole_of(value) * unit), 0)
 
 
 def _notes(items: object) -> bytes:
@@ -180,7 +172,3 @@ def _notes(items: object) -> bytes:
     else:
         unindexed = isinstance(items, str) and "unindexed" in QUOTED.sub("", items).split()
     return b"unindexed" if unindexed else b""
-
-
-def _text(value: str) -> bytes:
-    return value.encode("utf-8", "surrogatepass")

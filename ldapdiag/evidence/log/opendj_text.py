@@ -77,7 +77,7 @@ RECORD = pattern(
          (?>(?:\ authzDN="%(escaped)s")?)(?=\ etime=\d++%(end)s))?)[^\n]*\ etime=(?P<etime>\d{1,18}+))?%(end)s
   | [^\n]*+(?:\n|\Z)
 ) (?P<record>)
-| (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
+| (?:(?:\#[^\n]*+|[\ \t\r]++)(?:\n|\Z)|\n)(?P<comment>)
 | (?P<misread>[^\n]++\n?+|\n)
 """
     % {b"controls": CONTROLS, b"end": END, b"escaped": ESCAPED, b"item": ITEM},
@@ -139,15 +139,15 @@ def scan(data: bytes, log: Scan) -> None:
     """Read whole records."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     passed_over = 0
-    zone_before: bytes | None = b""
+    before: tuple[bytes | None, int] | None = None
     for line in RECORD.finditer(data):
         if line.lastgroup == "record":
             try:
                 second, fraction, zone = line.group("second", "fraction", "zone")
-                if zone != zone_before:
+                if (notation := (zone, len(fraction or b""))) != before:
                     log.clock(zone and zone.strip())
-                    log.resolution(10 ** (9 - len(fraction or b"")))
-                    zone_before = zone
+                    log.resolution(10 ** (9 - notation[1]))
+                    before = notation
                 time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
                 passed_over += not _count(log, time, line)
             except (ValueError, KeyError):  # no such month in English, no such scope, a request without its fields

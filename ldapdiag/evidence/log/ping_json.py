@@ -21,21 +21,20 @@ Source: com.unboundid.ldap.sdk.unboundidds.logs.v2.json, com.unboundid.ldap.list
 
 from __future__ import annotations
 
-import json
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.pattern import lines_like, whole
+from ldapdiag.evidence.log.json_lines import Clock, parsed, text_of, whole_of
+from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE, host_of, mechanism_of
-from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
 
     from ldapdiag.evidence.log.scan import Scan
 
@@ -47,7 +46,6 @@ SIGNATURE = pattern(
        |"message-type":\ ?"(?:connect|disconnect|request|response)")""",
     re.VERBOSE | re.MULTILINE,
 )
-STAMP = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 
 SPELLINGS = {
     "message-type": "messageType",
@@ -98,8 +96,8 @@ def scan(data: bytes, log: Scan) -> None:
     reader = JsonMessageReader(log)
     for line in data.removesuffix(b"\n").split(b"\n") if data else ():
         try:
-            passed_over += not reader.count(json.loads(line.decode("utf-8", "replace"), parse_float=Decimal))
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
+            passed_over += not reader.count(parsed(line))
+        except (ValueError, KeyError, TypeError, AttributeError):
             if line.strip():
                 log.misread(line)
             else:
@@ -112,56 +110,49 @@ class JsonMessageReader:
 
     def __init__(self, log: Scan) -> None:
         self.log = log
-        self.zone = ""
-        self.instance: str | None = None
-        self.startup: str | None = None
+        self.clock = Clock(log)
+        self.instance: bytes | None = None
+        self.startup: bytes | None = None
 
     def count(self, message: dict[str, Any]) -> bool:
         """Count one message; return False for a message that is not needed."""
         in_memory = "message-type" in message
         if in_memory:
             message = {SPELLINGS.get(key, key): value for key, value in message.items()}
-        time = self._time(message["timestamp"])
+        time = self.clock.time(message["timestamp"])
         self._keep_server(message)
         what, log = message["messageType"].upper(), self.log
         if what not in {"CONNECT", "DISCONNECT", "REQUEST", "RESULT", "RESPONSE", "SECURITY-NEGOTIATION"}:
             return False
         if what == "REQUEST" and not in_memory and message["operationType"].upper() != "UNBIND":
             return False  # its result repeats it
-        conn = whole(message["connectionID"])
+        conn = whole_of(message["connectionID"])
         if conn < 0:
             log.internal()
         elif what == "CONNECT":
-            server = b"%s:%d" % (_text(message.get("toAddress", "")), whole(message.get("toPort", 0)))
+            server = b"%s:%d" % (text_of(message.get("toAddress", "")), whole_of(message.get("toPort", 0)))
             secured = message.get("protocol") == "LDAPS"
-            log.opened(conn, time, _text(message["fromAddress"]), server.removesuffix(b":0"), secured=secured)
+            log.opened(conn, time, text_of(message["fromAddress"]), server.removesuffix(b":0"), secured=secured)
         elif what == "DISCONNECT":
-            log.closed(conn, time, _text(message.get("disconnectReason", "")))
+            log.closed(conn, time, text_of(message.get("disconnectReason", "")))
         elif what == "SECURITY-NEGOTIATION":
             _negotiated(log, conn, time, message)
         else:
             _operation(log, conn, time, message)
         return True
 
-    def _time(self, stamp: str) -> int:
-        second, fraction, zone = STAMP.fullmatch(stamp).groups()  # type: ignore[union-attr]
-        if zone != self.zone:
-            self.log.clock(zone.encode())
-            self.zone = zone
-        return ISO[(second + zone).encode()] + nanoseconds((fraction or "").encode())
-
     def _keep_server(self, message: dict[str, Any]) -> None:
-        instance, startup = message.get("instanceName"), message.get("startupID")
+        instance, startup = _optional(message, "instanceName"), _optional(message, "startupID")
         if instance is not None and instance != self.instance:
             self.instance = instance
-            self.log.header(_text(instance))
+            self.log.header(instance)
         if startup is not None and startup != self.startup:
             self.startup = startup
-            self.log.startup(_text(startup))
+            self.log.startup(startup)
 
 
 def _negotiated(log: Scan, conn: int, time: int, message: dict[str, Any]) -> None:
-    protocol, cipher = _text(message.get("protocol", "?")), _text(message.get("cipher", ""))
+    protocol, cipher = text_of(message.get("protocol", "?")), text_of(message.get("cipher", ""))
     account = _optional(message, "autoAuthenticatedAs")
     log.tls(conn, time, protocol, cipher)
     if account is not None:
@@ -170,8 +161,8 @@ def _negotiated(log: Scan, conn: int, time: int, message: dict[str, Any]) -> Non
 
 def _operation(log: Scan, conn: int, time: int, message: dict[str, Any]) -> None:
     """Count an operation. All fields of a message are read before it is counted, so a broken line counts nothing."""
-    operation, op = message["operationType"].upper(), whole(message["operationID"])
-    client = host_of(_text(message.get("requesterIP", "")))
+    operation, op = message["operationType"].upper(), whole_of(message["operationID"])
+    client = host_of(text_of(message.get("requesterIP", "")))
     account = None if operation == "BIND" else _optional(message, "requesterDN")
     if operation == "UNBIND":
         log.unbind(conn, op, time)
@@ -199,19 +190,19 @@ def _answered(log: Scan, conn: int, op: int, time: int, message: dict[str, Any],
 def _request(message: dict[str, Any], kind: int) -> Callable[[Scan, int, int, int], None]:
     """Return the function that counts the request."""
     if kind == operation_kinds.SEARCH:
-        base, scope, text = _text(message.get("baseDN", "")), whole(message["scope"]), _text(message["filter"])
+        base, scope, text = text_of(message.get("baseDN", "")), whole_of(message["scope"]), text_of(message["filter"])
         return lambda log, conn, op, time: log.search(conn, op, time, base, scope, text)
     if kind == operation_kinds.BIND:
-        dn = _text(message.get("dn", ""))
+        dn = text_of(message.get("dn", ""))
         mechanism = mechanism_of(_optional(message, "authenticationType"), _optional(message, "saslMechanism"))
         return lambda log, conn, op, time: log.bind(conn, op, time, dn, mechanism)
-    target = _text(message.get("requestOID" if kind == operation_kinds.EXTENDED else "dn", ""))
+    target = text_of(message.get("requestOID" if kind == operation_kinds.EXTENDED else "dn", ""))
     return lambda log, conn, op, time: log.request(conn, op, time, kind, target)
 
 
 def _result(message: dict[str, Any], kind: int) -> tuple[int, int, bytes, bytes | None]:
     """Return result code, entries, notes and the account of a BIND."""
-    err, entries = whole(message.get("resultCode", NO_RESULT_CODE)), whole(message.get("entriesReturned", 0))
+    err, entries = whole_of(message.get("resultCode", NO_RESULT_CODE)), whole_of(message.get("entriesReturned", 0))
     notes = b"unindexed" if message.get("isIndexed") is False else b""
     is_bound = kind == operation_kinds.BIND and err == 0
     return err, entries, notes, _optional(message, "authenticationDN") if is_bound else None
@@ -226,8 +217,4 @@ def _milliseconds(value: Decimal | int | None) -> int | None:
 
 def _optional(message: dict[str, Any], name: str) -> bytes | None:
     value = message.get(name)
-    return None if value is None else _text(value)
-
-
-def _text(value: str) -> bytes:
-    return value.encode("utf-8", "surrogatepass")
+    return None if value is None else text_of(value)

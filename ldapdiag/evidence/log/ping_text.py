@@ -74,7 +74,7 @@ RECORD = pattern(
   | entriesReturned=(?P<entries>\d{1,18}+) | unindexed=(?P<unindexed>true) | authDN="(?P<account>%(value)s)"
   | [eq]time=%(redacted)s | (?!(?:filter|[eq]time)=)[\w.-]++=(?:"%(value)s"|[^\s"]*+)
 )(?=[\ \r\n]|\Z))*) [\ \r]*+(?:\n|\Z)(?P<record>)
-| (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
+| (?:(?:\#[^\n]*+|[\ \t\r]++)(?:\n|\Z)|\n)(?P<comment>)
 | """
     % {b"value": VALUE, b"filter": FILTER, b"number": NUMBER, b"redacted": REDACTED}
     + STAMP.replace(b"?P<second>", b"?:").replace(b"?P<fraction>", b"?:").replace(b"?P<zone>", b"?:")
@@ -134,17 +134,17 @@ class TextRecordReader:
 
     def __init__(self, log: Scan) -> None:
         self.log = log
-        self.zone: bytes | None = b""
+        self.notation: tuple[bytes | None, int] | None = None
         self.instance: bytes | None = None
         self.startup: bytes | None = None
 
     def count(self, line: Match) -> bool:
         """Count one record; return False for a record that is not needed."""
         second, fraction, zone, word, half = line.group("second", "fraction", "zone", "word", "half")
-        if zone != self.zone:
+        if (notation := (zone, len(fraction or b""))) != self.notation:
             self.log.clock(zone and zone.strip())
-            self.log.resolution(10 ** (9 - len(fraction or b"")))
-            self.zone = zone
+            self.log.resolution(10 ** (9 - notation[1]))
+            self.notation = notation
         time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
         self._keep_server(line)
         handler = HANDLERS.get(word)

@@ -105,7 +105,7 @@ class Segment:
     servers: CappedCounts[bytes] = field(init=False)
     """Openings by the server's own address."""
     instances: CappedCounts[tuple[bytes, bytes]] = field(init=False)
-    """Headers by (name, version), as logged."""
+    """The (name, version) of each header, as logged; without counts."""
     closed: CappedCounts[bytes] = field(init=False)
     """Close records by close code, as the server writes it."""
     noted: CappedCounts[bytes] = field(init=False)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.log import ds389_json
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.dialects import scan_stream
+from ldapdiag.evidence.log.json_lines import DEEPEST
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
 from log.calls import Calls, calls_of
 
@@ -164,7 +165,7 @@ def test_an_object_is_at_most_32_deep(nested: bytes) -> None:
     for depth in range(1 + opened, 50, opened):
         value = nested % value
         (call, *more) = calls_of(ds389_json.scan, whole.replace(b'"A"', value))
-        assert (call[0], more) == ("unbind" if depth <= ds389_json.DEEPEST else "misread", [])
+        assert (call[0], more) == ("unbind" if depth <= DEEPEST else "misread", [])
 
 
 @pytest.mark.parametrize(

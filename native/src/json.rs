@@ -1,6 +1,6 @@
 //! JSON (RFC 8259) in one pass over bytes, without allocation: values refer to the text, all of it is validated.
 //!
-//! The grammar is that of Python's `json`, as `ds389_json.py` uses it:
+//! The grammar is that of Python's `json`, as `json_lines.py` and `ds389_json.py` use it:
 //!
 //! ```text
 //! object  {"name": value, ...}     at most 32 objects and lists in one another
@@ -10,9 +10,14 @@
 //!
 //! Bytes that are not UTF-8 are kept. The stack does not grow with the depth of an object.
 
-use super::cursor::Cursor;
-use super::texts::unescaped;
-use super::value::Value;
+mod cursor;
+pub mod fields;
+mod texts;
+mod value;
+
+use cursor::Cursor;
+use texts::unescaped;
+pub use value::Value;
 
 /// Calls `take` for each name and value of the object at the beginning of a text.
 ///
@@ -34,6 +39,14 @@ pub fn members<'a>(text: &'a [u8], mut take: impl FnMut(&[u8], Value<'a>)) -> Op
             return Some(cursor.at);
         }
     }
+}
+
+/// A text without JSON's white space around it.
+pub fn without_blanks(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = text {
+        text = rest;
+    }
+    text
 }
 
 /// Calls `take` for each value of a list.
@@ -69,7 +82,7 @@ mod tests {
         let values: Vec<_> = members_of(object).unwrap().into_iter().map(|(_, value)| value).collect();
 
         assert_eq!(values[..3], [Value::Whole(-7), Value::True, Value::Object(br#"{"d":[1,{"}":"]"}]}"#)]);
-        assert_eq!(values[3..6], [Value::List(b"[]"), Value::Other, Value::Other]);
+        assert_eq!(values[3..6], [Value::List(b"[]"), Value::Number(b"1.5e+3"), Value::Null]);
         assert_eq!(members_of(object).unwrap()[7], (b"i".to_vec(), Value::Whole(0)));
     }
 
@@ -90,6 +103,6 @@ mod tests {
         assert!(members_of(nested(31).as_bytes()).is_some());
         assert!(members_of(nested(32).as_bytes()).is_none());
         assert_eq!(members_of(b"{\"a\":-999999999999999999}").unwrap()[0].1, Value::Whole(-999_999_999_999_999_999));
-        assert_eq!(members_of(b"{\"a\":1000000000000000000}").unwrap()[0].1, Value::Other);
+        assert_eq!(members_of(b"{\"a\":1000000000000000000}").unwrap()[0].1, Value::Number(b"1000000000000000000"));
     }
 }

@@ -80,8 +80,8 @@ impl<'a> Cursor<'a> {
             b'{' => self.nested().map(|()| Value::Object(&self.text[from..self.at])),
             b'[' => self.nested().map(|()| Value::List(&self.text[from..self.at])),
             b't' => self.word(b"true", Value::True),
-            b'f' => self.word(b"false", Value::Other),
-            b'n' => self.word(b"null", Value::Other),
+            b'f' => self.word(b"false", Value::False),
+            b'n' => self.word(b"null", Value::Null),
             _ => self.number(),
         }
     }
@@ -135,6 +135,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn number(&mut self) -> Option<Value<'a>> {
+        let begin = self.at;
         let is_negative = self.expect(b'-').is_some();
         let (from, mut number) = (self.at, 0_i64);
         while let Some(digit @ b'0'..=b'9') = self.next() {
@@ -147,10 +148,10 @@ impl<'a> Cursor<'a> {
             return None;
         }
         if matches!(self.next(), Some(b'.' | b'e' | b'E')) {
-            return self.fraction().map(|()| Value::Other);
+            return self.fraction().map(|()| Value::Number(&self.text[begin..self.at]));
         }
         if digits > DIGITS {
-            return Some(Value::Other);
+            return Some(Value::Number(&self.text[begin..self.at]));
         }
         Some(Value::Whole(if is_negative { -number } else { number }))
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::texts::unescaped;
+use super::texts::{unescaped, unescaped_by, with_halves};
 
 /// The value of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,8 +22,12 @@ pub enum Value<'a> {
     Object(&'a [u8]),
     /// From `[` to `]`.
     List(&'a [u8]),
-    /// `false`, `null`, any other number.
-    Other,
+    /// Any other number.
+    Number(&'a [u8]),
+    /// `false`
+    False,
+    /// `null`
+    Null,
 }
 
 impl<'a> Value<'a> {
@@ -35,5 +39,20 @@ impl<'a> Value<'a> {
             Value::Escaped(raw) => Cow::Owned(unescaped(raw)),
             _ => Cow::Borrowed(b""),
         }
+    }
+
+    /// The text of a string, in which half of a surrogate pair is encoded as if it were a character.
+    #[inline]
+    pub fn text(self) -> Option<Cow<'a, [u8]>> {
+        match self {
+            Value::Symbol(raw) => Some(Cow::Borrowed(raw)),
+            Value::Escaped(raw) => Some(Cow::Owned(unescaped_by(raw, with_halves))),
+            _ => None,
+        }
+    }
+
+    /// The value; `None` for what an object has not, or has as null.
+    pub fn given(self) -> Option<Self> {
+        Some(self).filter(|value| !matches!(value, Value::Missing | Value::Null))
     }
 }

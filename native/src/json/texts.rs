@@ -30,8 +30,23 @@ const fn special(eight: u64) -> u64 {
     (controls | quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & HIGH_BITS
 }
 
+/// Adds half of a surrogate pair to a text.
+type Half = fn(u32, &mut Vec<u8>);
+
 /// Resolves the escapes of a valid string.
+///
+/// Half of a pair becomes a question mark, or the byte that it represents in Python's `surrogateescape`.
 pub fn unescaped(raw: &[u8]) -> Vec<u8> {
+    unescaped_by(raw, |code, made| made.push(if let 0xdc80..=0xdcff = code { code as u8 } else { b'?' }))
+}
+
+/// Encodes half of a pair as if it were a character, like Python's `surrogatepass`.
+pub fn with_halves(code: u32, made: &mut Vec<u8>) {
+    made.extend([0xe0 | code >> 12, 0x80 | code >> 6 & 0x3f, 0x80 | code & 0x3f].map(|byte| byte as u8));
+}
+
+/// Resolves the escapes of a valid string; `half` adds half of a surrogate pair.
+pub fn unescaped_by(raw: &[u8], half: Half) -> Vec<u8> {
     let (mut made, mut rest) = (Vec::with_capacity(raw.len()), raw);
     while let Some(at) = memchr(b'\\', rest) {
         made.extend_from_slice(&rest[..at]);
@@ -39,7 +54,7 @@ pub fn unescaped(raw: &[u8]) -> Vec<u8> {
         let Some((&escape, behind)) = rest.split_first() else { break };
         rest = behind;
         match escape {
-            b'u' => rest = unicode(rest, &mut made),
+            b'u' => rest = unicode(rest, &mut made, half),
             b'b' => made.push(0x08),
             b'f' => made.push(0x0c),
             b'n' => made.push(b'\n'),
@@ -53,9 +68,7 @@ pub fn unescaped(raw: &[u8]) -> Vec<u8> {
 }
 
 /// Adds the character of the four digits after `\u`, or of a surrogate pair; returns the rest.
-///
-/// Half of a pair becomes a question mark, or the byte that it represents in Python's `surrogateescape`.
-fn unicode<'a>(text: &'a [u8], made: &mut Vec<u8>) -> &'a [u8] {
+fn unicode<'a>(text: &'a [u8], made: &mut Vec<u8>, half: Half) -> &'a [u8] {
     let (unit, mut rest) = (hexadecimal(text), text.get(4..).unwrap_or_default());
     let mut code = unit;
     if let (0xd800..0xdc00, Some(second)) = (unit, rest.strip_prefix(b"\\u"))
@@ -64,10 +77,9 @@ fn unicode<'a>(text: &'a [u8], made: &mut Vec<u8>) -> &'a [u8] {
         code = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
         rest = second.get(4..).unwrap_or_default();
     }
-    match (char::from_u32(code), code) {
-        (Some(character), _) => made.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-        (None, 0xdc80..=0xdcff) => made.push(code as u8),
-        (None, _) => made.push(b'?'),
+    match char::from_u32(code) {
+        Some(character) => made.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => half(code, made),
     }
     rest
 }
@@ -99,5 +111,6 @@ mod tests {
         assert_eq!(text, "\"\\/\x08\x0c\n\r\t\u{fc}\u{1f600}.".as_bytes());
         assert_eq!(unescaped(b"\xff\xc3\xbc\x7f"), b"\xff\xc3\xbc\x7f");
         assert_eq!(unescaped(br"\ud800\ud83d\ude00\udc00\udc80"), b"?\xf0\x9f\x98\x80?\x80");
+        assert_eq!(unescaped_by(br"\ud800.\udfff", with_halves), b"\xed\xa0\x80.\xed\xbf\xbf");
     }
 }
