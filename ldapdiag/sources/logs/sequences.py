@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.server_process import LATE, ServerProcess
+from ldapdiag.evidence.log.server_process import LATE, ProcessConnections
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, TRADITIONAL
 from ldapdiag.sources.logs.samples import Sampler
@@ -96,7 +96,7 @@ def mixed(files: Sequence[LogFile], segment: Segment) -> str:
 
 def writing_at_once(used: Sequence[Used]) -> int:
     """Return how many servers at least had these connections at once; 1: one, however often it was restarted."""
-    process, restarts = ServerProcess(), 0
+    process, restarts = ProcessConnections(), 0
     there: dict[int, tuple[int, int]] = {}
     """Operation and time at which a connection was first used that had not been opened."""
     for conn, time, op in used:
@@ -109,7 +109,7 @@ def writing_at_once(used: Sequence[Used]) -> int:
         is_used = first is not None and not (first[0] == 0 and time - first[1] <= LATE)
         if is_used or (first is None and process.ends_before(conn, time)):
             restarts += 1
-            process, there = ServerProcess(), {}
+            process, there = ProcessConnections(), {}
         process.opened(conn, time)
     processes = _longest_descent([conn for conn, _, op in used if op == OPENED])
     return max(2, processes) if restarts >= max(LEAST_RESTARTS, 2 * processes - 1) else 1
