@@ -280,6 +280,12 @@ HOSTILE = (
 )
 
 DISTINCT = (
+    Hostile(
+        what="clients whose connections are never closed",
+        lines=lambda n: (OPENED % (n + 2, client(n)),),
+        told={"connections.opened": 1, "connections.closed": 0},
+        caps=frozenset({"clients", "connections"}),
+    ),
     Hostile(what="scopes", lines=lambda n: _answered(n, SCOPED % n, 101), told=SEARCHES, caps=frozenset({"shapes"})),
     Hostile(
         what="OIDs of extended operations",
