@@ -137,8 +137,11 @@ class TestWhoReads:
             del told["scanner"], told["streams"][0]["scanner"]
         assert python == native
 
-    def test_is_the_native_one_where_it_knows_one_of_the_logs(self, access, corpus, scanner):
-        told = report(access, corpus / "3-opendj-unindexed" / "access")
+    def test_is_the_native_one_where_it_knows_one_of_the_logs(self, access, scanner):
+        line = f"{stamp(5)} - NOTICE - ldbm_back_search - Unindexed search: "
+        line += 'search base="dc=x" scope=2 filter="(a=b)" conn=1 op=5\n'
+        (access.parent / "errors").write_text(line, encoding="ascii")
+        told = report(access, access.parent / "errors")
         assert told["scanner"] == scanner
         assert {stream["dialect"]: stream["scanner"] for stream in told["streams"]}["389-text"] == scanner
         assert "python" in [stream["scanner"] for stream in told["streams"]]
