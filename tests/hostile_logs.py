@@ -193,6 +193,15 @@ HOSTILE = (
         caps=frozenset({"pending"}),
     ),
     Hostile(
+        what="requests of one connection after its close, never answered",
+        lines=lambda n: (
+            *(() if n else (CLOSED % (1, 0, U1),)),
+            SEARCH % (1, n, "dc=x", f"(uid={n})"),
+        ),
+        told=SEARCHES,
+        caps=frozenset({"pending"}),
+    ),
+    Hostile(
         what="paged searches of one connection, never ended",
         lines=lambda n: (
             SEARCH % (1, n, "dc=x", "(uid=a)"),

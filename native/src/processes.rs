@@ -157,7 +157,8 @@ struct Waiting {
 impl Waiting {
     /// One pass: connections are large, and there may be many.
     fn of(process: &Run, latest: i64) -> Self {
-        let mut waiting = Waiting { expired: Vec::new(), early: 0, pending: 0 };
+        let after_close = process.late_requests.values().map(|late| late.pending.len()).sum();
+        let mut waiting = Waiting { expired: Vec::new(), early: 0, pending: after_close };
         for (number, _, connection) in process.connections.iter() {
             if connection.opened.is_some() && connection.is_expired(latest) {
                 waiting.expired.push(number);
@@ -225,15 +226,10 @@ fn drop_early_results(segment: &mut Segment, process: &mut Run, is_full: bool) {
 
 /// Drops the oldest pending requests of the connections that have the most, when there are too many.
 fn drop_oldest_requests(segment: &mut Segment, process: &mut Run) {
-    let pending: usize = process.connections.iter_mut().map(|connection| connection.pending.len()).sum();
-    if pending <= segment.caps.pending {
-        return;
-    }
     segment.cut_short("pending");
-    let each = (segment.caps.pending / (2 * process.connections.len())).max(1);
-    for connection in process.connections.iter_mut() {
-        drop_requests(segment, connection, each);
-    }
+    let count = process.connections.len() + process.late_requests.len();
+    let each = (segment.caps.pending / (2 * count)).max(1);
+    process.each_connection(|connection| drop_requests(segment, connection, each));
 }
 
 /// Drops all requests but the `kept` latest, counted by kind; those before the period have none.

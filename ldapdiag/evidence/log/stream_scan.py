@@ -13,7 +13,7 @@ from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.segment import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.log.connection import Connection
     from ldapdiag.evidence.log.dialect import Dialect
@@ -75,7 +75,7 @@ class StreamScan(Scan):
         scan: StreamScan = pickle.loads(pickle.dumps(self)) if goes_on else self  # noqa: S301  made here
         return scan.finish()
 
-    def _all_connections(self) -> Iterable[Connection]:
+    def _all_connections(self) -> Sequence[Connection]:
         return (*self.connections.values(), *self.process.late_requests.values())
 
     def _open_before(self, delta: int, top: int) -> None:
@@ -125,12 +125,12 @@ class StreamScan(Scan):
 
     def _drop_oldest_requests(self) -> None:
         """Drop the oldest pending requests of the connections that have the most, when there are too many."""
-        pending = sum(len(connection.pending) for connection in self.connections.values())
-        if pending <= self.total.caps.pending:
+        connections = self._all_connections()
+        if sum(len(connection.pending) for connection in connections) <= self.total.caps.pending:
             return
         self.total.cut_short.add("pending")
-        each = max(1, self.total.caps.pending // (2 * len(self.connections)))
-        for connection in self.connections.values():
+        each = max(1, self.total.caps.pending // (2 * len(connections)))
+        for connection in connections:
             self._drop_requests(connection, list(connection.pending)[:-each])
 
     def _drop_requests(self, connection: Connection, keys: Iterable[int | tuple[int, int]]) -> None:
