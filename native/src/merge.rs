@@ -142,21 +142,7 @@ fn forget_counts(connection: &mut crate::connection::Connection) {
 }
 
 fn add_numbers(segment: &mut Segment, later: &Segment) {
-    segment.lines += later.lines;
-    segment.misread += later.misread;
-    segment.passed_over += later.passed_over;
-    segment.lost += later.lost;
-    segment.internal += later.internal;
-    segment.continued += later.continued;
-    segment.holes += later.holes;
-    segment.opened += later.opened;
-    segment.waited += later.waited;
-    segment.took += later.took;
-    segment.server_processes += later.server_processes;
-    segment.open_at_end += later.open_at_end;
-    segment.open_before += later.open_before;
-    segment.ended_by_restart += later.ended_by_restart;
-    segment.maybe_clear += later.maybe_clear;
+    segment.add_sums(later);
     segment.peak = segment.peak.max(later.peak);
     segment.resolution = segment.resolution.max(later.resolution);
     segment.longest_wait = segment.longest_wait.max(later.longest_wait);

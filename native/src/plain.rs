@@ -40,35 +40,23 @@ pub fn plain_of<'py>(py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, 
 
 impl<'py> Converter<'py> {
     fn numbers(&self, plain: &Bound<'py, PyDict>, segment: &Segment) -> PyResult<()> {
+        for (name, sum) in segment.sums() {
+            plain.set_item(name, sum)?;
+        }
         let bytes = |text: &Vec<u8>| PyBytes::new(self.py, text);
-        plain.set_item("lines", segment.lines)?;
-        plain.set_item("misread", segment.misread)?;
         plain.set_item("samples", segment.samples.iter().map(bytes).collect::<Vec<_>>())?;
-        plain.set_item("passed_over", segment.passed_over)?;
-        plain.set_item("lost", segment.lost)?;
         let timed = segment.first_time <= segment.last_time;
         plain.set_item("first_time", timed.then_some(segment.first_time))?;
         plain.set_item("last_time", timed.then_some(segment.last_time))?;
         plain.set_item("zones", segment.zones.iter().map(bytes).collect::<Vec<_>>())?;
         plain.set_item("resolution", segment.resolution)?;
         plain.set_item("operations", segment.operations.to_vec())?;
-        plain.set_item("internal", segment.internal)?;
         plain.set_item("results", segment.results.iter().collect::<FxHashMap<_, _>>())?;
-        plain.set_item("continued", segment.continued)?;
-        plain.set_item("holes", segment.holes)?;
         plain.set_item("timeline", self.timeline(&segment.timeline)?)?;
         plain.set_item("longest_wait", segment.longest_wait)?;
-        plain.set_item("waited", segment.waited)?;
-        plain.set_item("took", segment.took)?;
         let writes = &segment.writes;
         plain.set_item("writes", (writes.first, writes.last, self.histogram(&writes.own.0)?))?;
-        plain.set_item("opened", segment.opened)?;
-        plain.set_item("open_before", segment.open_before)?;
-        plain.set_item("open_at_end", segment.open_at_end)?;
-        plain.set_item("ended_by_restart", segment.ended_by_restart)?;
-        plain.set_item("server_processes", segment.server_processes)?;
         plain.set_item("peak", segment.peak)?;
-        plain.set_item("maybe_clear", segment.maybe_clear)?;
         plain.set_item("cut_short", segment.cut_short.iter().collect::<Vec<_>>())
     }
 

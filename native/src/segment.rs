@@ -161,6 +161,29 @@ pub enum RowKey {
     Target(TargetKey),
 }
 
+/// The numbers of a Segment that add up when it is merged, and that Python receives as they are.
+macro_rules! sums {
+    ($($name:ident),*) => {
+        impl Segment {
+            /// Adds the sums of a later Segment.
+            pub fn add_sums(&mut self, later: &Segment) {
+                $(self.$name += later.$name;)*
+            }
+
+            /// The sums, by name.
+            pub fn sums(&self) -> impl Iterator<Item = (&'static str, i128)> {
+                [$((stringify!($name), i128::from(self.$name))),*].into_iter()
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+sums!(
+    lines, misread, passed_over, lost, internal, continued, holes, opened, waited, took, server_processes, open_at_end,
+    open_before, ended_by_restart, maybe_clear
+);
+
 impl Segment {
     /// A Segment without counts.
     pub fn new(caps: Caps) -> Self {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.pruning import prune
-from ldapdiag.evidence.log.segment import SAMPLES
+from ldapdiag.evidence.log.segment import SAMPLES, SUMS
 from ldapdiag.evidence.log.selected_operations import keep_slowest
 
 if TYPE_CHECKING:
@@ -25,23 +25,7 @@ def combine(one: Segment, *others: Segment) -> Segment:
 
 
 def _add_counts(left: Segment, right: Segment) -> None:
-    for name in (
-        "lines",
-        "misread",
-        "passed_over",
-        "lost",
-        "internal",
-        "continued",
-        "holes",
-        "opened",
-        "waited",
-        "took",
-        "server_processes",
-        "open_at_end",
-        "open_before",
-        "ended_by_restart",
-        "maybe_clear",
-    ):
+    for name in SUMS:
         setattr(left, name, getattr(left, name) + getattr(right, name))
     left.peak = max(left.peak, right.peak)
     left.resolution = max(left.resolution, right.resolution)

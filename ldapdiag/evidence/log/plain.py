@@ -12,7 +12,7 @@ from ldapdiag.evidence.log.durations import Durations
 from ldapdiag.evidence.log.idle_times import IdleRow, IdleTimes
 from ldapdiag.evidence.log.operation_row import COUNTED as COUNTED_IN_ROW
 from ldapdiag.evidence.log.operation_row import HISTOGRAMS, OperationRow
-from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.segment import SUMS, Segment
 from ldapdiag.evidence.log.series import Series
 from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.sorting import Sorting
@@ -24,11 +24,7 @@ from ldapdiag.evidence.log.write_times import WriteTimes
 if TYPE_CHECKING:
     Plain = dict[str, Any]
 
-NUMBERS = (
-    "lines", "misread", "samples", "passed_over", "lost", "first_time", "last_time", "resolution", "operations",
-    "internal", "continued", "holes", "longest_wait", "waited", "took", "opened", "open_before", "open_at_end",
-    "ended_by_restart", "server_processes", "peak", "maybe_clear",
-)  # fmt: skip
+NUMBERS = (*SUMS, "samples", "first_time", "last_time", "resolution", "operations", "longest_wait", "peak")
 TABLES = (
     "servers", "instances", "closed", "noted", "ciphers", "refused", "clear_binds", "not_indexed", "lookups",
     "modified", "accounts", "attribution",

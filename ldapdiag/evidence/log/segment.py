@@ -313,3 +313,8 @@ def fewer_details(key: AttributionKey) -> AttributionKey:
     if account != OTHER:
         return kind, OTHER, client, OTHER, err
     return kind, OTHER, OTHER, OTHER, OTHER_RESULT
+
+
+NO_SUMS = frozenset({"resolution", "peak"})
+SUMS = tuple(name for name, kind in Segment.__annotations__.items() if kind == "int" and name not in NO_SUMS)
+"""The numbers that add up."""
