@@ -216,8 +216,6 @@ pub struct Connection {
     pub opened: Option<i64>,
     /// The client's address.
     pub client: Option<Symbol>,
-    /// The row that counts this client; `None` while the client is unknown.
-    pub row: Option<u32>,
     /// The account it is bound as.
     pub account: Account,
     /// The DN that a line before the result of the BIND in progress reports as bound (slapd).
@@ -266,7 +264,6 @@ impl Connection {
             first,
             opened,
             client,
-            row: None,
             account: Account::Inherited,
             confirmed_dn: None,
             bind_dn: None,

@@ -6,7 +6,7 @@ use crate::clients;
 use crate::connection::{Connection, Ending, IdleAtClose};
 use crate::counting::end_connection;
 use crate::interner::Symbol;
-use crate::joining::apply_late_opening;
+use crate::joining::{apply_late_opening, change_client};
 use crate::runs::{Run, is_late};
 use crate::scan::Scan;
 use crate::segment::sample_of;
@@ -47,9 +47,7 @@ impl Scan {
         let mut connection = Connection::new(time, Some(time), Some(client));
         connection.line = self.segment.lines;
         connection.secured = secured;
-        let row = self.segment.client(client);
-        connection.row = Some(row);
-        self.segment.clients.at(row as usize).opened += 1;
+        self.segment.client_row(client).opened += 1;
         self.run.connections.put(number, connection);
         self.segment.added += CONNECTION_BYTES;
     }
@@ -60,9 +58,7 @@ impl Scan {
         let connection = self.run.connections.at(slot);
         apply_late_opening(&mut self.segment, connection, time, client);
         connection.secured |= secured;
-        if let Some(row) = connection.row {
-            self.segment.clients.at(row as usize).opened += 1;
-        }
+        self.segment.client_row(client).opened += 1;
         self.end_if_complete(number, slot);
     }
 
@@ -80,14 +76,7 @@ impl Scan {
         let client = self.address(client);
         let Some(slot) = self.unless_closed(number, time) else { return };
         let connection = self.run.connections.at(slot);
-        if let (Some(row), Some(_)) = (connection.row, connection.opened) {
-            self.segment.clients.at(row as usize).opened -= 1;
-        }
-        connection.client = Some(client);
-        connection.last_attribution = None;
-        let row = self.segment.client(client);
-        connection.row = Some(row);
-        self.segment.clients.at(row as usize).opened += i64::from(connection.opened.is_some());
+        change_client(&mut self.segment, connection, client);
     }
 
     /// Keeps the client, unless it is empty, and the account that a line of a connection names.

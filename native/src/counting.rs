@@ -280,14 +280,13 @@ pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Conne
     for pending in connection.pending.iter() {
         count_unanswered(segment, pending);
     }
-    let row = connection.row.unwrap_or_else(|| segment.client(connection.client_at_end()));
     segment.accounts.count(connection.account.known(connection.unbound()), 1);
     segment.continued += connection.continued;
     if let Some(first) = connection.first_request {
         let span = i128::from(connection.last_op) - i128::from(first.op) + 1;
         segment.holes += (span - i128::from(connection.requests)).max(0);
     }
-    let row = segment.clients.at(row as usize);
+    let row = segment.client_row(connection.client_at_end());
     row.operations += connection.operations;
     row.used(connection.opened.unwrap_or(connection.first), last_use);
     if matches!(ending, Ending::EndOfLog(_)) {

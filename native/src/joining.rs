@@ -19,7 +19,6 @@ use crate::stamps::SECOND;
 pub fn apply_late_opening(segment: &mut Segment, connection: &mut Connection, opened: i64, client: Symbol) {
     connection.opened = Some(opened);
     connection.client = Some(client);
-    connection.row = Some(segment.client(client));
     connection.account = connection.account.or_anonymous();
     let Some(rare) = connection.rare.as_mut() else { return };
     for result in &mut rare.unmatched {
@@ -33,12 +32,11 @@ pub fn apply_late_opening(segment: &mut Segment, connection: &mut Connection, op
 
 /// Continues a connection with the client that a PROXY header names.
 pub fn change_client(segment: &mut Segment, connection: &mut Connection, client: Symbol) {
-    if let (Some(row), Some(_)) = (connection.row, connection.opened) {
-        segment.clients.at(row as usize).opened -= 1;
+    if let (Some(before), Some(_)) = (connection.client, connection.opened) {
+        segment.client_row(before).opened -= 1;
+        segment.client_row(client).opened += 1;
     }
-    let row = segment.client(client);
-    segment.clients.at(row as usize).opened += i64::from(connection.opened.is_some() && connection.row.is_some());
-    (connection.client, connection.row, connection.last_attribution) = (Some(client), Some(row), None);
+    (connection.client, connection.last_attribution) = (Some(client), None);
 }
 
 /// The border between the two chunks: the results of the right one matched with the requests of the left one.

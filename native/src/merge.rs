@@ -74,12 +74,7 @@ impl Segment {
         for mut run in fresh.runs {
             run.initial += mem::take(&mut run.delta);
             run.top = 0;
-            run.each_connection(|connection| {
-                if let (Some(client), Some(_)) = (connection.client, connection.row) {
-                    connection.row = Some(self.client(client));
-                }
-                forget_counts(connection);
-            });
+            run.each_connection(forget_counts);
             self.runs.push(run);
         }
     }

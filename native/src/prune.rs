@@ -100,7 +100,7 @@ pub fn add_tables(
     let mut adding = adding.by(fewer_details, closed);
     let attribution = segment.attribution.merge(later.attribution, &mut adding);
     let mut adding = adding.by(|_| OTHER, closed);
-    let clients = segment.clients.merge(later.clients, &mut adding);
+    segment.clients.merge(later.clients, &mut adding);
     segment.modified.merge(later.modified, &mut adding);
     segment.accounts.merge(later.accounts, &mut adding);
     let mut adding = adding.by(of_pairs, closed);
@@ -110,8 +110,7 @@ pub fn add_tables(
     let mut adding = adding.by(of_client, closed);
     segment.idle_times.merge(later.idle_times, &mut adding);
     segment.clear_binds.merge(later.clear_binds, &mut adding);
-    let has_moved = !attribution.is_empty() || !clients.is_empty();
-    if has_moved || !shapes.is_empty() || !targets.is_empty() {
+    if !attribution.is_empty() || !shapes.is_empty() || !targets.is_empty() {
         renew_rows(segment, &RowsBefore { shapes, targets });
     }
 }
@@ -129,9 +128,6 @@ fn renew_rows(segment: &mut Segment, before: &RowsBefore) {
 
 fn renew_connection(segment: &mut Segment, before: &RowsBefore, removed: &[RowKey], connection: &mut Connection) {
     connection.last_attribution = None;
-    if let (Some(_), Some(client)) = (connection.row, connection.client) {
-        connection.row = Some(segment.client(client));
-    }
     connection.pending.each(|pending| {
         let key = match pending.row {
             NO_ROW => return,

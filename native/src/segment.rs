@@ -261,9 +261,10 @@ impl Segment {
         }
     }
 
-    /// The index of the row of a client.
-    pub fn client(&mut self, address: Symbol) -> u32 {
-        self.clients.place(address, ClientRow::default) as u32
+    /// The row of a client.
+    pub fn client_row(&mut self, address: Symbol) -> &mut ClientRow {
+        let place = self.clients.place(address, ClientRow::default);
+        self.clients.at(place)
     }
 
     /// The idle times of a client and an account.

@@ -61,10 +61,6 @@ impl Translation {
         if let Some(rare) = &mut connection.rare {
             self.rare(texts, rare);
         }
-        connection.row = match (connection.row, connection.client) {
-            (Some(_), Some(client)) => Some(segment.client(client)),
-            _ => None,
-        };
     }
 
     fn pending(&mut self, segment: &mut Segment, later: &mut LaterRows, pending: &mut Pending) {

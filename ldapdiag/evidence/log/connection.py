@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.evidence.log.idle_times import IdleTimes
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.log.client_row import ClientRow
     from ldapdiag.evidence.log.operation_row import OperationRow
     from ldapdiag.evidence.log.sorting import Sorting
 
@@ -116,6 +115,7 @@ class Connection:
         "idle_at_close",
         "idle_since",
         "idle_times",
+        "is_before_period",
         "last_op",
         "named_account",
         "named_client",
@@ -125,7 +125,6 @@ class Connection:
         "pending",
         "previous_op",
         "requests",
-        "row",
         "secured",
         "unattributed",
     )
@@ -138,8 +137,8 @@ class Connection:
         """The client that other lines than an opening or a PROXY header name; UNKNOWN if they differ."""
         self.named_account: bytes | None = None
         """The account that other lines than a BIND name before the first BIND; UNKNOWN if they differ."""
-        self.row: ClientRow | None = None
-        """The row that counts this client; None while the client is unknown."""
+        self.is_before_period = False
+        """It was opened among records before the period that are being read."""
         self.account: Account = None
         self.confirmed_dn: bytes | None = None
         """The DN that a line before the result of the BIND in progress reports as bound (slapd)."""

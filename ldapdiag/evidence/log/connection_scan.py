@@ -39,8 +39,7 @@ class ConnectionScan(LineScan):
             self._next_process(time, self.process.identity)
         process = self.process
         process.opened(number, time)
-        row = segment.client(client)
-        row.opened += 1
+        segment.client(client).opened += 1
         there = self.connections.get(number)
         if there is not None:  # its opening is written late
             process.initial -= 1
@@ -51,8 +50,7 @@ class ConnectionScan(LineScan):
         connection = self.connections[number] = Connection(time, time, client)
         connection.account = ANONYMOUS
         connection.secured = secured
-        if segment is self.total:
-            connection.row = row
+        connection.is_before_period = segment is not self.total
 
     def proxied_client(self, number: int, time: int, client: bytes) -> None:
         """Replace the client of a connection by the one that a PROXY header names."""
@@ -158,8 +156,7 @@ class ConnectionScan(LineScan):
 
     def _end(self, number: int, connection: Connection, *, at_end: bool = False, at: int | None = None) -> None:
         """Count the end of a connection; one that was opened among records before the period counts with them."""
-        is_within = connection.opened is None or connection.row is not None
-        segment: Segment = self.total if is_within else self.segment
+        segment: Segment = self.segment if connection.is_before_period else self.total
         end_connection(segment, number, connection, at_end=at_end, at=at)
 
     def _unless_ended(self, number: int, time: int) -> Connection | None:

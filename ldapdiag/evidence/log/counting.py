@@ -260,7 +260,6 @@ def apply_late_opening(segment: Segment, connection: Connection, opened: int, cl
     """
     connection.opened = opened
     connection.client = client
-    connection.row = segment.client(client)
     if connection.account is None:
         connection.account = ANONYMOUS
     kept, connection.unattributed = connection.unattributed, {}
@@ -270,11 +269,10 @@ def apply_late_opening(segment: Segment, connection: Connection, opened: int, cl
 
 def change_client(segment: Segment, connection: Connection, client: bytes) -> None:
     """Continue a connection with the client that a PROXY header names."""
-    row = segment.client(client)
-    if connection.opened is not None and connection.row is not None:
-        connection.row.opened -= 1
-        row.opened += 1
-    connection.client, connection.row = client, row
+    if connection.opened is not None and connection.client is not None and not connection.is_before_period:
+        segment.client(connection.client).opened -= 1
+        segment.client(client).opened += 1
+    connection.client = client
 
 
 def end_connection(
@@ -291,7 +289,7 @@ def end_connection(
     count_clear_binds(segment, connection)
     for pending in connection.pending.values():
         count_unanswered(segment, pending)
-    row = connection.row or segment.client(connection.client_at_end)
+    row = segment.client(connection.client_at_end)
     account = connection.unbound if connection.account is None else connection.account
     segment.accounts.count(known(account))
     row.operations += connection.operations

@@ -21,12 +21,11 @@ COUNTS = ("refused", "clear_binds", "not_indexed", "modified", "noticed", "accou
 def prune(segment: Segment, *, final: bool = False) -> bool:
     """Remove the cheapest rows of the tables that have too many; `final`: at the end, when there may be no more.
 
-    Return whether rows of operations or clients were removed, which a scan may refer to.
+    Return whether rows of operations were removed, which a scan may refer to.
     """
     has_removed = _prune_operations(segment, final=final)
-    if removed := segment.clients.removed(_work_of_client, final=final):
-        for address, client in removed:
-            segment.client(address).merge(client, segment.closed)
+    for address, client in segment.clients.removed(_work_of_client, final=final):
+        segment.client(address).merge(client, segment.closed)
     while removed_lookups := segment.lookups.removed(_count_of_cell, final=final):
         for index, counts in removed_lookups:
             segment.index_lookup(index, *counts)
@@ -38,7 +37,7 @@ def prune(segment: Segment, *, final: bool = False) -> bool:
         while removed_counts := table.removed(_count, final=final):
             for general, count in removed_counts:
                 table.count(general, count)
-    return has_removed or bool(removed)
+    return has_removed
 
 
 def _prune_operations(segment: Segment, *, final: bool) -> bool:

@@ -52,8 +52,7 @@ class StreamScan(Scan):
         self._open_before(delta, top)
         for connection in self._all_connections():
             _forget_requests(connection, [op for op, pending in connection.pending.items() if pending[2] is None])
-            if connection.row is None and connection.client is not None:
-                connection.row = total.client(connection.client)
+            connection.is_before_period = False
         self._drop_connections()
         self._prune()
 
@@ -67,8 +66,6 @@ class StreamScan(Scan):
             connection.operations = connection.continued = 0
             connection.early = []
             connection.unattributed, connection.clear_binds, connection.idle_times = {}, {}, {}
-            if connection.client is not None:
-                connection.row = self.total.client(connection.client)
 
     def finished(self, *, goes_on: bool = False) -> Segment:
         """Return the counts of a stream that ends here; with `goes_on` it can be fed afterwards."""
@@ -88,12 +85,8 @@ class StreamScan(Scan):
 
     def _prune(self) -> None:
         """Remove the cheapest rows where there are too many, and what still refers to them."""
-        if not prune(self.total):
-            return
-        self._rows.clear()
-        for connection in self.connections.values():
-            if connection.row is not None and connection.client is not None:
-                connection.row = self.total.client(connection.client)
+        if prune(self.total):
+            self._rows.clear()
 
     def _drop_connections(self) -> None:
         """Drop closed connections whose results are overdue and, when there are too many, the longest idle ones."""
