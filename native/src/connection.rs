@@ -214,6 +214,8 @@ pub struct Connection {
     pub first: i64,
     /// The time of its opening; `None`: in an earlier chunk.
     pub opened: Option<i64>,
+    /// Records just before its opening, in an earlier run, may be its own: it ends when that is known.
+    pub is_continued: bool,
     /// The client's address.
     pub client: Option<Symbol>,
     /// The account it is bound as.
@@ -263,6 +265,7 @@ impl Connection {
             line: 0,
             first,
             opened,
+            is_continued: false,
             client,
             account: Account::Inherited,
             confirmed_dn: None,
@@ -393,7 +396,7 @@ impl Connection {
     /// Returns whether no record of it can follow or be in an earlier chunk.
     pub fn is_complete(&self) -> bool {
         let begun = self.first_request.map_or(self.operations == 0, |request| request.op == 0);
-        begun && self.is_done()
+        begun && self.is_done() && !self.is_continued
     }
 }
 

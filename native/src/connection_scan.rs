@@ -40,6 +40,7 @@ impl Scan {
             return self.opened_late(number, slot, time, client, secured);
         }
         let ascends = number > self.run.last && (self.run.first.is_some() || self.run.connections.is_empty());
+        let is_continued = there.is_some_and(|slot| is_late(self.run.connections.at(slot), time, true));
         if !ascends && (there.is_some() || !late) {
             self.next_run(false);
         }
@@ -47,6 +48,7 @@ impl Scan {
         let mut connection = Connection::new(time, Some(time), Some(client));
         connection.line = self.segment.lines;
         connection.secured = secured;
+        connection.is_continued = is_continued;
         self.segment.client_row(client).opened += 1;
         self.run.connections.put(number, connection);
         self.segment.added += CONNECTION_BYTES;

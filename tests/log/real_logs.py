@@ -22,6 +22,9 @@ HEAD = 150_000
 NO_LOGS = {".html", ".md", ".pcap", ".png", ".py", ".sh", ".xz", ".zip"}
 
 EXCERPTS = {
+    "opendj-docs-joined.access": "examples of several manuals, of which some end a connection before they bind it",
+    "389-1.2-wiki-audit-events.access": "examples of events, each of which opens the connections of another again",
+    "ping-summarize-text.access": "a line of each kind, and all of connection 1, which is closed again and again",
     "389-1.3-wiki-console-login.access": "three examples, whose connections have the same numbers",
     "389-3.x-wiki-json-pretty.access.json": "an object of each kind, of many servers' connection 1",
 }

@@ -183,10 +183,10 @@ def alike(check: str) -> dict[str, Any]:
     "make",
     examples.some(
         [
-            lambda: large(many(10_000)),
-            lambda: many(10_000),
-            lambda: large(alike("ghost-connections")),
-            lambda: large(alike("idle-timeout")),
+            pytest.param(lambda: large(many(10_000)), id="with long tables"),
+            pytest.param(lambda: many(10_000), id="of all checks"),
+            pytest.param(lambda: large(alike("ghost-connections")), id="ghosts"),
+            pytest.param(lambda: large(alike("idle-timeout")), id="timeouts"),
         ],
         4,
     ),
