@@ -71,6 +71,26 @@ def without_accounts(data: bytes) -> bytes:
     return b"".join(line for line in data.splitlines(keepends=True) if not any(mark in line for mark in ACCOUNT_MARKS))
 
 
+TLS_BEFORE_ACCEPT = b"".join(
+    b"Nov 20 08:00:00 h slapd[100]: conn=1000 %b\n" % event
+    for event in (
+        b"fd=16 TLS established tls_ssf=256 ssf=256 tls_proto=TLSv1.3 tls_cipher=TLS_AES_256_GCM_SHA384",
+        b"fd=16 ACCEPT from IP=10.0.0.1:41000 (IP=0.0.0.0:636)",
+        b'op=0 BIND dn="cn=app" method=128',
+        b'op=0 BIND dn="cn=app" mech=SIMPLE bind_ssf=0 ssf=256',
+        b"op=0 RESULT tag=97 err=0 qtime=0.000010 etime=0.000071 text=",
+        b"op=1 UNBIND",
+        b"fd=16 closed",
+    )
+)
+
+
+def test_what_is_written_before_an_opening_is_of_its_connection() -> None:
+    _, native = agreed(named("openldap-syslog"), TLS_BEFORE_ACCEPT)
+    assert (native.opened, native.open_before, native.open_at_end, sum(native.closed.values())) == (1, 0, 0, 1)
+    assert (dict(native.accounts), dict(native.clear_binds)) == ({b"cn=app": 1}, {})
+
+
 @cache
 def lines_of(dialect: Dialect) -> list[bytes]:
     """Return lines of every log of a dialect, the small logs whole."""
