@@ -9,6 +9,7 @@ Places of a log: lines from its middle and its end, out of their envelopes, with
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.envelope import decoded
@@ -121,7 +122,7 @@ def _first_record(dialect: Dialect, data: bytes) -> int:
     return len(data)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WholeRecords:
     """Whole records of a chunk that are in one place of the period."""
 
@@ -137,15 +138,16 @@ class WholeRecords:
     @property
     def first_time(self) -> int | None:
         """Nanoseconds since 1970: the earliest time of a record; None if none has one."""
-        return found.earliest if (found := self.sample()) else None
+        return self.sample.earliest if self.sample else None
 
     @property
     def last_time(self) -> int | None:
         """The latest time of a record."""
-        return found.latest if (found := self.sample()) else None
+        return self.sample.latest if self.sample else None
 
+    @cached_property
     def sample(self) -> Sample | None:
-        """Return the times, zones and resolution of the records."""
+        """The times, zones and resolution of the records, which are read once for all that asks for them."""
         return sample(self.dialect, self.data, self.hints, 0)
 
 

@@ -74,7 +74,7 @@ class ReferenceCounts:
 
     def add_clock(self, part: WholeRecords) -> None:
         """Keep the zones and the resolution of a chunk that is not counted."""
-        if found := part.sample():
+        if found := part.sample:
             self.scan.total.zones |= found.zones
             self.scan.resolution(found.resolution)
 
