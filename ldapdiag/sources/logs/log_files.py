@@ -102,6 +102,18 @@ class LogFile:
             {one[0] for one in mine} & {one[0] for one in theirs}
         )
 
+    def begins_like(self, other: LogFile, here: Sample | None = None) -> bool:
+        """Return whether another file begins with the same records as this one, or as its records of a sample.
+
+        Lines of syslog of one record have one process, and in one dialect all of its answer. The processes that were
+        seen are those of the beginning and others, so that in the middle of a log they say nothing.
+        """
+        here = here or self.head
+        mine, theirs = ({process for _, process in one.concurrent.seen if process} for one in (self, other))
+        if here is self.head and mine and theirs and mine.isdisjoint(theirs):
+            return False
+        return bool(here.agrees(other.head)) and not (self.dialect == other.dialect and here.contradicts(other.head))
+
     def hints_at(self, offset: int) -> Hints:
         """Return the hints of the records from an offset of the log on."""
         fold = next((fold for turn, fold in reversed(self.turns) if turn <= offset), self.hints.fold)

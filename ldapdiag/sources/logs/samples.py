@@ -23,7 +23,7 @@ from ldapdiag.evidence.log.stamps import EPOCH, SECOND
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ldapdiag.evidence.log.connection import OperationResult
     from ldapdiag.evidence.log.dialect import Dialect
@@ -60,6 +60,12 @@ class Sample:
     """Time of the opening, by (connection, client)."""
     operations: dict[Mark, int]
     """Time of the first appearance, by (connection, operation)."""
+    requests: set[Mark]
+    """The operations that appear with their request first."""
+    servers: dict[Mark, bytes]
+    """The address of the server, by (connection, client), where the log has it."""
+    answers: dict[Mark, OperationResult]
+    """The first result, by (connection, operation)."""
     instance: bytes
     """The server name in the log's header; empty if there is none."""
     resolution: int
@@ -75,6 +81,20 @@ class Sample:
             return False
         by_opening = self._agree(other, self.openings, other.openings)
         return self._agree(other, self.operations, other.operations) if by_opening is None else by_opening
+
+    def contradicts(self, other: Sample) -> bool:
+        """Return whether two samples in one dialect that agree are of different records all the same.
+
+        A health check opens connections with the same numbers at two servers that are started together, in the same
+        seconds; but to another address, and the answers take other times. Where a log is continued in another file,
+        that one begins with the answers to the last requests.
+        """
+        mine, theirs = (
+            {mark: (one.etime, one.wait, one.optime, one.entries) for mark, one in sample.answers.items()}
+            for sample in (self, other)
+        )
+        kinds = [{mark: mark in one.requests for mark in one.operations} for one in (self, other)]
+        return _differ(self.servers, other.servers) or _differ(mine, theirs) or _differ(*kinds)
 
     def _agree(self, other: Sample, mine: dict[Mark, int], theirs: dict[Mark, int]) -> bool | None:
         slack = FINE_SLACK if max(self.resolution, other.resolution) < SECOND else SLACK
@@ -92,6 +112,12 @@ class Sample:
             return None
         same = sum(abs(theirs[mark] - mine[mark] - shift) <= slack for mark in shared)
         return same * 2 >= comparable
+
+
+def _differ(mine: Mapping[Mark, object], theirs: Mapping[Mark, object]) -> bool:
+    """Return whether more than half of what two samples say of the same marks differs."""
+    shared = mine.keys() & theirs.keys()
+    return 2 * sum(mine[mark] != theirs[mark] for mark in shared) > len(shared)
 
 
 def _shift(differences: list[int]) -> int:
@@ -123,10 +149,13 @@ class Sampler:
         self.lines = 0
         self._times: list[int] = []
         self._earliest, self._latest = NEVER, -NEVER
-        self._alone: tuple[int, int] | None = None
+        self._alone: Mark | None = None
         """The operation of the first record, while no later record exists."""
         self._openings: dict[Mark, int] = {}
         self._operations: dict[Mark, int] = {}
+        self._requests: set[Mark] = set()
+        self._servers: dict[Mark, bytes] = {}
+        self._answers: dict[Mark, OperationResult] = {}
         self._instance = b""
         self._resolution = 1
         self._zones: set[bytes] = set()
@@ -144,25 +173,25 @@ class Sampler:
             latest=self._latest,
             openings=self._openings,
             operations=self._operations,
+            requests=self._requests,
+            servers=self._servers,
+            answers=self._answers,
             instance=self._instance,
             resolution=self._resolution,
             zones=frozenset(self._zones),
             zoned=self._zoned,
         )
 
-    def opened(self, conn: int, time: int, client: bytes, *_: object, **__: object) -> None:
+    def opened(self, conn: int, time: int, client: bytes, server: bytes = b"", **_: object) -> None:
         """Record the opening of a connection."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((conn, client), time)
+            self._servers.setdefault((conn, client), server)
 
     def request(self, conn: int, op: int, time: int, *_: object) -> None:
         """Record the time of a request."""
-        if not self._times:
-            self._alone = (conn, op)
-        self._seen(time)
-        if len(self._operations) < self._most_marks:
-            self._operations.setdefault((conn, op), time)
+        self._operation((conn, op), time, self._requests)
 
     bind = search = abandon = unbind = request
 
@@ -174,7 +203,9 @@ class Sampler:
         """
         if self._alone == (conn, result.op):
             self._times = [result.time]
-        self.request(conn, result.op, result.time)
+        self._operation((conn, result.op), result.time)
+        if len(self._answers) < self._most_marks:
+            self._answers.setdefault((conn, result.op), result)
 
     def closed(self, _: int, time: int, *__: object) -> None:
         """Record the time of a connection event."""
@@ -231,6 +262,16 @@ class Sampler:
 
     lost = passed_over = misread = not_indexed = index_lookup = modified_attributes = workers_busy = internal
     identified = internal
+
+    def _operation(self, mark: Mark, time: int, requests: set[Mark] | None = None) -> None:
+        """Record an operation: by its request, if `requests` are given."""
+        if not self._times:
+            self._alone = mark
+        self._seen(time)
+        if len(self._operations) < self._most_marks and mark not in self._operations:
+            self._operations[mark] = time
+            if requests is not None:
+                requests.add(mark)
 
     def _seen(self, time: int) -> None:
         if self._times and time > self._latest:

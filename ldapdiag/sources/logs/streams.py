@@ -236,9 +236,7 @@ def _marks(stream: Stream) -> set[object]:
 
 def _same_run(one: Stream, other: Stream) -> bool:
     """Return whether any two files begin with the same records."""
-    return not _share_file(one, other) and any(
-        mine.head.agrees(theirs.head) for mine in one.files for theirs in other.files
-    )
+    return not _share_file(one, other) and any(mine.begins_like(theirs) for mine in one.files for theirs in other.files)
 
 
 def _may_be_same(earlier: Stream, later: Stream) -> bool:
@@ -259,7 +257,7 @@ def _same_run_within(one: Stream, other: Stream) -> bool:
     begins = other.files[0]
     holding = [file for file in one.files if file.first_time <= begins.first_time]
     there = holding[-1].sample_at(begins.first_time) if holding else None
-    return bool(there and there.agrees(begins.head))
+    return bool(there and holding[-1].begins_like(begins, there))
 
 
 def _leave_out(stream: Stream, kept: Stream) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -150,6 +151,45 @@ def test_headers_tell_servers_apart_that_begin_in_the_same_second(tmp_path: Path
         (tmp_path / f"access-{port}").write_bytes(log_lines.header(port) + log_lines.run(1, 30))
 
     assert len(streams(tmp_path)) == 2
+
+
+def test_answers_tell_servers_apart_that_begin_in_the_same_second(tmp_path: Path) -> None:
+    """The same health check again, and nothing names the servers: but their answers take other times."""
+    data = log_lines.run(1, 30)
+    quicker = re.sub(rb"etime=0\.0*", b"etime=0.00000", data)
+    assert quicker != data
+    (tmp_path / "one").write_bytes(data)
+    (tmp_path / "other").write_bytes(quicker)
+
+    assert [len(stream.duplicates) for stream in streams(tmp_path)] == [0, 0]
+
+
+def test_processes_tell_servers_apart_that_begin_in_the_same_second(tmp_path: Path) -> None:
+    """A server of OpenLDAP 2.4 writes no times of its answers; syslog writes its process."""
+    lines = [
+        b"Nov 20 08:00:%02d ldap slapd[100]: conn=%d fd=12 ACCEPT from IP=192.0.2.9:40000 (IP=0.0.0.0:389)\n"
+        b"Nov 20 08:00:%02d ldap slapd[100]: conn=%d fd=12 closed\n" % (second, number, second, number)
+        for number, second in enumerate(range(0, 60, 2), 1000)
+    ]
+    (tmp_path / "one").write_bytes(b"".join(lines))
+    (tmp_path / "copy").write_bytes(b"".join(lines))
+    (tmp_path / "other").write_bytes(b"".join(lines).replace(b"[100]", b"[200]"))
+
+    assert sorted(len(stream.duplicates) for stream in streams(tmp_path)) == [0, 1]
+
+
+def test_a_log_that_is_continued_after_a_forged_time_is_no_copy(tmp_path: Path) -> None:
+    """The last request of the first file is answered in the second, which so begins within the first."""
+    lines = log_lines.run(1, 60).splitlines(keepends=True)
+    cut = next(at for at, line in enumerate(lines) if at > 100 and b" SRCH " in line) + 1
+    forged = [
+        f'{log_lines.stamp(86_400 + op)} conn=9000 op={op} SRCH base="" scope=0 filter="(a=b)" attrs=ALL\n'.encode()
+        for op in range(60)
+    ]
+    (tmp_path / "access.1").write_bytes(b"".join(lines[:cut] + forged))
+    (tmp_path / "access").write_bytes(b"".join(lines[cut:]))
+
+    assert not any(stream.duplicates for stream in streams(tmp_path))
 
 
 def test_a_compressed_copy_is_left_out(tmp_path: Path) -> None:
