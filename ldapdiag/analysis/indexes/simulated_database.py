@@ -60,7 +60,9 @@ class ConfiguredDatabase:
     log_began: datetime | None = None
     """When the log began whose searches are simulated; an index may be younger."""
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
-    forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
+    forecasts: dict[tuple[Node, str, str, frozenset[Change]], Forecast] = field(default_factory=dict)
+    changed: dict[frozenset[Change], Database] = field(default_factory=dict)
+    """The database after indexes are added."""
     longest_piece: int = field(init=False)
     """Octets: a longer piece of a substring has several keys, as this one has."""
 
@@ -73,11 +75,7 @@ class ConfiguredDatabase:
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Simulate a search."""
-        known = self.forecasts.get((filter_, base, scope))
-        if known is None:
-            known = self.candidates.forecast(filter_, base, scope, self.database)
-            self.forecasts[filter_, base, scope] = known
-        return known
+        return self.with_added(filter_, base, scope, frozenset())
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Simulate a search for one assertion below the suffix."""
@@ -88,9 +86,19 @@ class ConfiguredDatabase:
 
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Forecast:
         """Simulate a search after these indexes are added."""
-        inherits = traits_of(self.database.configuration.identity.family).has_default_types
-        backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
-        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend))
+        key = filter_, base, scope, changes
+        if key not in self.forecasts:
+            self.forecasts[key] = self.candidates.forecast(filter_, base, scope, self._changed(changes))
+        return self.forecasts[key]
+
+    def _changed(self, changes: frozenset[Change]) -> Database:
+        if not changes:
+            return self.database
+        if changes not in self.changed:
+            inherits = traits_of(self.database.configuration.identity.family).has_default_types
+            backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
+            self.changed[changes] = replace(self.database, backend=backend)
+        return self.changed[changes]
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
