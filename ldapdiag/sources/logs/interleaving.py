@@ -42,8 +42,8 @@ LINES = {
 }
 """By dialect; the host follows the group `zone`."""
 
-HARMLESS = pattern(r"[\w.\[\] :-]{1,200}+", re.ASCII)
-"""Characters that are safe in a command that is shown for copying."""
+HARMLESS = pattern(r"\w[\w.\[\] :-]{0,199}+", re.ASCII)
+"""Names that are safe in a command that is shown for copying: no quotation mark, and no option."""
 
 
 class Concurrent(NamedTuple):
@@ -128,8 +128,7 @@ def remark(name: str, writers: tuple[Writer, ...], why: str) -> str:
         processes = {b""}
     names = [name_of(writer, hosts, processes) for writer in writers]
     whose = " and ".join(names) if len(names) <= WRITERS_NAMED else f"{', '.join(names[:WRITERS_NAMED])} and more"
-    pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")
-    example = f", for example by grep '{pattern}'" if HARMLESS.fullmatch(names[0]) else ""
+    example = f", for example by grep -Fw '{names[0]}'" if HARMLESS.fullmatch(names[0]) else ""
     return (
         f"{len(writers)} servers write into {name} ({whose}), and {why}; split it{example}: "
         "until then the figures of connections are wrong"

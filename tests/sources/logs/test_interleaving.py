@@ -84,7 +84,7 @@ def test_what_a_client_or_another_program_writes_is_no_server() -> None:
 def test_a_command_is_shown_only_where_it_is_harmless_to_copy() -> None:
     pids = ((b"vm", b"slapd[39]"), (b"vm", b"slapd[41]"))
     note = remark("log", pids, "it is followed")
-    assert r"(slapd[39] and slapd[41]), and it is followed; split it, for example by grep 'slapd\[39\]': " in note
+    assert "(slapd[39] and slapd[41]), and it is followed; split it, for example by grep -Fw 'slapd[39]': " in note
 
     hosts = ((b"a';reboot;'\x1b", b"slapd[1]"), (b"b", b"slapd[1]"))
     assert r"(a';reboot;'\x1b and b), and so it is; split it: " in remark("log", hosts, "so it is")

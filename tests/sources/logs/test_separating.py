@@ -179,7 +179,7 @@ def test_a_file_of_many_servers_is_read_as_one_and_says_so_first(tmp_path: Path)
 
     first = " ".join(ran.out.decode().partition("\n\n")[0].split())
     assert first.startswith("17 servers write into ")
-    assert "at most 16 are read separately; split it, for example by grep 'ldap0'" in first
+    assert "at most 16 are read separately; split it, for example by grep -Fw 'ldap0'" in first
 
 
 @pytest.mark.parametrize("form", examples.some(["rfc3164", "journal_json", "kubectl", "rfc5424"], 2))
