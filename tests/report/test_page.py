@@ -6,7 +6,6 @@ from io import StringIO
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 from ldapdiag.report.page import MARGIN, NARROWEST, PIPED, WIDEST, Page, page_for
 
@@ -30,12 +29,12 @@ def test_piped_text_has_the_width_of_columns_or_100(
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns is not None:
         monkeypatch.setenv("COLUMNS", columns)
-    assert page_for(StringIO()).console.width == width
+    assert page_for(StringIO()).width == width
 
 
 def shown(most: int | None, text: str) -> list[str]:
     stream = StringIO()
-    Page(Console(file=stream, width=40)).labelled("label", text, "", most=most)
+    Page(stream, 40).labelled("label", text, "", most=most)
     return stream.getvalue().splitlines()
 
 
