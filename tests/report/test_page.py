@@ -5,7 +5,11 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
 from ldapdiag.report.page import MARGIN, NARROWEST, PIPED, WIDEST, Page, page_for
 
@@ -50,3 +54,11 @@ def test_a_long_text_is_cut_to_so_many_lines_and_the_cut_shows(text: str, most: 
 @pytest.mark.parametrize("most", [None, 1, 5])
 def test_a_short_text_is_whole(most: int | None) -> None:
     assert shown(most, "one two") == ["label       one two"]
+
+
+@given(st.text("ab  ·━…汉☺\u0301\ufe0f\u3000", max_size=120), st.integers(32, 50))
+def test_a_text_is_wrapped_as_rich_wraps_it(text: str, width: int) -> None:
+    stream = StringIO()
+    Page(stream, width).indented(text)
+    wrapped = Text(text).wrap(Console(file=StringIO()), width - MARGIN)
+    assert stream.getvalue().split("\n") == [*(" " * MARGIN + line.plain.rstrip() for line in wrapped or [Text()]), ""]
