@@ -52,13 +52,13 @@ def _init(one: type, *, frozen: bool) -> Callable[..., None]:
     scope: dict[str, object] = {"_set": object.__setattr__}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     lines = []
-    for field in dataclasses.fields(one):
-        name, default, make = field.name, f"_default_{field.name}", f"_make_{field.name}"
+    for name, (field, kw_only) in _fields(one).items():
+        default, make = f"_default_{name}", f"_make_{name}"
         has_factory = field.default_factory is not dataclasses.MISSING
         scope |= {default: field.default, make: field.default_factory}
         if field.init:
             has_default = has_factory or field.default is not dataclasses.MISSING
-            parameters[bool(field.kw_only)].append(f"{name}={default}" if has_default else name)
+            parameters[kw_only].append(f"{name}={default}" if has_default else name)
             value = f"{make}() if {name} is {default} else {name}" if has_factory else name
         elif has_factory or field.default is not dataclasses.MISSING:
             value = f"{make}()" if has_factory else default
@@ -73,6 +73,22 @@ def _init(one: type, *, frozen: bool) -> Callable[..., None]:
     made: Any = scope["__init__"]
     made.__qualname__ = f"{one.__qualname__}.__init__"
     return made  # type: ignore[no-any-return]
+
+
+def _fields(one: type) -> dict[str, tuple[Any, bool]]:
+    """Return the fields, and whether they are keyword-only; `dataclasses` makes a class to find that out."""
+    found: dict[str, tuple[Any, bool]] = {}
+    for plain, options in (_classes[base] for base in reversed(one.__mro__) if base in _classes):
+        for name in _named(plain):
+            given = vars(plain).get(name, dataclasses.MISSING)
+            field = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
+            found[name] = field, options["kw_only"] if field.kw_only is dataclasses.MISSING else field.kw_only
+    return found
+
+
+def _named(plain: type) -> list[str]:
+    own = vars(plain).get("__annotations__", {})  # not those of a base
+    return [name for name, kind in own.items() if not str(kind).startswith("ClassVar")]
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -131,7 +147,7 @@ def _lazy(*, slots: bool = False, **given: bool) -> Callable[[type], type]:
 
     def decorate(plain: type) -> type:
         of_bases = {name for base in plain.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
-        fields = [name for name, kind in plain.__annotations__.items() if not str(kind).startswith("ClassVar")]
+        fields = _named(plain)
         own = shared | _without(plain, *fields, "__dict__", "__weakref__")
         if is_value and own.get("__hash__") is None:  # as where __eq__ is written
             own["__hash__"] = STAND_INS["__hash__"]

@@ -121,6 +121,15 @@ def test_a_fact_inherits_fields_and_replaces_methods(made_by):
     assert hash(one) == hash(("a", (), 2))
 
 
+@KINDS
+def test_a_fact_without_fields_of_its_own_has_those_of_its_base(made_by):
+    @made_by(frozen=True, slots=True, kw_only=True)
+    class Same(fact(made_by)):
+        """The same."""
+
+    assert (Same(name="a").hosts, Same.__slots__) == ((), ())
+
+
 def test_a_copy_is_a_value_before_any_method_was_generated():
     """A worker sends facts to a process that has made none."""
     first, second = (object.__new__(Copied) for _ in range(2))

@@ -9,30 +9,12 @@ import typer
 from ldapdiag.cli.binding import Binding
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.option_groups import Given
+from ldapdiag.cli.shared_options import Sudo, Timeout
 from ldapdiag.cli.times import DurationOption
 
 if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices
     from ldapdiag.sources.collection_options import CollectionOptions
-
-Sudo = Annotated[
-    bool,
-    typer.Option(
-        "--sudo",
-        help="Use sudo -n on the hosts, for evidence that only root can read.",
-        rich_help_panel=Panel.COLLECTING,
-    ),
-]
-Timeout = Annotated[
-    int,
-    typer.Option(
-        "--timeout",
-        parser=DurationOption(least=1, most=3600, whole=True),
-        metavar="SECONDS",
-        help="Stop waiting for a target after SECONDS.",
-        rich_help_panel=Panel.COLLECTING,
-    ),
-]
 
 
 class Collecting(NamedTuple):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.judging_options import FailOn
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command
 from ldapdiag.cli.output import standard_output
+from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import ConfigOption, found_site
 
 if TYPE_CHECKING:

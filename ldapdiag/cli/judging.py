@@ -12,8 +12,8 @@ import typer
 from ldapdiag.cli.baseline import compared, read_baseline
 from ldapdiag.cli.destinations import contains_gaps, deliver, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
-from ldapdiag.cli.judging_options import FailOn
 from ldapdiag.cli.output import print_error, print_gaps
+from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import today
 from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.bundle import Gap

@@ -12,32 +12,12 @@ from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import Destination, Output, check_table
 from ldapdiag.cli.notices import Notices, QuietOption
+from ldapdiag.cli.shared_options import FailOn, FailOnOption
 from ldapdiag.errors import UsageError
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
     from ldapdiag.finding import Severity
-
-
-class FailOn(StrEnum):
-    """The lowest severity that makes the exit code 1."""
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    NEVER = "never"
-
-
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option(
-        "--fail-on",
-        metavar="SEVERITY",
-        help="Exit with 1 for a finding of at least this severity.",
-        rich_help_panel=Panel.GATE,
-    ),
-]
 
 
 class Gate(NamedTuple):

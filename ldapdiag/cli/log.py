@@ -10,7 +10,6 @@ import typer
 
 from ldapdiag.cli import times
 from ldapdiag.cli.cluster_option import ClusterOption, check_alone, cluster_executor
-from ldapdiag.cli.collecting import Sudo, Timeout
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.destinations import (
     Output,
@@ -23,13 +22,13 @@ from ldapdiag.cli.destinations import (
 )
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
-from ldapdiag.cli.judging_options import FailOn, FailOnOption
 from ldapdiag.cli.log_gate import check_alone_with, facts_of, judged_by_log
 from ldapdiag.cli.log_selection import Select
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.option_groups import command, is_typed
 from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import writer
+from ldapdiag.cli.shared_options import FailOn, FailOnOption, Sudo, Timeout
 from ldapdiag.cli.site_options import ConfigOption, named_logs, target_names, with_target
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from ldapdiag.report.color import Color
     from ldapdiag.report.log.content import LogContent
     from ldapdiag.sources.cluster.executor import Executor
-    from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.logs.access_log import ScannedLogs
     from ldapdiag.sources.logs.asked_period import AskedPeriod
     from ldapdiag.sources.logs.log_files import LogFile, NotALog
@@ -220,7 +218,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             ldapdiag log access --follow
     """
     typed = file
-    file, hosts, options = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
+    file, hosts, given = _named(context, file, config, sudo=sudo, timeout=timeout, notices=Notices(quiet=quiet))
     written = output.destinations()
     check_table(table, written)
     _check_compared(table, by)
@@ -249,7 +247,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             _follow(file, workers, zone_of_logs, stop, write, scanner, notices)
         else:
             selection = None if asked is None else asked.selection()
-            collected = _collected(hosts, options, zone_of_logs, stop, notices)
+            collected = _collected(hosts, given, zone_of_logs, stop, notices)
             with cluster_executor(cluster, notices) as executor:
                 reading = _read(
                     file,
@@ -275,16 +273,15 @@ def log(  # noqa: PLR0913  one parameter per option of the command
 
 def _named(
     context: typer.Context, named: list[str], config: Path | None, *, sudo: bool, timeout: int, notices: Notices
-) -> tuple[list[str], list[Target], CollectionOptions]:
-    """Return the files and the hosts that are named, and how the hosts are read."""
-    from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415
+) -> tuple[list[str], list[Target], dict[str, Any]]:
+    """Return the files and the hosts that are named, and the options by which hosts are read."""
+    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late: --help must be quick
 
     named, target = named_logs(named, config, notices)
     typed = {name for name in ("sudo", "timeout") if is_typed(context, name)}
     given = with_target({"sudo": sudo, "timeout": timeout}, typed, target)
     hosts, files = split_targets(named)
-    return files, hosts, CollectionOptions(sudo=given["sudo"], timeout_seconds=given["timeout"])
+    return files, hosts, given
 
 
 def _check_follow(others: Mapping[str, object]) -> None:
@@ -295,14 +292,16 @@ def _check_follow(others: Mapping[str, object]) -> None:
 
 
 def _collected(
-    hosts: Sequence[Target], options: CollectionOptions, zone: tzinfo | None, stop: Event, notices: Notices
+    hosts: Sequence[Target], given: Mapping[str, Any], zone: tzinfo | None, stop: Event, notices: Notices
 ) -> tuple[LogFile | NotALog, ...]:
     """Return the access logs of hosts."""
     if not hosts:
         return ()
-    from ldapdiag.sources.gathering import logs_of  # noqa: PLC0415  import late
+    from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late
+    from ldapdiag.sources.gathering import logs_of  # noqa: PLC0415
     from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
+    options = CollectionOptions(sudo=given["sudo"], timeout_seconds=given["timeout"])
     with notices.progress() as progress:
         return logs_of(hosts, options, zone=zone, stop=stop, progress=progress or NO_PROGRESS)
 
@@ -419,11 +418,15 @@ def content_of(
     reading: ScannedLogs, logs: Sequence[CountedLog], *, wanted: Wanted | None = None, by_server: bool = False
 ) -> LogContent:
     """Return what the report on a reading with these counts is about, which are added up; `by_server`: and compared."""
-    from ldapdiag.analysis.log.selections import not_found  # noqa: PLC0415  import late
-    from ldapdiag.report.log.content import LogContent, combined, compared  # noqa: PLC0415
+    from ldapdiag.report.log.content import LogContent, combined, compared  # noqa: PLC0415  import late
 
+    missing: tuple[str, ...] = ()
     fleet = compared(logs) if by_server else None  # before their counts are added up
     workload = combined(logs)
+    if wanted:
+        from ldapdiag.analysis.log.selections import not_found  # noqa: PLC0415  import late
+
+        missing = not_found(wanted, workload.segment)
     is_empty = workload.period is None or (wanted and wanted.restricts and not any(workload.operations.values()))
     shown = sorted((operation for stream in reading.streams for operation in stream.shown), key=lambda one: -one.etime)
     return LogContent(
@@ -435,7 +438,7 @@ def content_of(
         until=reading.period.until,
         log_times=reading.times if is_empty else None,
         wanted=wanted,
-        not_found=not_found(wanted, workload.segment) if wanted else (),
+        not_found=missing,
         shown=tuple(shown[: wanted.most_shown if wanted else 0]),
         fleet=fleet,
         cluster=reading.cluster,

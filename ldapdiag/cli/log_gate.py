@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from ldapdiag.cli.judging import exit_code
-from ldapdiag.cli.judging_options import FailOn, Gate
 from ldapdiag.cli.output import print_error
+from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import found_site, today
 from ldapdiag.errors import UsageError
 from ldapdiag.wording import counted
@@ -47,6 +45,8 @@ def judged_by_log(
     if not logs:
         return 0
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.cli.judging import exit_code  # noqa: PLC0415
+    from ldapdiag.cli.judging_options import Gate  # noqa: PLC0415
     from ldapdiag.diagnosis import diagnose  # noqa: PLC0415
     from ldapdiag.evidence.bundle import Bundle  # noqa: PLC0415
     from ldapdiag.site.checks_in_force import checks_in_force  # noqa: PLC0415
@@ -60,6 +60,8 @@ def judged_by_log(
 
 def _print(diagnosis: Diagnosis, fail_on: FailOn, files: Sequence[str]) -> None:
     """Print each finding that counts in a line, how many others there are, and where to go on."""
+    import shlex  # noqa: PLC0415  import late
+
     from ldapdiag.finding import Clear, Finding, Severity  # noqa: PLC0415  import late
     from ldapdiag.report.neutral import neutral  # noqa: PLC0415
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from datetime import UTC, datetime
 from functools import cache
@@ -34,6 +33,8 @@ def shell_words(arguments: Iterable[str]) -> str:
 def _word(argument: str) -> str:
     """Return an argument quoted; where it cannot be printed its bytes in octal, as bash reads them in $'...'."""
     if argument.isprintable():
+        import shlex  # noqa: PLC0415  import late
+
         return shlex.quote(argument)
     octal = (f"\\{one:03o}" if one in b"\\'" or not 32 <= one < 127 else chr(one) for one in os.fsencode(argument))
     return f"$'{''.join(octal)}'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,13 @@ class Color(StrEnum):
     AUTO = "auto"
     ALWAYS = "always"
     NEVER = "never"
+
+
+def may_color(color: Color) -> bool:
+    """Return whether what no terminal shows may have colours: rich decides what the values of these variables mean."""
+    return color is Color.ALWAYS or (
+        color is Color.AUTO and not {"FORCE_COLOR", "TTY_COMPATIBLE"}.isdisjoint(os.environ)
+    )
 
 
 def console_settings(color: Color) -> dict[str, Any]:

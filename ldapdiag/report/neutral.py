@@ -6,7 +6,6 @@ Output on a terminal whose character set lacks some characters of the report.
 from __future__ import annotations
 
 import codecs
-import unicodedata
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -30,6 +29,8 @@ def neutral(text: str, *, lines: bool = False, longest: int = LONGEST) -> str:
 def _shown(character: str, *, lines: bool) -> str:
     if " " <= character <= "~" or (lines and character == "\n"):
         return character
+    import unicodedata  # noqa: PLC0415  import late: most text is ASCII
+
     if unicodedata.category(character) in DANGEROUS:
         code = ord(character)
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

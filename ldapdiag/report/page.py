@@ -1,4 +1,7 @@
-"""The page: labels in the margin, text wrapped behind it, commands at the left edge."""
+"""The page: labels in the margin, text wrapped behind it, commands at the left edge.
+
+Without colours it is text alone, and rich, which takes as long to import as a small log to read, has no part in it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,17 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, TextIO
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.report.color import Color, console_settings
+from ldapdiag.lazy_pattern import pattern
+from ldapdiag.report.color import Color, console_settings, may_color
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
 
 MARGIN = 12
 """Columns for the severity or another label."""
@@ -31,15 +35,20 @@ WIDEST = 120
 PIPED = 100
 """Columns of a report that no terminal shows, unless COLUMNS is set."""
 CUT = "…"
+WORD = pattern(r"\s*\S+\s*")
+"""With the blanks around it."""
 
 
 @dataclass(slots=True)
 class Page:
-    """A console to print a report on. All text is neutralised first."""
+    """A stream to print a report on. All text is neutralised first."""
 
-    console: Console
+    stream: TextIO
+    width: int
     height: int | None = None
     """Rows of the terminal; None: no terminal shows it."""
+    console: Console | None = None
+    """Prints in colours; None: the text alone is written."""
     rows: int = 0
     """Rows printed so far; a line that is wider than the terminal has several."""
     is_blank: bool = False
@@ -48,18 +57,18 @@ class Page:
     @property
     def room(self) -> int:
         """Return the columns behind the margin."""
-        return max(NARROWEST, self.console.width - MARGIN)
+        return max(NARROWEST, self.width - MARGIN)
 
     def blank(self) -> None:
         """Print an empty line, unless the last one is empty."""
         if not self.is_blank:
-            self._print(Text(), 0)
+            self._print(0)
 
     def line(self, parts: Iterable[str], style: str = "") -> None:
         """Print parts at the left edge, with dots between; no part is broken that fits on a line."""
         for one in packed(parts, self.room + MARGIN):
-            for line in self._wrapped(one, style, self.room + MARGIN):
-                self._print(line, 0)
+            for line in _wrapped(one, self.room + MARGIN):
+                self._print(0, (line, style))
 
     def packed(
         self, label: str, parts: Iterable[str], style: str, text_style: str = "", *, most: int | None = None
@@ -80,15 +89,13 @@ class Page:
         A text of more than `most` lines is cut.
         """
         shown = neutral(label)
-        margin = Text().append(shown, style)
         if len(shown) >= MARGIN:
-            self._print(margin, 0)
-            margin = Text()
-        first, *rest = self._cut(self._wrapped(text, text_style, self.room), most, self.room)
-        margin.append(" " * (MARGIN - len(margin)))
-        self._print(margin.append_text(first), 0)
+            self._print(0, (shown, style))
+            shown = ""
+        first, *rest = _cut(_wrapped(text, self.room), most, self.room)
+        self._print(0, (shown, style), (" " * (MARGIN - len(shown)), ""), (first, text_style))
         for one in rest:
-            self._print(one, MARGIN)
+            self._print(MARGIN, (one, text_style))
 
     def listed(self, label: str, texts: Iterable[str], style: str, text_style: str = "") -> None:
         """Print several texts, the first one with the label."""
@@ -97,12 +104,12 @@ class Page:
 
     def indented(self, text: str, style: str = "", *, deeper: int = 0, most: int | None = None) -> None:
         """Print a text behind the margin, and `deeper` columns more, wrapped there; more than `most` lines are cut."""
-        for one in self._cut(self._wrapped(text, style, self.room - deeper), most, self.room - deeper):
-            self._print(one, MARGIN + deeper)
+        for one in _cut(_wrapped(text, self.room - deeper), most, self.room - deeper):
+            self._print(MARGIN + deeper, (one, style))
 
     def lines_of(self, text: str, *, deeper: int = 0) -> int:
         """Return how many lines a text has behind the margin."""
-        return sum(1 for _ in self._wrapped(text, "", self.room - deeper))
+        return sum(1 for _ in _wrapped(text, self.room - deeper))
 
     def rows_of(self, text: str) -> int:
         """Return how many rows of the terminal commands take up."""
@@ -115,48 +122,62 @@ class Page:
 
         Of parts that share no line with another, `most` lines are printed of each.
         """
-        lines = iter(self.numbered_lines(parts, style, digits=digits, most=most))
-        self._print(Text(f"{number:>{digits}}".ljust(digits + 2), style=style).append_text(next(lines)), MARGIN)
-        for line in lines:
-            self._print(line, MARGIN + digits + 2)
+        first, *rest = self.numbered_lines(parts, digits=digits, most=most)
+        self._print(MARGIN, (f"{number:>{digits}}".ljust(digits + 2), style), (first, style))
+        for line in rest:
+            self._print(MARGIN + digits + 2, (line, style))
 
-    def numbered_lines(
-        self, parts: Iterable[str], style: str = "", *, digits: int = 1, most: int | None = None
-    ) -> list[Text]:
+    def numbered_lines(self, parts: Iterable[str], *, digits: int = 1, most: int | None = None) -> list[str]:
         """Return the lines that parts with a number in front have."""
         room = self.room - digits - 2
-        wrapped = (self._wrapped(part, style, room) for part in packed(parts, room))
-        return [line for lines in wrapped for line in self._cut(lines, most, room)]
+        return [line for part in packed(parts, room) for line in _cut(_wrapped(part, room), most, room)]
 
     def row(self, text: str) -> None:
         """Print a row of a picture behind the margin; it is never wrapped."""
-        self._print(Text(text), MARGIN)
+        self._print(MARGIN, (text, ""))
 
     def verbatim(self, text: str) -> None:
         """Print commands at the left edge, never wrapped: a blank in front of an LDIF line would fold it (RFC 2849)."""
         for line in neutral(text, lines=True, longest=1 << 20).splitlines():
-            self._print(Text(line), 0)
-
-    def _cut(self, lines: Iterator[Text], most: int | None, width: int) -> list[Text]:
-        """Return at most so many lines, but one; the last one ends in `…` if more follow."""
-        shown = list(islice(lines, None if most is None else max(1, most)))
-        if next(lines, None) is not None:
-            shown[-1].truncate(width - len(CUT))
-            shown[-1].append(CUT)
-        return shown
-
-    def _wrapped(self, text: str, style: str, width: int) -> Iterator[Text]:
-        for line in Text(neutral(text, longest=LONGEST), style=style).wrap(self.console, width) or [Text()]:
-            line.rstrip()
-            yield line
+            self._print(0, (line, ""))
 
     def _rows(self, line: str) -> int:
-        return max(1, -(-cell_len(line) // self.console.width))
+        return max(1, -(-cell_len(line) // self.width))
 
-    def _print(self, line: Text, indent: int) -> None:
-        self.is_blank = not line.plain
-        self.rows += self._rows(" " * indent + line.plain)
-        self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
+    def _print(self, indent: int, *parts: tuple[str, str]) -> None:
+        """Print a line of parts with their styles."""
+        line = " " * indent + "".join(text for text, _ in parts)
+        self.is_blank = not any(text for text, _ in parts)
+        self.rows += self._rows(line)
+        if self.console is None:
+            self.stream.write(f"{line}\n")
+            return
+        from rich.text import Text  # noqa: PLC0415  import late
+
+        self.console.print(Text.assemble(" " * indent, *parts), soft_wrap=True)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text; only a word that is wider than a line is broken."""
+    line, room = "", width
+    for word in WORD.findall(neutral(text, longest=LONGEST)):
+        needed = cell_len(word.rstrip())
+        for piece in [word] if needed <= width else chop_cells(word, width):
+            if line and needed > room:
+                yield line.rstrip()
+                line, room = "", width
+            line += piece
+            room -= cell_len(piece)
+    yield line.rstrip()
+
+
+def _cut(lines: Iterator[str], most: int | None, width: int) -> list[str]:
+    """Return at most so many lines, but one; the last one ends in `…` if more follow."""
+    shown = list(islice(lines, None if most is None else max(1, most)))
+    if next(lines, None) is not None:
+        last = shown[-1]
+        shown[-1] = (last if cell_len(last) < width else set_cell_size(last, width - len(CUT))) + CUT
+    return shown
 
 
 def packed(parts: Iterable[str], width: int) -> Iterator[str]:
@@ -172,24 +193,30 @@ def packed(parts: Iterable[str], width: int) -> Iterator[str]:
     yield line
 
 
-class _Console(Console):
-    """A console that raises BrokenPipeError when the reader has closed the stream (head, a pager)."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise the error again: rich would exit the program with code 1."""
-        raise BrokenPipeError  # it is called where one is handled
-
-
 def page_for(stream: TextIO, color: Color = Color.AUTO) -> Page:
     """Return a page for a stream. FORCE_COLOR is about standard output: without --color, a file has no colours."""
     if color is Color.AUTO and stream is not sys.stdout:
         color = Color.NEVER
-    console = _Console(file=stream, highlight=False, markup=False, emoji=False, **console_settings(color))
-    console.width = min(console.width if stream.isatty() else _columns(), WIDEST)
-    return Page(console, console.height if stream.isatty() else None)
+    is_terminal = stream.isatty()
+    if not is_terminal and not may_color(color):
+        return Page(stream, _columns())
+    console = _console(stream, color)
+    width = min(console.width, WIDEST) if is_terminal else _columns()
+    return Page(stream, width, console.height if is_terminal else None, console)
+
+
+def _console(stream: TextIO, color: Color) -> Console:
+    from rich.console import Console  # noqa: PLC0415  import late
+
+    class Raising(Console):
+        def on_broken_pipe(self) -> None:  # of head, or a pager; rich would exit the program with code 1
+            raise BrokenPipeError  # it is called where one is handled
+
+    return Raising(file=stream, highlight=False, markup=False, emoji=False, **console_settings(color))
 
 
 def _columns() -> int:
     """Return the columns of a report that no terminal shows: those of the variable COLUMNS, or 100."""
     asked = os.environ.get("COLUMNS", "")
-    return max(int(asked), MARGIN + NARROWEST) if asked.isdecimal() and len(asked) < 5 else PIPED
+    is_number = asked.isdecimal() and len(asked) < 5
+    return min(max(int(asked), MARGIN + NARROWEST), WIDEST) if is_number else PIPED

@@ -9,7 +9,6 @@ Numbers are written as they are. Characters that control a terminal, tabs and li
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Any, NamedTuple
@@ -139,6 +138,8 @@ FORMULA = pattern(r"(^|;)(\s*)(?=[=+@-]|[\uff1d\uff0b\uff20\uff0d])")
 
 def render(document: Plain, table: Table) -> str:
     """Return one table of a document as CSV, with a header line."""
+    import csv  # noqa: PLC0415  import late
+
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     columns = table.shown(CSV)

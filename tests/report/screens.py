@@ -7,7 +7,6 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells
-from rich.console import Console
 
 import documents
 import healthy_site
@@ -65,8 +64,7 @@ def lines_of(diagnosis: Diagnosis, size: str = "80x24", *, verbose: bool = False
     width, height = SIZES[size]
     stream = StringIO()
     screen = SCREENS[diagnosis.kind]
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    screen(Page(console, height), documents.of(diagnosis), verbose=verbose).show()
+    screen(Page(stream, width, height), documents.of(diagnosis), verbose=verbose).show()
     return stream.getvalue().splitlines()
 
 

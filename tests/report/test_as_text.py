@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 import diagnoses
 import documents
@@ -38,8 +37,7 @@ def incident() -> Diagnosis:
 def shown(diagnosis: Diagnosis, *, verbose: bool = False, width: int = 100) -> list[str]:
     """Return the lines of a report."""
     stream = StringIO()
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    Screen(Page(console), documents.of(diagnosis), verbose=verbose).show()
+    Screen(Page(stream, width), documents.of(diagnosis), verbose=verbose).show()
     return stream.getvalue().splitlines()
 
 
@@ -240,5 +238,5 @@ class TestTheRest:
 
     def test_a_host_with_a_long_name_gets_a_line_of_its_own(self) -> None:
         page = StringIO()
-        Page(Console(file=page, width=80)).labelled("directory-server-1.example.com", "text", "bold")
+        Page(page, 80).labelled("directory-server-1.example.com", "text", "bold")
         assert page.getvalue() == f"directory-server-1.example.com\n{MARGIN}text\n"

@@ -8,7 +8,6 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 import diagnoses
 import documents
@@ -106,7 +105,7 @@ class TestHeadline:
 
     def test_a_finding_below_severity_is_no_headline_and_no_all_clear(self) -> None:
         low = diagnoses.diagnosis(diagnoses.check("wrong", diagnoses.finding(severity=Severity.LOW)))
-        page = Page(Console(file=StringIO()))
+        page = Page(StringIO(), 80)
         assert Screen(page, documents.of(low), verbose=False, at_least=Severity.HIGH).first() is None
 
 

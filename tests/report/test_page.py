@@ -5,8 +5,11 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from ldapdiag.report.page import MARGIN, NARROWEST, PIPED, WIDEST, Page, page_for
 
@@ -30,12 +33,12 @@ def test_piped_text_has_the_width_of_columns_or_100(
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns is not None:
         monkeypatch.setenv("COLUMNS", columns)
-    assert page_for(StringIO()).console.width == width
+    assert page_for(StringIO()).width == width
 
 
 def shown(most: int | None, text: str) -> list[str]:
     stream = StringIO()
-    Page(Console(file=stream, width=40)).labelled("label", text, "", most=most)
+    Page(stream, 40).labelled("label", text, "", most=most)
     return stream.getvalue().splitlines()
 
 
@@ -51,3 +54,11 @@ def test_a_long_text_is_cut_to_so_many_lines_and_the_cut_shows(text: str, most: 
 @pytest.mark.parametrize("most", [None, 1, 5])
 def test_a_short_text_is_whole(most: int | None) -> None:
     assert shown(most, "one two") == ["label       one two"]
+
+
+@given(st.text("ab  ·━…汉☺\u0301\ufe0f\u3000", max_size=120), st.integers(32, 50))
+def test_a_text_is_wrapped_as_rich_wraps_it(text: str, width: int) -> None:
+    stream = StringIO()
+    Page(stream, width).indented(text)
+    wrapped = Text(text).wrap(Console(file=StringIO()), width - MARGIN)
+    assert stream.getvalue().split("\n") == [*(" " * MARGIN + line.plain.rstrip() for line in wrapped or [Text()]), ""]

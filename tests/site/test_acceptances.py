@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag.check import Check, check
 from ldapdiag.cli.judging import exit_code
-from ldapdiag.cli.judging_options import FailOn, Gate
+from ldapdiag.cli.judging_options import Gate
+from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.diagnosis import Diagnosis
 from ldapdiag.diagnosis import diagnose as judged_by
 from ldapdiag.evidence.bundle import Bundle

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialect import Dialect
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.evidence.log.tables import CAPS, Caps
 
 if TYPE_CHECKING:
@@ -102,6 +101,8 @@ copyreg.pickle(Dialect, _by_name)  # worker processes look a dialect up; its pat
 
 def scan_stream(dialect: Dialect, data: bytes, hints: Hints | None = None, caps: Caps = CAPS) -> Segment:
     """Return the counts of a whole stream, given as whole records."""
+    from ldapdiag.evidence.log.stream_scan import StreamScan  # noqa: PLC0415  import late: the native scanner has its own
+
     scan = StreamScan(caps=caps)
     scan.feed(dialect, data, hints or Hints())
     return scan.finish()

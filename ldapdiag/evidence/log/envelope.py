@@ -68,6 +68,8 @@ class Envelope:
     name: str
     lines: re.Pattern[bytes]
     """Matches the beginning of each of its lines."""
+    begins: bytes = b""
+    """The first bytes of its lines; empty: any. They are looked at before `lines` is compiled."""
     piece: Callable[[bytes], Piece | None]
     """Returns the content of one line; None for a line of another form."""
     end: bytes = b"\n"
@@ -84,6 +86,8 @@ class Envelope:
             if self.end == b"\n"
             else [record[:BYTES_THAT_SHOW_IT] for record in head.split(self.end)]
         )
+        if self.begins and 2 * sum(line[0] in self.begins for line in lines) <= len(lines):
+            return False
         found = list(map(bool, map(self.lines.match, lines)))
         if self.end != b"\n" and not found[-1]:
             found.pop()  # what follows the last one

@@ -130,6 +130,7 @@ def _bytes(text: str) -> bytes:
 
 JOURNAL = Envelope(
     name="journal-json",
+    begins=b"\x1ed{",
     lines=pattern(
         rb'^[\x1e]?+(?>(?:data:\ )?)\{(?=[^\n]*"MESSAGE")(?=[^\n]*_REALTIME_TIMESTAMP")', re.VERBOSE | re.MULTILINE
     ),
@@ -139,6 +140,7 @@ JOURNAL = Envelope(
 EXPORT = Envelope(name="journal-export", lines=pattern(rb"\n*+__CURSOR="), piece=_of_export, end=b"\n\n", splits=True)
 CONTAINER = Envelope(
     name="container-json",
+    begins=b"{",
     lines=pattern(rb'^\{[^\n]*?"(?:log|message|line|msg)"\s{0,9}:\s{0,9}"', re.MULTILINE),
     piece=_of_container,
     splits=True,

@@ -32,6 +32,7 @@ from ldapdiag.evidence.log.stamps import MONTHS as NUMBER_OF_MONTH
 from ldapdiag.evidence.log.syslog import CONTAINER, ISO_SYSLOG, RFC5424, TRADITIONAL, Prefix
 from ldapdiag.lazy_pattern import pattern
 
+DIGITS = b"0123456789"
 COLOUR = rb"(?>(?:\x1b\[[\d;]{0,9}m)?)"
 TIME = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?>(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)"
 FLAGS = re.VERBOSE | re.MULTILINE
@@ -152,13 +153,14 @@ def _syslog(prefix: Prefix) -> Envelope:
         found = whole.match(line)
         return Piece(line[found.end() :], writer_of(prefix, line[found.end("zone") : found.end()])) if found else None
 
-    return Envelope(name=prefix.name.removeprefix("openldap-"), lines=whole, piece=piece)
+    begins = b"<" + DIGITS + b"JFMASOND"
+    return Envelope(name=prefix.name.removeprefix("openldap-"), begins=begins, lines=whole, piece=piece)
 
 
-CRI = Envelope(name="cri", lines=CRI_LINE, piece=_cri, splits=True)
+CRI = Envelope(name="cri", begins=DIGITS, lines=CRI_LINE, piece=_cri, splits=True)
 TOOL = Envelope(name="container-prefix", lines=TOOL_LINE, piece=_tool)
-SHORT_FULL = Envelope(name="journal-short-full", lines=FULL_LINE, piece=_full)
-SHORT_UNIX = Envelope(name="journal-short-unix", lines=UNIX_LINE, piece=_unix)
+SHORT_FULL = Envelope(name="journal-short-full", begins=b"MTWFS", lines=FULL_LINE, piece=_full)
+SHORT_UNIX = Envelope(name="journal-short-unix", begins=DIGITS, lines=UNIX_LINE, piece=_unix)
 REWRITTEN = Envelope(name="389-iso", lines=REWRITTEN_LINE, piece=_rewritten)
 SYSLOGS = tuple(_syslog(prefix) for prefix in (RFC5424, ISO_SYSLOG, TRADITIONAL))
 

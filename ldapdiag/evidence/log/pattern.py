@@ -8,7 +8,6 @@ expensive.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -40,6 +39,11 @@ def whole(value: object) -> int:
     """Return the integer that a number or a string of digits is; ValueError for anything else and beyond MOST."""
     if isinstance(value, str) and len(value) <= DIGITS:
         value = int(value)
-    if not isinstance(value, int | Decimal) or isinstance(value, bool) or not -MOST < value < MOST:
+    if not isinstance(value, int):
+        from decimal import Decimal  # noqa: PLC0415  import late: most logs have none
+
+        if not isinstance(value, Decimal):
+            raise ValueError(value)  # noqa: TRY004  as for every other value that is no whole number
+    if isinstance(value, bool) or not -MOST < value < MOST:
         raise ValueError(value)
     return int(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.counting import count_early_results
@@ -69,7 +68,11 @@ class StreamScan(Scan):
 
     def finished(self, *, goes_on: bool = False) -> Segment:
         """Return the counts of a stream that ends here; with `goes_on` it can be fed afterwards."""
-        scan: StreamScan = pickle.loads(pickle.dumps(self)) if goes_on else self  # noqa: S301  made here
+        if not goes_on:
+            return self.finish()
+        import pickle  # noqa: PLC0415  import late
+
+        scan: StreamScan = pickle.loads(pickle.dumps(self))  # noqa: S301  made here
         return scan.finish()
 
     def _all_connections(self) -> Sequence[Connection]:

@@ -5,7 +5,6 @@ The JSON of all operations but searches, of failures, TLS, refusals and worker t
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,6 +64,8 @@ def render(document: Mapping[str, Any]) -> str:
 
 def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain value
     """Return a value with a line for each member; table rows and arrays of numbers are on one line each."""
+    import json  # noqa: PLC0415  import late: the text needs none
+
     numbers = isinstance(value, list) and all(isinstance(one, int | float) for one in value)
     if depth == ROWS or not value or numbers or not isinstance(value, dict | list):
         return json.dumps(value, sort_keys=True)
@@ -78,6 +79,8 @@ def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain val
 
 def line(document: Mapping[str, Any]) -> str:
     """Return the report as JSON on one line, for a stream of reports."""
+    import json  # noqa: PLC0415  import late
+
     return json.dumps(document, sort_keys=True) + "\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.fleet.balance import UNEVEN
 from ldapdiag.report.log.caveats import left_out
 from ldapdiag.report.log.quantities import senders
 from ldapdiag.report.table import (
@@ -80,6 +79,8 @@ def servers_with_marks(fleet: Plain) -> list[Plain]:
 
 
 def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Iterable[str]) -> list[str]:
+    from ldapdiag.analysis.fleet.balance import UNEVEN  # noqa: PLC0415  import late: mostly there is one server
+
     shares = (one["connection_share"] or 0.0, one["operation_share"] or 0.0)
     marks = {
         "lacks an index": one["name"] in lacking,

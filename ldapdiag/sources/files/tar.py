@@ -6,35 +6,31 @@ pax records and sparse maps tarfile needs unbounded memory or recursion.
 
 from __future__ import annotations
 
-import tarfile
 from typing import TYPE_CHECKING
 
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from tarfile import TarInfo
 
     from ldapdiag.sources.files.compressed import Readable
 
-BLOCK = tarfile.BLOCKSIZE
+BLOCK = 512
 MAGIC = b"ustar"
 MAGIC_AT = 257
 LONGEST_HEADER = 1 << 16
 """Limit for a long name or for pax records, in bytes; the longest usable path has 4,096."""
 
 CHUNK = 1 << 16
-EXTENSIONS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X")
+HARD_LINK, LINK, CHARACTER_DEVICE, BLOCK_DEVICE, FOLDER, FIFO = b"1", b"2", b"3", b"4", b"5", b"6"
+LONG_NAME, LONG_LINK, SPARSE = b"L", b"K", b"S"
+PAX, PAX_OF_ALL, PAX_OF_SOLARIS = b"x", b"g", b"X"
+EXTENSIONS = (LONG_NAME, LONG_LINK, PAX, PAX_OF_ALL, PAX_OF_SOLARIS)
 """Headers that describe the member after them."""
 
-WITHOUT_CONTENT = (
-    tarfile.LNKTYPE,
-    tarfile.SYMTYPE,
-    tarfile.CHRTYPE,
-    tarfile.BLKTYPE,
-    tarfile.FIFOTYPE,
-    tarfile.DIRTYPE,
-)
-LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
+LINKS = (HARD_LINK, LINK)
+WITHOUT_CONTENT = (*LINKS, CHARACTER_DEVICE, BLOCK_DEVICE, FIFO, FOLDER)
 
 
 class DamagedError(Exception):
@@ -114,7 +110,7 @@ def members(stream: Readable) -> Iterator[Member]:
         other = _other(header, sparse=any(key.startswith("GNU.sparse") for key in records))
         records = {}
         content = Content(stream, 0 if header.type in WITHOUT_CONTENT else size)
-        if header.type != tarfile.DIRTYPE:
+        if header.type != FOLDER:
             yield Member(
                 name=name, size_bytes=size, content=None if other else content, other=other, changed=header.mtime
             )
@@ -123,7 +119,7 @@ def members(stream: Readable) -> Iterator[Member]:
             Content(stream, -size % BLOCK).skip()
 
 
-def _header(stream: Readable) -> tarfile.TarInfo | None:
+def _header(stream: Readable) -> TarInfo | None:
     """Return the next header; None at the end."""
     try:
         block = Content(stream, BLOCK).whole()
@@ -131,18 +127,20 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
         raise DamagedError("lacks its last block: it is truncated") from None
     if not block.strip(b"\0"):
         return None
+    from tarfile import HeaderError, TarInfo  # noqa: PLC0415  import late: most inputs are no archive
+
     try:
-        header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except (tarfile.HeaderError, ValueError) as error:
+        header = TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (HeaderError, ValueError) as error:
         raise DamagedError(f"is damaged ({error})") from error
     if header.size < 0:
         raise DamagedError("is damaged (a member of negative size)")
-    if header.type == tarfile.GNUTYPE_SPARSE:  # its map may have an unlimited number of blocks
+    if header.type == SPARSE:  # its map may have an unlimited number of blocks
         raise DamagedError("contains a sparse file; the remainder is not read; pack it without --sparse")
     return header
 
 
-def _other(header: tarfile.TarInfo, *, sparse: bool) -> str:
+def _other(header: TarInfo, *, sparse: bool) -> str:
     if header.type in LINKS:
         return "is a link; links in archives are not followed"
     if sparse:
@@ -158,11 +156,11 @@ def _block_content(stream: Readable, size: int) -> bytes:
     return data
 
 
-def _extend(records: dict[str, str], header: tarfile.TarInfo, data: bytes) -> None:
+def _extend(records: dict[str, str], header: TarInfo, data: bytes) -> None:
     """Record the description of the next member."""
-    if header.type == tarfile.GNUTYPE_LONGNAME:
+    if header.type == LONG_NAME:
         records["path"] = data.partition(b"\0")[0].decode(errors="surrogateescape")
-    elif header.type in {tarfile.XHDTYPE, b"X"}:
+    elif header.type in {PAX, PAX_OF_SOLARIS}:
         records.update(_pax(data))
 
 

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.objects.store import ObjectError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +35,6 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
     return Gap(
         target=legible(path),
         reason="there is no such file or folder" if absent else reason,
-        how=error.how
-        if isinstance(error, ObjectError)
-        else ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),
+        how=getattr(error, "how", None)  # an ObjectError has its own
+        or ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),
     )

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from glob import glob, has_magic
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Found
 
 STANDARD_INPUT = "-"
+MAGIC = frozenset("*?[")
+"""Of a glob."""
 
 
 def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
@@ -54,8 +55,10 @@ def expanded(named: str) -> list[str]:
 
     A store is asked for the objects that match a pattern when they are found.
     """
-    if named == STANDARD_INPUT or not has_magic(named) or object_address(named) or Path(named).exists():
+    if named == STANDARD_INPUT or MAGIC.isdisjoint(named) or object_address(named) or Path(named).exists():
         return [named]
+    from glob import glob  # noqa: PLC0415  import late
+
     return sorted(glob(named)) or [named]  # noqa: PTH207  Path.glob takes no absolute pattern
 
 

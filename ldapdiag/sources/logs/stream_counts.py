@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.evidence.log.stream_scan import StreamScan
 from ldapdiag.sources.logs import native
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ class ReferenceCounts:
     """Counts by the reference, which reads the records of a chunk when it is added."""
 
     def __init__(self, selection: Selection | None = None) -> None:
+        from ldapdiag.evidence.log.stream_scan import StreamScan  # noqa: PLC0415  import late: the native scanner has its own
+
         self.scan = StreamScan(selection=selection)
 
     @property

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
 
 import examples
 from conversations import SECOND, Conversations, founding_story, read_log
@@ -28,8 +27,7 @@ WIDTHS = (40, 60, 80, 100, 120)
 
 def shown(read, *, width=100, top=10, by=By.SHAPE, sort=Sort.TIME):
     stream = StringIO()
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    LogScreen(Page(console), as_json.document(read, sort), top, by, sort).show()
+    LogScreen(Page(stream, width), as_json.document(read, sort), top, by, sort).show()
     return stream.getvalue().splitlines()
 
 

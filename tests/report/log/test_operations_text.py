@@ -5,7 +5,6 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from rich.console import Console
 
 import facts
 from conversations import read_log
@@ -23,9 +22,7 @@ from traffic import Log, at
 
 def shown(log: Log) -> str:
     stream = StringIO()
-    LogScreen(
-        Page(Console(file=stream, width=140, highlight=False)), as_json.document(read_log(log.segment())), 10, By.SHAPE
-    ).show()
+    LogScreen(Page(stream, 140), as_json.document(read_log(log.segment())), 10, By.SHAPE).show()
     return stream.getvalue()
 
 

@@ -10,7 +10,6 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 from command import ldapdiag
 from incidents import diagnosed, judged
@@ -73,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_first_screen_shows_which_who_since_when_and_how_fast(folder: Path) -> None:
     stream = StringIO()
-    page = Page(Console(file=stream, width=80, height=24, highlight=False, markup=False, emoji=False))
+    page = Page(stream, 80)
     LogScreen(page, document_of(read([str(folder / "access")])), 10, By.SHAPE).show()
     screen = stream.getvalue().splitlines()[:24]
 
