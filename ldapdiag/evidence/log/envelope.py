@@ -7,14 +7,14 @@ the server wrote them, so that each dialect is read in each envelope, and in one
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ldapdiag.evidence.log.pattern import lines_of
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     Takes = Callable[["Piece | None"], bool]
 
@@ -50,6 +50,9 @@ LINES_THAT_SHOW_IT = 40
 BYTES_THAT_SHOW_IT = 1 << 12
 """Of a record of several lines: what is searched for further on would be searched for in all of a log without it."""
 
+BYTES_WITH_SIGN = 1 << 14
+"""The first one, cut at its beginning, and the sign of the next: other logs need not be divided into such records."""
+
 
 class Decoding(Protocol):
     """Yields the lines in an envelope, whose bytes arrive in any parts."""
@@ -72,6 +75,8 @@ class Envelope:
     """Returns the content of one line; None for a line of another form."""
     end: bytes = b"\n"
     """What ends each of them."""
+    sign: bytes = b""
+    """What each of them contains, if they are of several lines."""
     splits: bool = False
     """It may split a line, so that it is decoded even if a dialect reads its whole lines."""
     decoding: Callable[[Envelope], Decoding] | None = None
@@ -79,15 +84,19 @@ class Envelope:
 
     def carries(self, head: bytes) -> bool:
         """Return whether most of these lines are of this form; the first ones show it."""
-        lines = (
-            lines_of(head)[:LINES_THAT_SHOW_IT]
-            if self.end == b"\n"
-            else [record[:BYTES_THAT_SHOW_IT] for record in head.split(self.end)]
-        )
-        found = list(map(bool, map(self.lines.match, lines)))
-        if self.end != b"\n" and not found[-1]:
+        if head.find(self.sign, 0, BYTES_WITH_SIGN) < 0:
+            return False
+        if self.end == b"\n":
+            lines = _first_lines(head)
+            half = (len(lines) + 1) // 2  # without one in it there are not more
+            return any(map(self.lines.match, lines[:half])) and 2 * sum(map(self._begins, lines)) > len(lines)
+        found = [self._begins(record[:BYTES_THAT_SHOW_IT]) for record in head.split(self.end)]
+        if not found[-1]:
             found.pop()  # what follows the last one
         return 2 * sum(found) > len(found)
+
+    def _begins(self, line: bytes) -> bool:
+        return self.lines.match(line) is not None
 
     def decoder(self, takes: Takes | None = None) -> Decoding:
         """Return a new decoder, which drops the lines that `takes` refuses (None: none); it sees each in its order.
@@ -95,6 +104,12 @@ class Envelope:
         A line that is not of this form is None for `takes`. What is not in lines has no writers, and is not asked for.
         """
         return self.decoding(self) if self.decoding else Decoder(self, takes)
+
+
+@lru_cache(maxsize=1)
+def _first_lines(head: bytes) -> Sequence[bytes]:
+    """Return the first lines of a head that are not blank; each envelope asks for them."""
+    return [line for line in head.split(b"\n", LINES_THAT_SHOW_IT)[:LINES_THAT_SHOW_IT] if line.strip()]
 
 
 class Decoder:

@@ -136,7 +136,14 @@ JOURNAL = Envelope(
     piece=_of_journal,
     splits=True,
 )
-EXPORT = Envelope(name="journal-export", lines=pattern(rb"\n*+__CURSOR="), piece=_of_export, end=b"\n\n", splits=True)
+EXPORT = Envelope(
+    name="journal-export",
+    lines=pattern(rb"\n*+__CURSOR="),
+    piece=_of_export,
+    end=b"\n\n",
+    sign=b"__CURSOR=",
+    splits=True,
+)
 CONTAINER = Envelope(
     name="container-json",
     lines=pattern(rb'^\{[^\n]*?"(?:log|message|line|msg)"\s{0,9}:\s{0,9}"', re.MULTILINE),
@@ -186,6 +193,7 @@ EVENTS = Envelope(
     lines=pattern(rb"(?s:.*?)<EventID[^<>]{0,99}>\s{0,9}1644\s{0,9}<"),
     piece=_event,
     end=END,
+    sign=b"<EventID",
 )
 
 
