@@ -7,7 +7,6 @@ the server wrote them, so that each dialect is read in each envelope, and in one
 from __future__ import annotations
 
 from collections import deque
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ldapdiag.lazy_dataclass import dataclass
@@ -82,12 +81,12 @@ class Envelope:
     decoding: Callable[[Envelope], Decoding] | None = None
     """Decodes what is not in lines, from its beginning alone; None: each line is a piece."""
 
-    def carries(self, head: bytes) -> bool:
-        """Return whether most of these lines are of this form; the first ones show it."""
+    def carries(self, head: bytes, first: Sequence[bytes] | None = None) -> bool:
+        """Return whether most of these lines are of this form; the first ones show it, if they are known already."""
         if head.find(self.sign, 0, BYTES_WITH_SIGN) < 0:
             return False
         if self.end == b"\n":
-            lines = _first_lines(head)
+            lines = first_lines(head) if first is None else first
             half = (len(lines) + 1) // 2  # without one in it there are not more
             return any(map(self.lines.match, lines[:half])) and 2 * sum(map(self._begins, lines)) > len(lines)
         found = [self._begins(record[:BYTES_THAT_SHOW_IT]) for record in head.split(self.end)]
@@ -106,9 +105,8 @@ class Envelope:
         return self.decoding(self) if self.decoding else Decoder(self, takes)
 
 
-@lru_cache(maxsize=1)
-def _first_lines(head: bytes) -> Sequence[bytes]:
-    """Return the first lines of a head that are not blank; each envelope asks for them."""
+def first_lines(head: bytes) -> Sequence[bytes]:
+    """Return the first lines of a head that are not blank."""
     return [line for line in head.split(b"\n", LINES_THAT_SHOW_IT)[:LINES_THAT_SHOW_IT] if line.strip()]
 
 

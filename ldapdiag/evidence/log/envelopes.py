@@ -30,7 +30,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ldapdiag.evidence.log.dialects import recognise
-from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
+from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded, first_lines
 from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
 from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
 from ldapdiag.lazy_pattern import pattern
@@ -227,7 +227,8 @@ def envelopes_of(head: bytes) -> tuple[Envelope, ...]:
 
 def _best(head: bytes, deepest: int) -> tuple[int, tuple[Envelope, ...]]:
     """Return the number of recognised lines, and the envelopes around them."""
-    candidates = [envelope for envelope in ENVELOPES if envelope.carries(head)] if deepest else []
+    first = first_lines(head)
+    candidates = [envelope for envelope in ENVELOPES if envelope.carries(head, first)] if deepest else []
     if not candidates and deepest == DEEPEST:
         return 0, ()  # most files: their dialect is recognised later, if they are logs
     dialect = recognise(head)
