@@ -108,7 +108,7 @@ def _most_frequent(head: bytes, *, notices: bool) -> tuple[Dialect | None, int]:
 
 
 def _are_most(lines: int, head: bytes) -> bool:
-    return 2 * lines > head.count(b"\n") + 1
+    return 2 * lines > head.count(b"\n") + (not head.endswith(b"\n"))
 
 
 def named(name: str) -> Dialect:
