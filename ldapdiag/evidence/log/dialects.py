@@ -43,6 +43,9 @@ def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's g
 NOTICES = "389-errors"
 """The dialect of the errors log of 389-ds."""
 
+LOOKED_AT = 40
+"""Lines of a head that are looked at first; where most of them are of no dialect, all lines are."""
+
 GRAMMARS = (
     "ds389_text",
     "ds389_json",
@@ -77,14 +80,34 @@ def recognise(head: bytes, *, notices: bool = True) -> Dialect | None:
     A single line decides nothing: a client can put a line feed and a line of another server into a filter. Without
     `notices`, the errors log of 389-ds is none: it has some searches among other messages.
     """
+    few = b"".join(_from_all_of(head))
+    found, lines = _most_frequent(few, notices=notices)
+    return found if few == head or _are_most(lines, few) else _most_frequent(head, notices=notices)[0]
+
+
+def _from_all_of(head: bytes) -> Iterator[bytes]:
+    """Yield about LOOKED_AT lines of a head, from all of it: the lines that a client has forged are in one place."""
+    at, distance = 0, len(head) // LOOKED_AT
+    while at < len(head):
+        end = head.find(b"\n", at) + 1 or len(head)
+        yield head[at:end]
+        at = head.find(b"\n", max(end - 1, at + distance)) + 1 or len(head)
+
+
+def _most_frequent(head: bytes, *, notices: bool) -> tuple[Dialect | None, int]:
+    """Return the dialect of most lines, and their number."""
     best, most = None, 0
     for dialect in dialects():
         lines = dialect.recognised(head) if notices or dialect.name != NOTICES else 0
         if lines > most:
             best, most = dialect, lines
-            if 2 * lines > head.count(b"\n") + 1:
+            if _are_most(lines, head):
                 break  # the other dialects need not be imported
-    return best
+    return best, most
+
+
+def _are_most(lines: int, head: bytes) -> bool:
+    return 2 * lines > head.count(b"\n") + (not head.endswith(b"\n"))
 
 
 def named(name: str) -> Dialect:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ldapdiag.evidence.log.pattern import lines_of
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     Takes = Callable[["Piece | None"], bool]
 
@@ -50,6 +49,9 @@ LINES_THAT_SHOW_IT = 40
 BYTES_THAT_SHOW_IT = 1 << 12
 """Of a record of several lines: what is searched for further on would be searched for in all of a log without it."""
 
+BYTES_WITH_SIGN = 1 << 14
+"""The first one, cut at its beginning, and the sign of the next: other logs need not be divided into such records."""
+
 
 class Decoding(Protocol):
     """Yields the lines in an envelope, whose bytes arrive in any parts."""
@@ -74,24 +76,29 @@ class Envelope:
     """Returns the content of one line; None for a line of another form."""
     end: bytes = b"\n"
     """What ends each of them."""
+    sign: bytes = b""
+    """What each of them contains, if they are of several lines."""
     splits: bool = False
     """It may split a line, so that it is decoded even if a dialect reads its whole lines."""
     decoding: Callable[[Envelope], Decoding] | None = None
     """Decodes what is not in lines, from its beginning alone; None: each line is a piece."""
 
-    def carries(self, head: bytes) -> bool:
-        """Return whether most of these lines are of this form; the first ones show it."""
-        lines = (
-            lines_of(head)[:LINES_THAT_SHOW_IT]
-            if self.end == b"\n"
-            else [record[:BYTES_THAT_SHOW_IT] for record in head.split(self.end)]
-        )
-        if self.begins and 2 * sum(line[0] in self.begins for line in lines) <= len(lines):
+    def carries(self, head: bytes, first: Sequence[bytes] | None = None) -> bool:
+        """Return whether most of these lines are of this form; the first ones show it, if they are known already."""
+        if head.find(self.sign, 0, BYTES_WITH_SIGN) < 0:
             return False
-        found = list(map(bool, map(self.lines.match, lines)))
-        if self.end != b"\n" and not found[-1]:
+        if self.end == b"\n":
+            lines = first_lines(head) if first is None else first
+            if self.begins and 2 * sum(line[0] in self.begins for line in lines) <= len(lines):
+                return False
+            return 2 * sum(map(self._matches, lines)) > len(lines)
+        found = [self._matches(record[:BYTES_THAT_SHOW_IT]) for record in head.split(self.end)]
+        if not found[-1]:
             found.pop()  # what follows the last one
         return 2 * sum(found) > len(found)
+
+    def _matches(self, line: bytes) -> bool:
+        return self.lines.match(line) is not None
 
     def decoder(self, takes: Takes | None = None) -> Decoding:
         """Return a new decoder, which drops the lines that `takes` refuses (None: none); it sees each in its order.
@@ -99,6 +106,11 @@ class Envelope:
         A line that is not of this form is None for `takes`. What is not in lines has no writers, and is not asked for.
         """
         return self.decoding(self) if self.decoding else Decoder(self, takes)
+
+
+def first_lines(head: bytes) -> Sequence[bytes]:
+    """Return the first lines of a head that are not blank."""
+    return [line for line in head.split(b"\n", LINES_THAT_SHOW_IT)[:LINES_THAT_SHOW_IT] if line.strip()]
 
 
 class Decoder:

@@ -30,7 +30,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ldapdiag.evidence.log.dialects import recognise
-from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded
+from ldapdiag.evidence.log.envelope import Envelope, Piece, Writer, decoded, first_lines
 from ldapdiag.evidence.log.json_values import JSON_ARRAY, JSON_VALUES
 from ldapdiag.evidence.log.line_envelopes import CRI, REWRITTEN, SHORT_FULL, SHORT_UNIX, SYSLOGS, TOOL
 from ldapdiag.lazy_pattern import pattern
@@ -137,7 +137,14 @@ JOURNAL = Envelope(
     piece=_of_journal,
     splits=True,
 )
-EXPORT = Envelope(name="journal-export", lines=pattern(rb"\n*+__CURSOR="), piece=_of_export, end=b"\n\n", splits=True)
+EXPORT = Envelope(
+    name="journal-export",
+    lines=pattern(rb"\n*+__CURSOR="),
+    piece=_of_export,
+    end=b"\n\n",
+    sign=b"__CURSOR=",
+    splits=True,
+)
 CONTAINER = Envelope(
     name="container-json",
     begins=b"{",
@@ -188,6 +195,7 @@ EVENTS = Envelope(
     lines=pattern(rb"(?s:.*?)<EventID[^<>]{0,99}>\s{0,9}1644\s{0,9}<"),
     piece=_event,
     end=END,
+    sign=b"<EventID",
 )
 
 
@@ -221,7 +229,8 @@ def envelopes_of(head: bytes) -> tuple[Envelope, ...]:
 
 def _best(head: bytes, deepest: int) -> tuple[int, tuple[Envelope, ...]]:
     """Return the number of recognised lines, and the envelopes around them."""
-    candidates = [envelope for envelope in ENVELOPES if envelope.carries(head)] if deepest else []
+    first = first_lines(head)
+    candidates = [envelope for envelope in ENVELOPES if envelope.carries(head, first)] if deepest else []
     if not candidates and deepest == DEEPEST:
         return 0, ()  # most files: their dialect is recognised later, if they are logs
     dialect = recognise(head)

@@ -26,7 +26,7 @@ def lines_like(found: Pattern[bytes], head: bytes) -> int:
 
 @lru_cache(maxsize=2)
 def lines_of(head: bytes) -> Sequence[bytes]:
-    """Return the lines of these bytes that are not blank; each dialect and envelope asks for those of a head."""
+    """Return the lines of these bytes that are not blank; each dialect asks for those of a head."""
     return [line for line in head.split(b"\n") if line.strip()]
 
 

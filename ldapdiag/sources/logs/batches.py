@@ -37,7 +37,7 @@ SLACK = 1 << 20
 CARRIED_BYTES = 1 << 19
 """Size of a chunk that carries its data: it is still in the processor cache when it is scanned."""
 
-MOST_FILES = 8
+MOST_FILES = 16
 """Limit of files in one batch; all stay open, because rotation may rename them."""
 
 SHRINKS = 12

@@ -36,7 +36,8 @@ NotALog = Gap | PassedOver
 """Why an input is not read: it is unreadable (Gap) or not an access log (PassedOver)."""
 
 SAMPLED_BYTES = 1 << 13
-"""Bytes at the beginning and at the end of a file that show its times; HEAD_BYTES show the marks of a log."""
+SAMPLED_LINES = 32
+"""Limits of what shows the times of a file at its beginning and at its end; HEAD_BYTES show the marks of a log."""
 
 MOST_HEAD_BYTES = 1 << 20
 """Bytes searched for the opening of a connection; without one, the marks of a log are its operations."""
@@ -245,7 +246,8 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     if isinstance(text, PassedOver):
         return text
     found, note = text
-    dialect = dialect or recognise(lines_of(found.head[:HEAD_BYTES]))
+    head = lines_of(found.head[:HEAD_BYTES])
+    dialect = dialect or recognise(head)
     if dialect is None:
         reason = refusal(found.head) or f"is not an access log ({beginning_of(found.head)})"
         if _is_header_only(found.head):
@@ -262,7 +264,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     if not isinstance(file, LogFile):
         return file
     within = found.carrier.envelopes if found.carrier else ()
-    concurrent = concurrent_writers(dialect, samples_of(found, found.head[:HEAD_BYTES]), within, file.hints)
+    concurrent = concurrent_writers(dialect, samples_of(found, head), within, file.hints)
     together = "they are not separated while it is followed" if concurrent.writers else ""
     return replace(file, concurrent=concurrent, together=together)
 
@@ -314,7 +316,8 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
 def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, bytes, Sample | None]:
     """Return an input, its first bytes and a sample of them, with marks unless the file can be read again for them."""
     can_wait = found.file_range is not None
-    for size in (*([SAMPLED_BYTES] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
+    few = b"".join(found.head[:SAMPLED_BYTES].splitlines(keepends=True)[:SAMPLED_LINES])
+    for size in (*([len(few)] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
         found = found.with_head(size) if size > HEAD_BYTES else found
         head = found.head[:size]
         sampled = sample(dialect, _whole(dialect, head), hints)
@@ -394,8 +397,9 @@ def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
     if place_of(found) is None and (found.compressed or not found.is_whole):
         return None
     for size in (SAMPLED_BYTES, TAIL_BYTES, 16 * TAIL_BYTES):
-        sampled = sample(dialect, end_of(found, size), hints)
-        if sampled:
+        lines = end_of(found, size)
+        few = lines.splitlines(keepends=True)[-SAMPLED_LINES:] if size == SAMPLED_BYTES else [lines]
+        if sampled := sample(dialect, b"".join(few), hints):
             return sampled.last_time
     return None
 

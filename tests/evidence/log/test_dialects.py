@@ -45,6 +45,13 @@ def test_a_forged_line_does_not_change_the_dialect_wherever_it_is(genuine: str, 
     assert named(other, line, line) == named(line, other, line) == named(line, line, other) == genuine
 
 
+def test_many_short_lines_that_one_filter_has_forged_do_not_outnumber_those_in_the_rest_of_a_head() -> None:
+    genuine = [LINES["389-text"] + b" " * 100] * 300
+    forged = [LINES["openldap-syslog"]] * 400
+
+    assert named(*genuine[:100], *forged, *genuine[100:]) == named(*forged, *genuine) == "389-text"
+
+
 @given(st.lists(st.sampled_from(sorted(LINES)), min_size=1, max_size=12), st.randoms())
 def test_the_most_frequent_dialect_wins_and_the_order_of_the_lines_has_no_effect(names: list[str], random) -> None:
     shuffled = random.sample(names, len(names))

@@ -53,6 +53,14 @@ def test_events_are_searches(between: str, begin: str, end: str, tmp_path: Path)
     assert next(iter(segment.shapes)) == (b"(&(cn=?)(sn<=?))", b"DC=a,DC=b", 2)
 
 
+def test_events_are_found_behind_one_whose_beginning_is_cut_off(tmp_path: Path) -> None:
+    cut = "x" * 10_000 + event(VALUES)[-200:]
+
+    (stream,) = reading(tmp_path / "events.xml", cut + "".join([event(VALUES)] * 3)).streams
+
+    assert sum(row.requests for row in stream.counts.finished().shapes.values()) == 3
+
+
 def test_truncated_and_forged_events_are_not_understood(tmp_path: Path) -> None:
     broken = [
         event(VALUES)[:200],

@@ -16,7 +16,7 @@ import log_lines
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.log_files import SAMPLED_BYTES, LogFile, find_logs
+from ldapdiag.sources.logs.log_files import SAMPLED_BYTES, SAMPLED_LINES, LogFile, find_logs
 from ldapdiag.sources.logs.samples import Sampler
 from ldapdiag.sources.logs.streams import Stream, streams_of
 
@@ -65,6 +65,7 @@ def test_of_each_rotated_file_only_a_little_is_sampled(tmp_path: Path, monkeypat
 
     assert len(stream.files) == 10
     assert 10 * 2 < len(times) < 10 * 2 * SAMPLED_BYTES // min(map(len, searches))
+    assert len(times) <= 10 * 2 * SAMPLED_LINES
 
 
 def test_a_folder_given_twice_or_copied_elsewhere_is_read_once(corpus: Path, tmp_path: Path) -> None:
