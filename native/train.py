@@ -1,6 +1,6 @@
 """Train the native scanner for a build with a profile: count ordinary and odd logs in each of its dialects.
 
-`maturin build --pgo` runs it with the counting build (docs/native.md, "Build it"). It needs this checkout, and no other package.
+`maturin build --pgo` runs it with the counting build (docs/native.md, "Build it"). It needs this checkout alone.
 """
 
 # ruff: noqa: INP001, T201  a script, no package; it prints
