@@ -3,6 +3,7 @@
 ##   make demo           set up, then diagnose the incident in examples/incident
 ##   make test           set up with the developer's tools, then run every check that needs no server: minutes
 ##   make lab            the same and the laboratory tier: real servers, namespaces, fuzzing, memory; as CI does
+##   make lint           the linters of both, alone
 ##   make experiments    go on with the experiments that take hours (tests/experiments/); ONLY=name runs one of them
 ##   make bench          set up, then measure how fast it reads and judges
 ##   make storage-tables  measure the tables of docs/storage.md again, as root: some minutes
@@ -34,7 +35,7 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab experiments bench storage-tables clean
+.PHONY: help demo test lint lab experiments bench storage-tables clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -45,14 +46,29 @@ demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
 
 # --dist loadfile: the tests of one file share what is expensive to make, such as a server.
+# At the desk the linters work while tests wait; what they say comes last, and each can fail the run. A shell leaves what it starts
+# with & deaf to Ctrl-C: the trap ends it. In the laboratory they come first: beside them, what is timed would take longer.
 test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
+ifdef LDAPDIAG_REQUIRE_LAB
+	$(MAKE) --no-print-directory lint
+	$(LABORATORY)
+else
+	@tests=0; lint=0; \
+	$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & linting=$$!; \
+	trap 'kill $$linting; exit 130' HUP INT TERM; \
+	$(PYTEST) --numprocesses auto || tests=$$?; \
+	wait $$linting || lint=$$?; \
+	echo "the linters, beside the tests:"; cat .venv/lint.log; \
+	[ "$$tests$$lint" = 00 ] || { echo "failed: pytest ended with $$tests, the linters with $$lint"; exit 1; }
+endif
+
+lint: .venv/developing .venv/native
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	@sh setup.sh check-native
-	$(if $(LDAPDIAG_REQUIRE_LAB),$(LABORATORY),$(PYTEST) --numprocesses auto)
 
 lab:
 	LDAPDIAG_REQUIRE_LAB=1 $(MAKE) test

@@ -98,7 +98,7 @@ def log() -> dict[str, Any]:
 
 
 class TestValid:
-    @pytest.mark.parametrize("evidence", examples.some(DIAGNOSED, 3), ids=lambda path: path.name)
+    @pytest.mark.parametrize("evidence", examples.some(DIAGNOSED, 6), ids=lambda path: path.name)
     def test_is_the_report_of_each_capture(self, evidence: Path) -> None:
         ran = ldapdiag("diagnose", evidence, "--format", "json")
         assert not ran.out or problems(ran.report) == []
@@ -120,7 +120,7 @@ class TestValid:
         for some in (options, ("--client", "10.0.0.0/8", "--show-lines", "3"), ("--since", "2030-01-01")):
             assert problems(ldapdiag("log", LOGS[0], *some, "--format", "json").report) == []
 
-    @pytest.mark.parametrize("name", examples.some(CORPUS, 3))
+    @pytest.mark.parametrize("name", examples.some(CORPUS, 6))
     @pytest.mark.parametrize("command", ["diagnose", "indexes", "log"])
     def test_is_every_report_on_the_corpus(self, command: str, name: str, corpus: Path) -> None:
         ran = ldapdiag(command, corpus / name, "--format", "json")

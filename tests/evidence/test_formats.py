@@ -47,7 +47,7 @@ def content_of(path):
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
-@pytest.mark.parametrize("path", examples.some([*FILES], 4), ids=lambda path: "/".join(path.parts[-4:]))
+@pytest.mark.parametrize("path", examples.some([*FILES], 12), ids=lambda path: "/".join(path.parts[-4:]))
 def test_no_file_is_recognised_twice(path):
     data = content_of(path)[: HEAD_BYTES + 1]
     result = names(data, name=path.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import examples
 from command import ldapdiag
 from conftest import CAPTURES, CORPUS
 from log.real_logs import EXCERPTS
@@ -48,7 +49,7 @@ def reports(*arguments: str | Path, **settings: Any) -> list[bytes]:
     return [one.out.replace(b'"scanner": "native"', b'"scanner": "python"') for one in ran]
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", examples.some(WHOLE, 3))
 def test_both_scanners_report_the_same_of_a_log(name: str) -> None:
     if not (CORPUS / name).exists():
         pytest.skip("the shared corpus is not beside this checkout (it is in CI)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def read(folder: Path, *names: str) -> list[Any]:
     return [replace(one, origin=replace(one.origin, host="ldap")) for one in found if hasattr(one, "origin")]
 
 
+@cache
 def volume_of(folder: Path, *names: str) -> Volume:
     """Return the volume of a capture, with the database of a server on it."""
     given = read(folder, *names)

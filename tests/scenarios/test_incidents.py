@@ -196,7 +196,7 @@ class TestAnySingleTelling:
     """5a: one tool's word from each end is enough for the same 268."""
 
     @pytest.mark.parametrize("timed", [True, False], ids=["timed", "untimed"])
-    @pytest.mark.parametrize(("at_server", "at_client"), examples.some(PAIRS, 3))
+    @pytest.mark.parametrize(("at_server", "at_client"), examples.some(PAIRS, 6))
     def test_it_names_the_same_ghosts_and_says_how_sure_it_is(
         self, place: Path, at_server: str, at_client: str, *, timed: bool
     ) -> None:

@@ -91,7 +91,7 @@ def assert_every_law(diagnosis: Diagnosis) -> None:
 
 
 class TestLaws:
-    @pytest.mark.parametrize("folder", examples.some(FOLDERS, 3), ids=lambda one: f"{one.parent.name}-{one.name}")
+    @pytest.mark.parametrize("folder", examples.some(FOLDERS, 6), ids=lambda one: f"{one.parent.name}-{one.name}")
     def test_of_captures(self, folder: Path) -> None:
         assert_every_law(diagnosed(folder))
 

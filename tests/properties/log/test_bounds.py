@@ -52,7 +52,7 @@ def units(hostile: Hostile, usual: int) -> int:
     return usual if hostile.size == 1 else usual // 2000
 
 
-@pytest.mark.parametrize("hostile", examples.some(HOSTILE, 3), ids=lambda one: one.what)
+@pytest.mark.parametrize("hostile", examples.some(HOSTILE, 6), ids=lambda one: one.what)
 def test_four_times_the_log_is_no_more_to_keep(hostile):
     few, many = (len(pickle.dumps(read(hostile, units(hostile, usual)))) for usual in (FEW, MANY))
     assert many < LEEWAY * few + (10_000 if hostile.size == 1 else 100_000)

@@ -63,7 +63,7 @@ def logs() -> list[Path]:
 
 
 LOGS = logs()
-each_log = pytest.mark.parametrize("path", examples.some(LOGS, 3), ids=lambda path: "/".join(path.parts[-3:]))
+each_log = pytest.mark.parametrize("path", examples.some(LOGS, 6), ids=lambda path: "/".join(path.parts[-3:]))
 
 
 def test_every_dialect_that_real_logs_have_is_here() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ def rows(*command: str | Path) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(ran.out.decode(), newline=""), strict=True))
 
 
+@cache
 def report(*command: str | Path) -> dict[str, Any]:
     return ldapdiag(*command, "--format", "json").report
 

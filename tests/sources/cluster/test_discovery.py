@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import examples
 import log_lines
 from in_process import InProcess
 from ldapdiag.sources.cluster import cluster_reading, discovery
@@ -28,13 +29,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FILES = 500
+FILES = len(examples.some(range(500), 2))
+"""More than may stay open, and five groups."""
 PIECE = log_lines.header() + log_lines.run(1, 3, every=0.1)
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> Path:
-    """Return a folder with 500 files of many kinds, of five servers."""
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with files of many kinds, of five servers."""
+    monkeypatch.setattr(discovery, "GROUP", FILES // 5)
+    monkeypatch.setattr(discovery, "MANY", 2 * FILES // 5)
     for number in range(FILES):
         text = log_lines.header() + log_lines.run(10 * number + 1, 10 * number + 4, every=0.1)
         path = tmp_path / f"ds{number % 5}" / f"access.{number:03}"

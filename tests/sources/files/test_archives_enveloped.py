@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,7 @@ def reading(path: Path, log: bytes) -> ScannedLogs:
 
 
 @pytest.mark.usefixtures("scanner")
-@pytest.mark.parametrize("envelope", envelopes.ENVELOPES)
-@pytest.mark.parametrize("name", examples.some([*LOGS], 3))
+@pytest.mark.parametrize(("name", "envelope"), examples.some([*product(LOGS, envelopes.ENVELOPES)], 5))
 def test_a_log_is_the_same_in_each_envelope(name: str, envelope: str, tmp_path: Path) -> None:
     (plain,) = reading(tmp_path / "plain", LOGS[name]).streams
     (within,) = reading(tmp_path / "within", envelopes.ENVELOPES[envelope](LOGS[name])).streams

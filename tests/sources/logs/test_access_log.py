@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import examples
 import log_lines
 from ldapdiag.sources.logs import batches, chunks
 from ldapdiag.sources.logs.access_log import ScannedLogs, read
@@ -57,8 +58,7 @@ EXPECTED = {
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("workers", "packed"), examples.some([(1, False), (1, True), (2, True), (2, False)], 2))
 def test_workers_read_what_one_process_reads(tmp_path: Path, workers: int, packed: bool) -> None:  # noqa: FBT001  a parameter of the test
     (tmp_path / "access").write_bytes(gzip.compress(TEXT) if packed else TEXT)
     meter = Meter()

@@ -100,7 +100,7 @@ def test_two_logs_of_the_corpus_in_one_file_are_noticed_and_each_alone_is_not(co
 
 
 def test_no_log_of_the_corpus_seems_to_be_of_two_servers(corpus: Path) -> None:
-    for file in find_logs([str(corpus)]):
+    for file in examples.some([*find_logs([str(corpus)])], 3):
         if isinstance(file, LogFile):
             for stream in read([file.input.label]).streams:
                 assert stream.counted().stream.unreliable == (), file.path

@@ -20,8 +20,6 @@ from ldapdiag.sources.logs.log_files import SAMPLED_BYTES, SAMPLED_LINES, LogFil
 from ldapdiag.sources.logs.samples import Sampler
 from ldapdiag.sources.logs.streams import Stream, streams_of
 
-pytestmark = pytest.mark.usefixtures("scanner")
-
 
 def streams(*named: Path) -> tuple[Stream, ...]:
     return streams_of(one for one in find_logs([str(name) for name in named]) if isinstance(one, LogFile))
@@ -251,6 +249,7 @@ def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) ->
         assert figures(tmp_path) == figures(corpus / "1-389ds-unindexed" / "access")
 
 
+@pytest.mark.usefixtures("scanner")  # the others only sample, which no scanner does
 @given(
     cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(2, 60)), min_size=1, max_size=6),
     torn=st.booleans(),
