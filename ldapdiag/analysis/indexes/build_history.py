@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.indexes.build_states import (
     INCOMPLETE,
+    NOT_USED_YET,
+    OF_THE_DATABASE,
     BuildState,
     ErrorsLogs,
     Starts,
     by_times,
     changed,
     errors_logs,
+    is_as_old_as,
     starts_of,
 )
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
@@ -68,7 +71,7 @@ class IndexHistory:
     logged: bool = True
     """False: no errors log shows whether it was built since."""
     built: datetime | None = None
-    """When the last build of it began, as far as is known."""
+    """When the last build of it ended, or began where its end is not known; None: no build is known."""
     answer: ProbedIndex | None = None
     """The probe of its searches; None: there was none."""
 
@@ -110,7 +113,8 @@ def trace_builds(
     traffic: Traffic | None,
 ) -> BuildHistory:
     """Find out for each index of a server whether it was built."""
-    logs, starts = errors_logs(server), starts_of(server, facts_of(processes, server.host))
+    starts = starts_of(server, facts_of(processes, server.host), _starts_that_added(indexes))
+    logs = errors_logs(server, starts)
     probes = facts_of(answers, server.name)
     probed = {
         (index.backend.lower(), index.attribute.lower()): (index, probe.origin.taken)
@@ -134,6 +138,16 @@ def trace_builds(
     )
 
 
+def _starts_that_added(indexes: ServerIndexes) -> Iterator[datetime]:
+    """Yield the times of starts that added default indexes to a database which was there before."""
+    if not traits_of(indexes.configuration.identity.family).logs_index_builds:
+        return
+    for backend in indexes.configuration.backends:
+        for one in backend.definitions:
+            if one.created and one.creator == OF_THE_DATABASE and not is_as_old_as(backend, one.created):
+                yield one.created
+
+
 def _history(
     backend: Backend,
     definition: IndexDefinition,
@@ -153,7 +167,8 @@ def _history(
     since = max(filter(None, (at, build.started if build else None)), default=None)
     if answer is not None and taken is not None and since is not None and taken.end < since:
         answer = None  # it was built or changed after the probe
-    if answer is not None:
+    unused = state in NOT_USED_YET or (starts.complete and at is not None and not starts.since(at))
+    if answer is not None and (answer.missing or state is BuildState.BUILT or not unused):
         state, why = _by_answer(answer, state, why)
     logged = at is not None and logs.covers(at, starts.last)
     return IndexHistory(
@@ -162,7 +177,7 @@ def _history(
         state=state,
         why=why,
         logged=logged,
-        built=build.started if build else None,
+        built=(build.finished or build.started) if build else None,
         answer=answer,
     )
 
@@ -196,7 +211,7 @@ def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistor
         if (task.backend, history.answer) != (backend.name.lower(), None) or name not in task.attributes:
             continue
         if task.exit_code is None:
-            return replace(history, state=BuildState.UNUSED, why="it is being built")
+            return replace(history, state=BuildState.BUILDING, why="it is being built")
         late = history.changed is None or (task.created is not None and task.created >= history.changed)
         if task.exit_code == 0 and late:
             return replace(history, state=BuildState.BUILT, why="a task built it", built=task.created)
