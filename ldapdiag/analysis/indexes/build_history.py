@@ -35,8 +35,10 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
-from ldapdiag.evidence.indexes.index_tasks import IndexTask
+from ldapdiag.evidence.indexes.index_tasks import TASKS, IndexTask
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.log.operation_kinds import ADD, NAMES
+from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.lazy_dataclass import dataclass
@@ -53,6 +55,7 @@ BUILDING = (
     "would stop all searches until the end"
 )
 RANGE_FILTERS = (">=@)", "<=@)")
+ADD_ENTRY, BUILD_TASKS = NAMES[ADD], f",{TASKS}"
 BY_LDAP = "LDAP searches for "
 """How the answers of a live server are named."""
 ENOUGH_SAMPLES = 3
@@ -114,7 +117,7 @@ def trace_builds(
 ) -> BuildHistory:
     """Find out for each index of a server whether it was built."""
     starts = starts_of(server, facts_of(processes, server.host), _starts_that_added(indexes))
-    logs = errors_logs(server, starts)
+    logs = errors_logs(server, starts, _build_tasks(traffic))
     probes = facts_of(answers, server.name)
     probed = {
         (index.backend.lower(), index.attribute.lower()): (index, probe.origin.taken)
@@ -146,6 +149,13 @@ def _starts_that_added(indexes: ServerIndexes) -> Iterator[datetime]:
         for one in backend.definitions:
             if one.created and one.creator == OF_THE_DATABASE and not is_as_old_as(backend, one.created):
                 yield one.created
+
+
+def _build_tasks(traffic: Traffic | None) -> Iterator[datetime]:
+    """Yield when an access log has the first and the last task that builds indexes (389-ds), if it accepted all."""
+    for group in traffic.workload.targets if traffic is not None else ():
+        if group.operation == ADD_ENTRY and group.target.lower().endswith(BUILD_TASKS) and not group.errors:
+            yield from {when(group.first), when(group.last)}
 
 
 def _history(

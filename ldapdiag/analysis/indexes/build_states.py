@@ -201,12 +201,12 @@ class ErrorsLogs:
         )
 
 
-def errors_logs(server: Instance, starts: Starts) -> ErrorsLogs:
-    """Combine the errors logs of a server."""
+def errors_logs(server: Instance, starts: Starts, tasks: Iterable[datetime] = ()) -> ErrorsLogs:
+    """Combine the errors logs of a server; `tasks`: when it was asked to build indexes."""
     builds: dict[tuple[str, str], IndexBuild] = {}
     for build in sorted((one for log in server.logs for one in log.index_builds), key=lambda one: one.started):
         builds[build.backend, build.attribute] = build
-    return ErrorsLogs(builds=builds, time=logged_time(server.logs, starts.times, starts.restarts))
+    return ErrorsLogs(builds=builds, time=logged_time(server.logs, starts.times, starts.restarts, tasks))
 
 
 def starts_of(server: Instance, processes: Iterable[ProcessTable], added: Iterable[datetime] = ()) -> Starts:

@@ -4,7 +4,8 @@
     one file    10:00 ... 10:20   11:00 ... 12:00    a quiet server: covered, unless the server started in the pause
 
 A pause of a log is a gap where another file begins, where the log itself lacks the end of the server before a start,
-where a start that another source shows is not in the logs, and where an access log shows more restarts than they have.
+where a start or a build task that another source shows is not in the logs, and where an access log shows more restarts
+than they have.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ class Restarts(NamedTuple):
     end: datetime
     """Of the access log."""
     number: int
+
+
+class Unlogged(NamedTuple):
+    """What should be in the logs and is not."""
+
+    time: datetime
+    what: str
+    """A noun with its article."""
 
 
 class LogGap(NamedTuple):
@@ -68,10 +77,20 @@ class LoggedTime:
         return next((gap for gap in self.gaps if gap.end > at), None)
 
 
-def logged_time(logs: Sequence[ServerLog], starts: Iterable[datetime], restarts: Iterable[Restarts]) -> LoggedTime:
-    """Combine the errors logs of one server; `starts`: those that other sources show."""
+def logged_time(
+    logs: Sequence[ServerLog],
+    starts: Iterable[datetime] = (),
+    restarts: Iterable[Restarts] = (),
+    tasks: Iterable[datetime] = (),
+) -> LoggedTime:
+    """Combine the errors logs of one server; `starts` and build `tasks`: those that other sources show."""
     logged = [time for log in logs for time in log.start_times]
-    missing = [time for time in starts if not any(abs(time - one) <= LONGEST_START for one in logged)]
+    missing = [
+        Unlogged(time, "a start of the server")
+        for time in starts
+        if not any(abs(time - one) <= LONGEST_START for one in logged)
+    ]
+    missing += [Unlogged(time, "a task that builds indexes") for time in tasks if not _is_written(logs, time)]
     lacking = [one for one in restarts if sum(one.begin <= time <= one.end for time in logged) < one.number]
     runs = [run for log in logs for run in _runs(log.periods, missing, lacking)]
     covered: list[tuple[datetime, datetime]] = []
@@ -86,8 +105,13 @@ def logged_time(logs: Sequence[ServerLog], starts: Iterable[datetime], restarts:
     return LoggedTime(covered=tuple(covered), gaps=tuple(gaps))
 
 
+def _is_written(logs: Iterable[ServerLog], time: datetime) -> bool:
+    """Return whether a log has lines within a minute of a time."""
+    return any(one.begin - PAUSE <= time <= one.end + PAUSE for log in logs for one in log.periods)
+
+
 def _runs(
-    periods: Sequence[LoggedPeriod], missing: Iterable[datetime], lacking: Iterable[Restarts]
+    periods: Sequence[LoggedPeriod], missing: Iterable[Unlogged], lacking: Iterable[Restarts]
 ) -> Iterator[LogGap]:
     """Yield the times of one log without a gap, each with what shows the gap before it."""
     if not periods:
@@ -101,12 +125,12 @@ def _runs(
 
 
 def _missing_between(
-    one: LoggedPeriod, other: LoggedPeriod, missing: Iterable[datetime], lacking: Iterable[Restarts]
+    one: LoggedPeriod, other: LoggedPeriod, missing: Iterable[Unlogged], lacking: Iterable[Restarts]
 ) -> str:
     """Return what shows that lines between two periods are missing, as a clause; empty: nothing."""
-    for time in missing:
+    for time, what in missing:
         if one.begin <= time <= other.end:
-            return f"a start of the server at {time:%Y-%m-%d %H:%M:%S} UTC is not in them"
+            return f"{what} at {time:%Y-%m-%d %H:%M:%S} UTC is not in them"
     if any(restart.begin < other.begin and one.end < restart.end for restart in lacking):
         return "the access log shows a restart that is not in them"
     return ""

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 import facts
-from incidents import diagnosed_facts
+from incidents import diagnosed_facts, facts_in
 from indexes_389 import DATABASES, LIST, index
 from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.build_states import INCOMPLETE, BuildState
 from ldapdiag.analysis.indexes.logged_time import Restarts, logged_time
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.logged_period import LoggedPeriod
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats.logged_periods import MOST, NEW_FILE, LoggedPeriods
 from reading import facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BEGIN = datetime(2026, 11, 22, 2, tzinfo=UTC)
 BANNER = "\t389-Directory/2.3.1 B2025.016.1616\n"
@@ -82,7 +87,6 @@ def state_of(history: History, logs: list[str], *more: Any) -> BuildState:
     ]
     (found,) = diagnosed_facts([*read, *more]).facts.every(BuildHistory)
     (one,) = found.indexes
-    event(one.state)
     return one.state
 
 
@@ -102,6 +106,7 @@ def test_a_file_that_is_not_named_accuses_no_index_that_was_built(history: Histo
     one_document = data.draw(st.booleans())
     logs = ["".join(files)] if one_document and files else files
     state = state_of(history, logs)
+    event(state)
     if history.is_built:
         assert state not in INCOMPLETE | {BuildState.UNUSED}
 
@@ -121,6 +126,7 @@ def test_a_time_in_which_the_server_could_not_log_is_a_gap_where_a_restart_in_it
     monitor = facts_of(f"{seen}currenttime: {now:%Y%m%d%H%M%SZ}\ncurrentconnections: 1\n\n")
     own = [replace(fact, origin=facts.origin("ldap", "monitor.txt")) for fact in monitor]
     state = state_of(history, [text(kept)], *own)
+    event(state)
     if history.is_built:
         assert state not in INCOMPLETE
 
@@ -146,9 +152,9 @@ def restarts(number: int) -> Restarts:
 
 def test_restarts_that_only_the_access_log_shows_prove_a_gap() -> None:
     quiet = periods((0, 20), (40, 41), (60, 80))
-    known = logged_time([log(*quiet, starts=(0, 40))], [], [restarts(1)])
+    known = logged_time([log(*quiet, starts=(0, 40))], restarts=[restarts(1)])
     assert known.covers(BEGIN, None)
-    lacking = logged_time([log(*quiet, starts=(0, 40))], [], [restarts(2)])
+    lacking = logged_time([log(*quiet, starts=(0, 40))], restarts=[restarts(2)])
     assert not lacking.covers(BEGIN, None)
     gap = lacking.gap_after(BEGIN)
     assert gap is not None
@@ -157,8 +163,8 @@ def test_restarts_that_only_the_access_log_shows_prove_a_gap() -> None:
 
 def test_a_copy_of_a_log_closes_the_gap_of_another() -> None:
     cut = log(*periods((0, 20), (60, 80), lacks=NEW_FILE))
-    assert not logged_time([cut], [], []).covers(BEGIN, None)
-    assert logged_time([cut, log(*periods((20, 60)))], [], []).covers(BEGIN, None)
+    assert not logged_time([cut]).covers(BEGIN, None)
+    assert logged_time([cut, log(*periods((20, 60)))]).covers(BEGIN, None)
 
 
 def test_of_very_many_periods_those_that_are_close_are_one() -> None:
@@ -170,3 +176,25 @@ def test_of_very_many_periods_those_that_are_close_are_one() -> None:
     assert len(read.periods) <= MOST
     assert (read.periods[0].begin, read.periods[-1].end) == (BEGIN, BEGIN + timedelta(minutes=2 * (3 * MOST - 1)))
     assert [one.lacks for one in read.periods if one.lacks] == [NEW_FILE]
+
+
+@pytest.mark.parametrize(("minute", "covered"), [(20, True), (41, True), (30, False)])
+def test_a_task_that_the_logs_have_no_line_near_proves_a_gap(minute: int, *, covered: bool) -> None:
+    logs = [log(*periods((0, 20), (40, 41), (60, 80)), starts=(0,))]
+    known = logged_time(logs, tasks=[BEGIN + timedelta(minutes=minute)])
+    assert known.covers(BEGIN, None) is covered
+
+
+@pytest.mark.parametrize(("result", "state"), [(0, BuildState.UNKNOWN), (53, BuildState.NEVER_BUILT)])
+def test_a_build_task_in_the_access_log_proves_a_gap(tmp_path: Path, result: int, state: BuildState) -> None:
+    """The server did not log for a time; its access log has the task that built the index then, if it was accepted."""
+    history = History(events=("quiet", "restart", "quiet"), added=1)
+    (tmp_path / "access").write_text(
+        "\t389-Directory/2.3.1 B2025.016.1616\n\tldap:389 (/etc/dirsrv/slapd-ldap)\n\n"
+        "[22/Nov/2026:02:50:00.1 +0000] conn=1 fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.9\n"
+        '[22/Nov/2026:02:50:00.1 +0000] conn=1 op=1 ADD dn="cn=t-1,cn=index,cn=tasks,cn=config"\n'
+        f"[22/Nov/2026:02:50:00.1 +0000] conn=1 op=1 RESULT err={result} tag=105 nentries=0 etime=0.000100000\n"
+    )
+    found = (one for one in facts_in(tmp_path / "access") if isinstance(one, AccessLog))
+    logs = [replace(one, origin=facts.origin("ldap", "access")) for one in found]
+    assert state_of(history, [text(history.lines())], *logs) is state
