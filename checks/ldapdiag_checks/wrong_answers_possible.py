@@ -84,8 +84,8 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
       whether it was built since.
 
     The errors logs must be whole from the change of the entry to their end. They are not where another file begins
-    after a pause, where a start that cn=monitor, the process or the access log shows is not in them, or where they have
-    a start without the end of the server before it. Then the index is not judged.
+    after a pause, where a start or a build task that other evidence shows is not in them, or where they have a start
+    without the end of the server before it. Then the index is not judged.
 
     OpenLDAP records nowhere whether an index was built, and logs nothing: without a probe it is not judged. OpenDJ and
     PingDirectory use an index only when it is built.

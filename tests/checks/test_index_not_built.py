@@ -118,13 +118,13 @@ def test_an_index_that_is_younger_than_the_log_does_not_hide_what_is_missing() -
     assert verdict.how == f"an access log from {DAY_AFTER:%Y-%m-%d %H:%M:%S} UTC on"
 
 
-def test_an_index_that_is_being_built_is_not_judged() -> None:
-    began = line(START, f"{DAY_BEFORE:%d/%b/%Y:%H:%M:%S}") + line(
-        "bdb_db2index - userRoot: Indexing attribute: displayName", f"{DAY_AFTER:%d/%b/%Y:%H:%M:%S}"
-    )
-    verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), began)
+@pytest.mark.parametrize(("began", "reason"), [(DAY_BEFORE, "is being built"), (DAY_AFTER, "are from before an index")])
+def test_an_index_that_is_being_built_is_not_judged(began: datetime, reason: str) -> None:
+    at = f"{began:%d/%b/%Y:%H:%M:%S}"
+    errors = line(START, at) + line("bdb_db2index - userRoot: Indexing attribute: displayName", at)
+    verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), errors)
     assert isinstance(verdict, NotJudged)
-    assert "is being built" in verdict.reason
+    assert reason in verdict.reason
 
 
 def slapd(changed: datetime, took: float) -> list[Verdict]:

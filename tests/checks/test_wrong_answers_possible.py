@@ -393,7 +393,18 @@ TASK = (
 
 @pytest.mark.parametrize("code", ["", "nsTaskExitCode: 0\n"])
 def test_a_task_that_builds_or_has_built_it(code: str) -> None:
-    assert isinstance(judged(entry(), BEGUN, (EARLIER, START), more=facts_at([f"{TASK}{code}\n"])), Clear)
+    asked = "LDAP searches for tasks at ldap://ds1"
+    tasks = [replace(one, origin=replace(one.origin, asked=asked)) for one in facts_at([f"{TASK}{code}\n"])]
+    assert isinstance(judged(entry(), BEGUN, (EARLIER, START), more=tasks), Clear)
+
+
+def test_a_file_with_a_task_shows_only_that_it_began() -> None:
+    """The server writes dse.ldif when a task is added, and keeps it there for some minutes after its end."""
+    tasks = facts_at([f"{TASK}\n"])
+    one = judged(entry(), BEGUN, (EARLIER, START), more=tasks)
+    assert isinstance(one, NotJudged)
+    assert "its end is not in the evidence" in one.reason
+    assert isinstance(judged(entry(), BEGUN, (LATER, BUILD), (LATER, FINISHED), more=tasks), Clear)
 
 
 def test_a_task_that_failed_does_not_build_it() -> None:

@@ -26,6 +26,7 @@ from ldapdiag.analysis.indexes.build_states import (
     changed,
     errors_logs,
     is_as_old_as,
+    shown,
     starts_of,
 )
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
@@ -221,11 +222,23 @@ def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistor
         if (task.backend, history.answer) != (backend.name.lower(), None) or name not in task.attributes:
             continue
         if task.exit_code is None:
-            return replace(history, state=BuildState.BUILDING, why="it is being built")
+            return _with_running(history, task)
         late = history.changed is None or (task.created is not None and task.created >= history.changed)
         if task.exit_code == 0 and late:
             return replace(history, state=BuildState.BUILT, why="a task built it", built=task.created)
     return history
+
+
+def _with_running(history: IndexHistory, task: IndexTask) -> IndexHistory:
+    """Return a history with a task without its end; a file shows only that it ran when the file was written."""
+    built, began = history.built, task.created
+    if history.state is BuildState.BUILT and built is not None and began is not None and built >= began:
+        return history
+    if task.origin.asked.startswith(BY_LDAP):
+        return replace(history, state=BuildState.BUILDING, why="it is being built", built=began)
+    at = f" at {shown(began)}" if began is not None else ""
+    why = f"a task began to build it{at}, and its end is not in the evidence"
+    return replace(history, state=BuildState.UNKNOWN, why=why, built=began)
 
 
 def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:

@@ -131,17 +131,17 @@ def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) 
 
 
 def _soon(backend: Backend, logs: ErrorsLogs) -> timedelta:
-    began = _added(backend)
+    began = database_added(backend)
     return SOON if began is not None and logs.time.first is not None and logs.time.first <= began else AT_ONCE
 
 
 def is_as_old_as(backend: Backend, at: datetime, soon: timedelta = SOON) -> bool:
     """Return whether a time is that of the addition of a database, which was empty then."""
-    began = _added(backend)
+    began = database_added(backend)
     return began is not None and at <= began + soon
 
 
-def _added(backend: Backend) -> datetime | None:
+def database_added(backend: Backend) -> datetime | None:
     """Return when a database was added; without its own time it is as old as its oldest index.
 
     An index without a time may be older than the others.

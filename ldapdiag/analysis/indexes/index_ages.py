@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.build_states import NOT_USED_YET, changed, is_as_old_as, shown
+from ldapdiag.analysis.indexes.build_states import BuildState, changed, database_added, is_as_old_as, shown
 from ldapdiag.analysis.indexes.search_coverage import Obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse
@@ -37,7 +37,7 @@ def as_built(backend: Backend, builds: BuildHistory | None) -> Backend:
     unused = {
         history.definition.attribute
         for history in builds.indexes
-        if history.backend.name == backend.name and history.state in NOT_USED_YET
+        if history.backend.name == backend.name and history.state is BuildState.UNUSED
     }
     definitions = (replace(one, built=False) if one.attribute in unused else one for one in backend.definitions)
     return replace(backend, definitions=tuple(definitions))
@@ -50,15 +50,22 @@ def younger_indexes(backend: Backend, began: datetime | None, builds: BuildHisto
     """
     if began is None:
         return {}
-    times = {one.attribute.lower(): _answers_since(one, backend, builds) for one in backend.definitions}
+    database = database_added(backend)
+    is_new = database is not None and database >= began
+    times = {
+        one.attribute.lower(): _answers_since(one, backend, builds, database_is_new=is_new)
+        for one in backend.definitions
+    }
     return {name: time for name, time in times.items() if time is not None and time >= began}
 
 
-def _answers_since(definition: IndexDefinition, backend: Backend, builds: BuildHistory | None) -> datetime | None:
-    """Return when an index was added, changed or built, whichever was last; None: unknown."""
+def _answers_since(
+    definition: IndexDefinition, backend: Backend, builds: BuildHistory | None, *, database_is_new: bool
+) -> datetime | None:
+    """Return when an index was added, changed or built, or its build began, whichever was last; None: unknown."""
     at = changed(definition)
     history = builds.of(backend, definition.attribute) if builds is not None else None
-    came_with_it = at is not None and is_as_old_as(backend, at)
+    came_with_it = database_is_new and at is not None and is_as_old_as(backend, at)
     times = (None if came_with_it else at, backend.modified, history.built if history is not None else None)
     return max(filter(None, times), default=None)
 
