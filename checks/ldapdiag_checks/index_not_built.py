@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
 from ldapdiag.analysis.indexes.build_states import BuildState, shown
@@ -22,11 +23,14 @@ from ldapdiag.cost_thresholds import (
     severity_of_cost,
 )
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import when
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.index_remedies import build_indexes
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.wording import counted, percent
 from ldapdiag.wording import seconds as in_seconds
+
+MOST_NAMED = 10
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))
@@ -53,7 +57,8 @@ def judge(  # noqa: PLR0913  one parameter per setting
     - likely: the log shows it (possible: for a single account); the index may have been built after the log was
       written, or the account may not see all entries.
 
-    An index that was added or built after the log began is not judged: searches before that prove nothing.
+    An index that was added, changed or built after the log began is not judged: searches before that prove nothing. On
+    OpenLDAP any change of the entry of the database counts, because it has all its indexes.
 
     ## Severity
     By default:
@@ -74,13 +79,16 @@ def judge(  # noqa: PLR0913  one parameter per setting
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
         history = _history(one, coverage, builds)
-        since = _later_event(history, traffic) if history and traffic else ""
-        yield _not_judged(one, since) if since else _finding(one, coverage, history, limits)
+        building = history is not None and history.state is BuildState.BUILDING
+        yield _being_built(one) if building else _finding(one, coverage, history, limits)
+    younger = find_unhelped_scans(coverage, {Cause.YOUNGER})
+    if younger and traffic is not None:
+        yield _younger(younger, coverage, traffic)
     if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
-    elif not found:
+    elif not found and not younger:
         yield clear_unless(
             coverage.unlisted, subject=coverage.server, reason="no unindexed search has an index that would answer it"
         )
@@ -95,20 +103,26 @@ def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory |
     return next((found for name in names if (found := builds.of(backends[0], name))), None)
 
 
-def _later_event(history: IndexHistory, traffic: Traffic) -> str:
-    """Return what happened to an index since the log began, and makes its scans no proof; empty: nothing."""
-    began = traffic.workload.began
-    if began is None or history.state is BuildState.UNUSED:
-        return ""
-    if history.built and history.built >= began:
-        return f"it was built at {shown(history.built)}, after the log began"
-    added = history.definition.created
-    return f"it was added at {shown(added)}, after the log began" if added and added >= began else ""
+def _younger(found: Sequence[UnhelpedScans], coverage: IndexCoverage, traffic: Traffic) -> NotJudged:
+    """Return one verdict on all searches that have an index which is younger than the log."""
+    since = max(one.obstacle.since for one in found if one.obstacle.since is not None)
+    names = list(dict.fromkeys(one.attribute for one in found))
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    searches = counted(sum(one.count for one in found), "search", "searches")
+    reason = (
+        f"{searches} ({in_seconds(sum(one.seconds for one in found))}) are from before an index that answers them was "
+        f"added, changed or built, the last at {shown(since)}: {', '.join(names[:MOST_NAMED])}{more}"
+    )
+    last = traffic.segment.last_time
+    within = last is not None and since < when(last)
+    after = since + timedelta(seconds=1)  # time stamps of entries are in whole seconds
+    how = f"--since {after:%Y-%m-%dT%H:%M:%SZ}" if within else f"an access log from {shown(since)} on"
+    return NotJudged(subject=coverage.server, reason=reason, how=how)
 
 
-def _not_judged(one: UnhelpedScans, since: str) -> NotJudged:
-    reason = f"{one.attribute} has an index, but searches examined every entry: {since}"
-    return NotJudged(subject=one.subject, reason=reason, how="an access log from after that time")
+def _being_built(one: UnhelpedScans) -> NotJudged:
+    reason = f"the index of {one.attribute} is being built, and no search uses it before the end of the build"
+    return NotJudged(subject=one.subject, reason=reason, how="an access log from after the build")
 
 
 def _confidence(one: UnhelpedScans, history: IndexHistory | None) -> Confidence:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
-from ldapdiag.analysis.indexes.build_states import DOUBTFUL, NO_TIME, BuildState
+from ldapdiag.analysis.indexes.build_states import DOUBTFUL, INCOMPLETE, NO_TIME, BuildState
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
 from ldapdiag.evidence.indexes import IndexDefinition
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.commands.server_address import ServerAddress
 
 TITLES = {
+    BuildState.UNUSED: "is not built, and the next start of the server uses it without entries",
     BuildState.WRONG: "does not find entries that have the value",
     BuildState.NEVER_BUILT: "was added and never built, and the server uses it",
     BuildState.RECREATED: "is a default index that a start of the server has added again, without entries",
@@ -38,6 +39,7 @@ TITLES = {
     BuildState.TEXT_ORDER: "sorts numbers as text, so that ranges miss entries",
 }
 CONFIDENCES = {
+    BuildState.UNUSED: Confidence.LIKELY,
     BuildState.WRONG: Confidence.CERTAIN,
     BuildState.NEVER_BUILT: Confidence.LIKELY,
     BuildState.RECREATED: Confidence.LIKELY,
@@ -46,15 +48,20 @@ CONFIDENCES = {
     BuildState.CHANGED: Confidence.POSSIBLE,
     BuildState.TEXT_ORDER: Confidence.LIKELY,
 }
-EFFECT = {
-    False: "Searches that use it may return too few entries, or none, without an error or a note.\n"
-    "Do not restart the server, and do not trust empty answers, before it is built.",
-    True: "Ranges (>= and <=) are read from the keys that are in the range as text, in which 10 is before 9. They "
-    "return too few entries, without an error or a note, unless so many keys are read that the server examines every "
-    "entry.\n"
+LACKS_ENTRIES = (
+    "Searches that use it may return too few entries, or none, without an error or a note.\n"
+    "Do not restart the server, and do not trust empty answers, before it is built."
+)
+EFFECTS = {
+    BuildState.UNUSED: "Until then searches examine every entry and are right; after the next start they return too "
+    "few entries, or none, without an error or a note.\nBuild it before the server starts again.",
+    BuildState.TEXT_ORDER: "Ranges (>= and <=) are read from the keys that are in the range as text, in which 10 is "
+    "before 9. They return too few entries, without an error or a note, unless so many keys are read that the server "
+    "examines every entry.\n"
     "Equality is right.",
 }
-"""What such an index does to searches; by whether only ranges are affected."""
+"""What such an index does to searches, where that is not LACKS_ENTRIES."""
+SETTLED = "ldapdiag indexes ldap://HOST --probe-answers -D DN -W compares its answers with the entries and settles it."
 FEW, MOST_NAMED = 3, 10
 """More than a few are counted if they are all of a server; of others at most so many are named."""
 
@@ -71,16 +78,21 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
     - certain: such a search did not find the entry.
     - likely: the index was added and never built, a build was interrupted, or a default index was deleted and added
-      again by a start; and the server has started since.
+      again by a start; and the server has started since. Or it was added and not built, and the next start uses it.
     - possible: the entry was changed after the last build. Which of its attributes is not recorded: a matching rule
       or a type needs a build, a scan limit does not. Or a start added a default index again, and no errors log shows
       whether it was built since.
+
+    The errors logs must be whole from the change of the entry to their end. They are not where another file begins
+    after a pause, where a start or a build task that other evidence shows is not in them, or where they have a start
+    without the end of the server before it. Then the index is not judged.
 
     OpenLDAP records nowhere whether an index was built, and logs nothing: without a probe it is not judged. OpenDJ and
     PingDirectory use an index only when it is built.
 
     ## Severity
     - critical: the index lacks entries, certainly or likely.
+    - high: the index is not built, and the next start of the server uses it.
     - high: a default index has no entry in its database, so that a start adds it again; or a start has added it, and
       no errors log shows whether it was built since.
     - high: an index with a matching rule (nsMatchingRule) was changed: its keys have another form then.
@@ -100,7 +112,7 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     When only a scan limit of the entry was changed, or the index was built in a way that the errors log does not show,
     as by a restored backup.
     """
-    doubtful = [index for index in builds.indexes if index.state in DOUBTFUL]
+    doubtful = [index for index in builds.indexes if index.state in DOUBTFUL or index.state is BuildState.UNUSED]
     unknown = [index for index in builds.indexes if index.state is BuildState.UNKNOWN]
     for one in doubtful:
         yield _finding(one, builds, indexing)
@@ -111,17 +123,18 @@ def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
 
 
 def _why_clear(builds: BuildHistory) -> str:
-    """Return why no index is doubtful, and which ones the next start of the server would make so."""
+    """Return why no index is doubtful, and which ones are not built yet."""
     if not builds.indexes:
         return "no index is configured"
-    unused = [index.definition.attribute for index in builds.indexes if index.state is BuildState.UNUSED]
+    waiting = (BuildState.BUILDING, BuildState.PENDING)
+    unbuilt = [index.definition.attribute for index in builds.indexes if index.state in waiting]
     why = "built since they were last changed, as old as their database, or shown to answer right"
-    waiting = f"; not built and not used yet, to be built before the next start: {', '.join(unused[:MOST_NAMED])}"
-    return f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}{waiting if unused else ''}"
+    until = f"; the build must have ended before the next start: {', '.join(unbuilt[:MOST_NAMED])}" if unbuilt else ""
+    return f"{counted(len(builds.indexes), 'index', 'indexes')}: {why}{until}"
 
 
 def _severity(one: IndexHistory) -> Severity:
-    if one.state in {BuildState.TEXT_ORDER, BuildState.ABSENT} or _is_unlogged(one):
+    if one.state in {BuildState.TEXT_ORDER, BuildState.ABSENT, BuildState.UNUSED} or _is_unlogged(one):
         return Severity.HIGH
     if one.state is BuildState.CHANGED:
         return Severity.HIGH if one.definition.rules else Severity.MEDIUM
@@ -148,7 +161,7 @@ def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -
         severity=_severity(one),
         confidence=_confidence(one),
         title=f"the index {attribute} of {backend.name} at {builds.server} {TITLES[one.state]}",
-        detail=f"{one.why[:1].upper()}{one.why[1:]}.\n{EFFECT[one.state is BuildState.TEXT_ORDER]}",
+        detail=_detail(one),
         observed={
             "server": builds.server,
             "backend": backend.name,
@@ -168,6 +181,14 @@ def _finding(one: IndexHistory, builds: BuildHistory, indexing: ServerIndexes) -
     )
 
 
+def _detail(one: IndexHistory) -> str:
+    """Return what shows the state, what it does to searches, and what settles it; a sentence a line."""
+    sentences = [f"{one.why[:1].upper()}{one.why[1:]}.", EFFECTS.get(one.state, LACKS_ENTRIES)]
+    if one.state in INCOMPLETE and one.answer is None:
+        sentences.append(SETTLED)
+    return "\n".join(sentences)
+
+
 def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
     """Return the searches that prove it, and the commands that build the index, if need be with an ordering rule."""
     address, backend, attribute = indexing.address, one.backend, one.definition.attribute
@@ -175,12 +196,12 @@ def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
     if one.state is BuildState.TEXT_ORDER:
         rule = Change(attribute, "eq", RULE)
         return add_indexes(address, backend, (rule,), configuration, schema, None)
-    if one.state is BuildState.ABSENT:
+    if backend.definition({attribute.lower()}) is None:
         return add_indexes(address, backend, _all_of(one.definition), configuration, schema, None)
-    return (
-        *prove_answers(address, backend, one.definition, configuration),
-        *build_indexes(address, backend, (attribute,), configuration, schema),
-    )
+    build = build_indexes(address, backend, (attribute,), configuration, schema)
+    if one.state is BuildState.UNUSED:
+        return build
+    return (*prove_answers(address, backend, one.definition, configuration), *build)
 
 
 def _all_of(definition: IndexDefinition) -> tuple[Change, ...]:

@@ -208,5 +208,7 @@ class WrongAnswersPossible(TypedDict):
     samples: int | None
     """Entries of a probe; null: none was made."""
     server: str | None
-    state: Literal["wrong", "never-built", "recreated", "absent", "interrupted", "changed", "text-order"] | None
+    state: (
+        Literal["wrong", "never-built", "recreated", "absent", "interrupted", "changed", "text-order", "unused"] | None
+    )
     types: list[str] | None

@@ -10,6 +10,7 @@ Cause = Literal[
     "no-index",
     "type-missing",
     "not-built",
+    "younger-than-log",
     "substring-too-short",
     "limit-exceeded",
     "limit-perhaps",
@@ -158,6 +159,10 @@ class IndexReport(TypedDict):
     etime_seconds: float
     exact: bool
     harmless: list[IndexedSearches]
+    indexed_later: list[IndexedSearches]
+    """An index answers them that was added, changed or built after the log began: not judged."""
+    indexed_since: str | None
+    """The last of these times: a log from then on shows whether the indexes answer."""
     log_seconds: float
     """From the first operation to the last."""
     no_index_helps: list[IndexedSearches]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.index_build import IndexBuild
+from ldapdiag.evidence.logged_period import LoggedPeriod
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
 
@@ -40,9 +41,8 @@ class ServerLog:
     """Number of server starts in this log."""
     start_times: tuple[datetime, ...] = ()
     """The last of them, in order (389-ds)."""
-    first_time: datetime | None = None
-    """Of the first line with a time (389-ds)."""
-    last_time: datetime | None = None
+    periods: tuple[LoggedPeriod, ...] = ()
+    """When it was written, in order (389-ds)."""
     index_builds: tuple[IndexBuild, ...] = ()
     """The last build of each index (389-ds)."""
     recovered: bool = False

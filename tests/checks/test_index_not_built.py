@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -9,8 +9,10 @@ import facts
 from audits import SUFFIX, UNINDEXED, Audit
 from incidents import diagnosed_facts
 from indexes_389 import BACKEND
-from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict
+from ldapdiag.evidence.family import Family
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict
 from reading import facts_of
+from traffic import Log
 
 
 def test_an_index_that_is_configured_and_not_used_where_few_entries_match() -> None:
@@ -73,7 +75,8 @@ START = "main - 389-Directory/2.3.1 B2025.016.1616 starting up"
 def test_scans_before_an_index_was_added_prove_nothing(after: timedelta) -> None:
     verdict = verdict_with((f"createTimestamp: {facts.START + after:%Y%m%d%H%M%SZ}",))
     assert isinstance(verdict, NotJudged)
-    assert "after the log began" in verdict.reason
+    added = facts.START + after
+    assert f"{added:%Y-%m-%d %H:%M:%S} UTC" in verdict.reason
 
 
 def test_scans_before_a_build_prove_nothing() -> None:
@@ -83,7 +86,7 @@ def test_scans_before_a_build_prove_nothing() -> None:
     done = line("bdb_db2index - userRoot: Finished indexing.", f"{DAY_AFTER:%d/%b/%Y:%H:%M:%S}")
     verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), built + done)
     assert isinstance(verdict, NotJudged)
-    assert "it was built at" in verdict.reason
+    assert f"{DAY_AFTER:%Y-%m-%d %H:%M:%S} UTC" in verdict.reason
 
 
 def test_an_errors_log_without_a_build_makes_it_certain() -> None:
@@ -94,3 +97,60 @@ def test_an_errors_log_without_a_build_makes_it_certain() -> None:
     assert isinstance(verdict, Finding)
     assert verdict.confidence is Confidence.CERTAIN
     assert "before the server starts again" in verdict.detail
+
+
+def test_an_index_that_is_younger_than_the_log_does_not_hide_what_is_missing() -> None:
+    """All searches are named in one verdict, with the time from which on a log is needed."""
+    audit = Audit()
+    times = (f"createTimestamp: {DAY_AFTER:%Y%m%d%H%M%SZ}",)
+    audit.has("cn", "eq", "sub", lines=times)
+    audit.has("title", "eq", lines=times)
+    for filter_, entries in (("(cn=*joe*)", 60), ("(title=boss)", 60), ("(&(title=boss)(l=here))", 5)):
+        audit.asks(filter_, UNINDEXED, entries=entries)
+    audit.asks("(|(title=boss)(employeeNumber=7))", UNINDEXED, entries=2)
+    audit.asks("(displayName=joe)", UNINDEXED, entries=1)
+    diagnosis = audit.diagnosis()
+    assert set(audit.found("missing-index")) == {"displayName", "employeeNumber"}
+    assert audit.found("scan-limit-exceeded") == audit.found("index-not-built") == {}
+    (verdict,) = [one.verdict for one in diagnosis.judged if one.check == "index-not-built"]
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason.startswith("60 searches (6 s) are from before an index")
+    assert verdict.how == f"an access log from {DAY_AFTER:%Y-%m-%d %H:%M:%S} UTC on"
+
+
+@pytest.mark.parametrize(("began", "reason"), [(DAY_BEFORE, "is being built"), (DAY_AFTER, "are from before an index")])
+def test_an_index_that_is_being_built_is_not_judged(began: datetime, reason: str) -> None:
+    at = f"{began:%d/%b/%Y:%H:%M:%S}"
+    errors = line(START, at) + line("bdb_db2index - userRoot: Indexing attribute: displayName", at)
+    verdict = verdict_with((f"createTimestamp: {DAY_BEFORE:%Y%m%d%H%M%SZ}",), errors)
+    assert isinstance(verdict, NotJudged)
+    assert reason in verdict.reason
+
+
+def slapd(changed: datetime, took: float) -> list[Verdict]:
+    """Return the verdicts on searches of a slapd whose database entry was last changed then."""
+    log = Log()
+    number = log.opens()
+    for op in range(1, 21):
+        log.searches(number, op, b"(displayName=joe)", took=took, entries=1, base=SUFFIX)
+    database = (
+        "dn: olcDatabase={1}mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: {1}mdb\n"
+        "olcSuffix: dc=example,dc=com\nolcDbDirectory: /var/lib/ldap\nolcDbIndex: objectClass eq\n"
+        f"olcDbIndex: displayName eq\nmodifyTimestamp: {changed:%Y%m%d%H%M%SZ}\n\n"
+    )
+    read = [replace(one, origin=facts.origin("ldap", "config.ldif")) for one in facts_of(database)]
+    judged = diagnosed_facts([log.fact(family=Family.OPENLDAP), *read]).judged
+    return [one.verdict for one in judged if one.check == "index-not-built"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "took", "kind"),
+    [(DAY_AFTER, 0.2, NotJudged), (DAY_AFTER, 0.0002, Clear), (DAY_BEFORE, 0.2, Clear), (DAY_BEFORE, 0.0002, Clear)],
+)
+def test_slow_searches_of_slapd_prove_nothing_of_an_index_that_may_be_younger(
+    changed: datetime, took: float, kind: type[Verdict]
+) -> None:
+    (verdict,) = slapd(changed, took)
+    assert isinstance(verdict, kind)
+    if isinstance(verdict, NotJudged):
+        assert f"{DAY_AFTER:%Y-%m-%d %H:%M:%S} UTC" in verdict.reason

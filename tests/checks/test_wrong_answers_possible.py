@@ -49,13 +49,29 @@ def entry(*lines: str, created: str = CHANGED, modified: str = "", creator: str 
     return index("nsIndexType: eq", *rules, *times, *lines, attribute="employeeNumber")
 
 
-def errors(*events: tuple[str, str]) -> str:
-    """Return an errors log of lines at times."""
-    lines = (f"[22/Nov/2026:{clock} +0000] - INFO - {text}\n" for clock, text in events)
-    return "\t389-Directory/2.3.1 B2025.016.1616\n" + "".join(lines)
-
-
 START = "main - 389-Directory/2.3.1 B2025.016.1616 starting up"
+STOPPED = "main - slapd stopped."
+RECOVERED = "bdb_start - Detected Disorderly Shutdown last time Directory Server was running, recovering database."
+
+
+def errors(*events: tuple[str, str], logs_ends: bool = True) -> str:
+    """Return an errors log of lines at times; as the server does, it has the end of each process before the next."""
+    begun, lines = False, [BANNER]
+    for clock, text in events:
+        if text == START and begun and logs_ends:
+            lines.append(line(clock, STOPPED))
+        begun |= text == START
+        lines.append(line(clock, text))
+    return "".join(lines)
+
+
+BANNER = "\t389-Directory/2.3.1 B2025.016.1616\n"
+
+
+def line(clock: str, text: str) -> str:
+    return f"[22/Nov/2026:{clock} +0000] - INFO - {text}\n"
+
+
 BUILD = "bdb_db2index - userRoot: Indexing attribute: employeeNumber"
 FINISHED = "bdb_db2index - userRoot: Finished indexing."
 FAILED = "task_index_thread - Index failed (error -1)"
@@ -140,9 +156,7 @@ def test_a_matching_rule_spoils_answers_at_once() -> None:
             entry(), [BEGUN, (LATER, "x - import userRoot: Import complete.  Processed 9 entries"), (LAST, START)],
             id="imported since",
         ),
-        pytest.param(entry(), [BEGUN, (LATER, "a - line")], id="no start since: it is not used"),
         pytest.param(entry(), [BEGUN, (LATER, BUILD)], id="being built"),
-        pytest.param(entry(), [BEGUN, (CHANGED, BUILD), (LATER, FAILED)], id="failed, and not used"),
         pytest.param(entry(created=LOADED), [BEGUN, (LATER, START)], id="as old as its database"),
         pytest.param(entry(created=LOADED, creator=ITSELF), [BEGUN, (LATER, START)], id="an original default index"),
     ],
@@ -165,12 +179,13 @@ def test_a_default_index_without_an_entry_is_added_again_empty() -> None:
     assert "nsIndexType: pres\nnsIndexType: eq\nLDIF\ntask userRoot sn; } | apply" in text
 
 
-def test_a_live_server_that_does_not_list_a_default_index_has_not_added_it() -> None:
+def test_a_live_server_that_does_not_list_a_default_index_adds_it_at_the_next_start() -> None:
     told = facts_at([backend(entry(created=LOADED), f"{TEMPLATE}nsIndexType: eq\n\n"), errors(BEGUN, (LATER, START))])
     asked = "LDAP searches for indexes at ldap://ds1"
     (one,) = verdicts(*(replace(each, origin=replace(each.origin, asked=asked)) for each in told))
-    assert isinstance(one, Clear)
-    assert one.reason.endswith("before the next start: sn")
+    assert isinstance(one, Finding)
+    assert (one.observed["attribute"], one.observed["state"], one.severity) == ("sn", "unused", Severity.HIGH)
+    assert "nsIndexType: eq\nLDIF\ntask userRoot sn; } | apply" in one.remedies[0].text
 
 
 @pytest.mark.parametrize(
@@ -192,10 +207,69 @@ def test_an_index_with_a_time_beside_others_without_is_not_as_old_as_the_databas
     assert [one.observed["state"] for one in told if isinstance(one, Finding)] == ["never-built"]
 
 
-def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start() -> None:
-    one = judged(entry(), BEGUN, (LATER, "a - line"))
+@pytest.mark.parametrize("events", [[(LATER, "a - line")], [(CHANGED, BUILD), (LATER, FAILED)]])
+def test_an_index_that_is_not_used_yet_is_to_be_built_before_the_next_start(events: list[tuple[str, str]]) -> None:
+    one = finding(entry(), BEGUN, *events)
+    assert (one.observed["state"], one.severity, one.confidence) == ("unused", Severity.HIGH, Confidence.LIKELY)
+    (build,) = one.remedies
+    assert "employeeNumber" in build.text
+
+
+def test_right_answers_of_an_index_that_is_not_used_yet_prove_nothing() -> None:
+    assert finding(entry(), BEGUN, (LATER, "a - line"), more=[answers(5, 0)]).observed["state"] == "unused"
+
+
+def test_an_index_that_was_changed_and_not_used_since_is_named() -> None:
+    """Which attribute of its entry was changed is not known: a scan limit needs no build."""
+    one = judged(entry(created=LOADED, modified=CHANGED), BEGUN, (LATER, "a - line"))
     assert isinstance(one, Clear)
     assert one.reason.endswith("before the next start: employeeNumber")
+
+
+def monitored(clock: str) -> list[Any]:
+    """Return what cn=monitor shows of the last start."""
+    started = f"dn: cn=monitor\nversion: 389-Directory/2.3.1 B2025.016.1616\nstarttime: {stamp(clock)}\n"
+    return facts_at([f"{started}currenttime: {stamp('23:00:00')}\ncurrentconnections: 1\n\n"])
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "why"),
+    [
+        pytest.param(
+            errors(BEGUN) + errors((LAST, START)), [], "another file begins then", id="a rotated file is not named"
+        ),
+        pytest.param(
+            errors(BEGUN, (LAST, START), logs_ends=False), [], "not its end before", id="the server could not log"
+        ),
+        pytest.param(errors(BEGUN, (LAST, START)), monitored(LATER), "a start of the", id="a start is missing"),
+        pytest.param(
+            errors(BEGUN, (CHANGED, START), (LAST, START), logs_ends=False), [], "so a build may be", id="several gaps"
+        ),
+    ],
+)  # fmt: skip
+def test_a_gap_in_the_errors_log_proves_nothing(text: str, more: list[Any], why: str) -> None:
+    """In the gap the index may have been built."""
+    (one,) = verdicts(*facts_at([backend(entry()), text], *more))
+    assert isinstance(one, NotJudged)
+    assert why in one.reason
+    assert "--probe-answers" in (one.how or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        pytest.param(errors(BEGUN, (LAST, START)), [], id="nothing was to be logged"),
+        pytest.param(errors(BEGUN, (LATER, "a - line")) + errors((LATER, STOPPED), (LAST, START)), [], id="rotated"),
+        pytest.param(errors(BEGUN, (LAST, START), (LAST, RECOVERED), logs_ends=False), [], id="a crash"),
+        pytest.param(errors(BEGUN, (LAST, START)), monitored(LAST), id="the last start is logged"),
+        pytest.param(errors((LOADED, "a - line")) + errors(("03:00:00", START), (LAST, START)), [], id="earlier"),
+    ],
+)  # fmt: skip
+def test_a_whole_errors_log_without_a_build_proves_it(text: str, more: list[Any]) -> None:
+    (one,) = verdicts(*facts_at([backend(entry()), text], *more))
+    assert isinstance(one, Finding)
+    assert one.observed["state"] == "never-built"
+    assert "--probe-answers" in one.detail
 
 
 @pytest.mark.parametrize(
@@ -319,7 +393,18 @@ TASK = (
 
 @pytest.mark.parametrize("code", ["", "nsTaskExitCode: 0\n"])
 def test_a_task_that_builds_or_has_built_it(code: str) -> None:
-    assert isinstance(judged(entry(), BEGUN, (EARLIER, START), more=facts_at([f"{TASK}{code}\n"])), Clear)
+    asked = "LDAP searches for tasks at ldap://ds1"
+    tasks = [replace(one, origin=replace(one.origin, asked=asked)) for one in facts_at([f"{TASK}{code}\n"])]
+    assert isinstance(judged(entry(), BEGUN, (EARLIER, START), more=tasks), Clear)
+
+
+def test_a_file_with_a_task_shows_only_that_it_began() -> None:
+    """The server writes dse.ldif when a task is added, and keeps it there for some minutes after its end."""
+    tasks = facts_at([f"{TASK}\n"])
+    one = judged(entry(), BEGUN, (EARLIER, START), more=tasks)
+    assert isinstance(one, NotJudged)
+    assert "its end is not in the evidence" in one.reason
+    assert isinstance(judged(entry(), BEGUN, (LATER, BUILD), (LATER, FINISHED), more=tasks), Clear)
 
 
 def test_a_task_that_failed_does_not_build_it() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
+import facts
 from audits import PARTLY, SUFFIX, UNINDEXED, Audit
 from incidents import diagnosed_facts, ids
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
@@ -16,6 +17,7 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.finding import NotJudged
 from ldapdiag.report.as_json import document
 from ldapdiag.report.indexes.as_data import plans
 from ldapdiag.servers.indexes.candidates import IndexUse
@@ -103,21 +105,28 @@ def configurations() -> st.SearchStrategy[Indexes]:
     return st.dictionaries(st.sampled_from(ATTRIBUTES), types, max_size=4)
 
 
-def audit(work: Sequence[Asked], indexes: Indexes, begin: tuple[int, float] = (0, 0.0)) -> Audit:
-    """Return the server that was asked; its log begins at this connection and this moment."""
+def audit(
+    work: Sequence[Asked], indexes: Indexes, begin: tuple[int, float] = (0, 0.0), *, later: Iterable[str] = ()
+) -> Audit:
+    """Return the server that was asked; its log begins at this connection and this moment.
+
+    `later`: attributes whose indexes were added or changed after the end of the log.
+    """
+    changed = f"modifyTimestamp: {facts.START + timedelta(days=1):%Y%m%d%H%M%SZ}"
     story = Audit()
     story.log.number, story.log.now = begin
     story.has("objectClass", "eq")
     for attribute, types in sorted(indexes.items()):
-        story.has(attribute, *sorted(types - RULES), lines=tuple(f"nsMatchingRule: {one}" for one in types & RULES))
+        lines = [f"nsMatchingRule: {one}" for one in types & RULES] + [changed] * (attribute in set(later))
+        story.has(attribute, *sorted(types - RULES), lines=tuple(lines))
     for one in work:
         story.asks(one.filter, one.notes, took=one.took, entries=one.entries, base=one.base, scope=one.scope)
     return story
 
 
-def told(facts: Sequence[Any]) -> dict[str, Any]:
+def told(evidence: Sequence[Any]) -> dict[str, Any]:
     """Return what is reported; of a log in two files, both stand for one."""
-    diagnosis = diagnosed_facts(facts)
+    diagnosis = diagnosed_facts(evidence)
     report = document(diagnosis, WHEN)
     for one in (*report["hosts"], *report["findings"]):
         one["origins"] = sorted(set(one["origins"]))
@@ -190,6 +199,27 @@ def test_what_the_plan_ends_wants_no_plan_any_more(work: list[Asked], indexes: I
     after = plan_of(audit(cured, with_indexes(indexes, changes_of(plan))).diagnosis())
     assert changes_of(after) == set()
     assert not ended & {row.group.shape for row in (*after.remaining, *after.below_threshold)}
+
+
+OF_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})
+
+
+@given(workloads(), configurations())
+def test_the_same_log_accuses_no_index_that_is_younger(work: list[Asked], indexes: Indexes) -> None:
+    """Who carries out the plan and audits again with the same log is asked for nothing, and is told so once."""
+    plan = plan_of(audit(work, indexes).diagnosis())
+    ended = {row.group.shape for row in plan.resolved}
+    event(f"{len(changes_of(plan))} indexes")
+    added = with_indexes(indexes, changes_of(plan))
+    later = {change.attribute for change in changes_of(plan)}
+    diagnosis = audit(work, added, later=later).diagnosis()
+    after = plan_of(diagnosis)
+    assert not ended & {row.group.shape for row in (*after.resolved, *after.unbuilt, *after.unhelped)}
+    assert ended <= {row.group.shape for row in after.younger}
+    accused = {one.observed.get("shape") for check, one in diagnosis.found if check in OF_SCANS}
+    assert not ended & accused
+    verdicts = [one.verdict for one in diagnosis.judged if one.check == "index-not-built"]
+    assert sum(isinstance(one, NotJudged) for one in verdicts) == bool(ended)
 
 
 @given(workloads(), configurations())

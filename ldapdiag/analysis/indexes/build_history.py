@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.analysis.indexes.build_states import (
     INCOMPLETE,
+    NOT_USED_YET,
+    OF_THE_DATABASE,
     BuildState,
     ErrorsLogs,
     Starts,
     by_times,
     changed,
     errors_logs,
+    is_as_old_as,
+    shown,
     starts_of,
 )
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
@@ -32,8 +36,10 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.index_answers import IndexAnswers
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
-from ldapdiag.evidence.indexes.index_tasks import IndexTask
+from ldapdiag.evidence.indexes.index_tasks import TASKS, IndexTask
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.log.operation_kinds import ADD, NAMES
+from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.lazy_dataclass import dataclass
@@ -50,6 +56,7 @@ BUILDING = (
     "would stop all searches until the end"
 )
 RANGE_FILTERS = (">=@)", "<=@)")
+ADD_ENTRY, BUILD_TASKS = NAMES[ADD], f",{TASKS}"
 BY_LDAP = "LDAP searches for "
 """How the answers of a live server are named."""
 ENOUGH_SAMPLES = 3
@@ -68,7 +75,7 @@ class IndexHistory:
     logged: bool = True
     """False: no errors log shows whether it was built since."""
     built: datetime | None = None
-    """When the last build of it began, as far as is known."""
+    """When the last build of it ended, or began where its end is not known; None: no build is known."""
     answer: ProbedIndex | None = None
     """The probe of its searches; None: there was none."""
 
@@ -110,7 +117,8 @@ def trace_builds(
     traffic: Traffic | None,
 ) -> BuildHistory:
     """Find out for each index of a server whether it was built."""
-    logs, starts = errors_logs(server), starts_of(server, facts_of(processes, server.host))
+    starts = starts_of(server, facts_of(processes, server.host), _starts_that_added(indexes))
+    logs = errors_logs(server, starts, _build_tasks(traffic))
     probes = facts_of(answers, server.name)
     probed = {
         (index.backend.lower(), index.attribute.lower()): (index, probe.origin.taken)
@@ -134,6 +142,23 @@ def trace_builds(
     )
 
 
+def _starts_that_added(indexes: ServerIndexes) -> Iterator[datetime]:
+    """Yield the times of starts that added default indexes to a database which was there before."""
+    if not traits_of(indexes.configuration.identity.family).logs_index_builds:
+        return
+    for backend in indexes.configuration.backends:
+        for one in backend.definitions:
+            if one.created and one.creator == OF_THE_DATABASE and not is_as_old_as(backend, one.created):
+                yield one.created
+
+
+def _build_tasks(traffic: Traffic | None) -> Iterator[datetime]:
+    """Yield when an access log has the first and the last task that builds indexes (389-ds), if it accepted all."""
+    for group in traffic.workload.targets if traffic is not None else ():
+        if group.operation == ADD_ENTRY and group.target.lower().endswith(BUILD_TASKS) and not group.errors:
+            yield from {when(group.first), when(group.last)}
+
+
 def _history(
     backend: Backend,
     definition: IndexDefinition,
@@ -153,7 +178,8 @@ def _history(
     since = max(filter(None, (at, build.started if build else None)), default=None)
     if answer is not None and taken is not None and since is not None and taken.end < since:
         answer = None  # it was built or changed after the probe
-    if answer is not None:
+    unused = state in NOT_USED_YET or (starts.complete and at is not None and not starts.since(at))
+    if answer is not None and (answer.missing or state is BuildState.BUILT or not unused):
         state, why = _by_answer(answer, state, why)
     logged = at is not None and logs.covers(at, starts.last)
     return IndexHistory(
@@ -162,7 +188,7 @@ def _history(
         state=state,
         why=why,
         logged=logged,
-        built=build.started if build else None,
+        built=(build.finished or build.started) if build else None,
         answer=answer,
     )
 
@@ -196,11 +222,23 @@ def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistor
         if (task.backend, history.answer) != (backend.name.lower(), None) or name not in task.attributes:
             continue
         if task.exit_code is None:
-            return replace(history, state=BuildState.UNUSED, why="it is being built")
+            return _with_running(history, task)
         late = history.changed is None or (task.created is not None and task.created >= history.changed)
         if task.exit_code == 0 and late:
             return replace(history, state=BuildState.BUILT, why="a task built it", built=task.created)
     return history
+
+
+def _with_running(history: IndexHistory, task: IndexTask) -> IndexHistory:
+    """Return a history with a task without its end; a file shows only that it ran when the file was written."""
+    built, began = history.built, task.created
+    if history.state is BuildState.BUILT and built is not None and began is not None and built >= began:
+        return history
+    if task.origin.asked.startswith(BY_LDAP):
+        return replace(history, state=BuildState.BUILDING, why="it is being built", built=began)
+    at = f" at {shown(began)}" if began is not None else ""
+    why = f"a task began to build it{at}, and its end is not in the evidence"
+    return replace(history, state=BuildState.UNKNOWN, why=why, built=began)
 
 
 def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.logged_time import LoggedTime, Restarts, logged_time
 from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE
 from ldapdiag.evidence.log.stamps import when
 from ldapdiag.lazy_dataclass import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.hosts.instances import Instance
+    from ldapdiag.evidence.access_log import AccessLog
     from ldapdiag.evidence.index_build import IndexBuild
     from ldapdiag.evidence.indexes import Backend, IndexDefinition
     from ldapdiag.evidence.processes import ProcessTable
@@ -37,6 +39,10 @@ class BuildState(StrEnum):
     """It found every entry of a probe."""
     UNUSED = "unused"
     """Not built since it was added, and not used before the server starts again."""
+    PENDING = "pending"
+    """Changed and not built since; what was added to it is not used before the server starts again."""
+    BUILDING = "building"
+    """Its build has not ended yet, and searches do not use it before that."""
     WRONG = "wrong"
     """It did not find an entry that has the value."""
     NEVER_BUILT = "never-built"
@@ -64,6 +70,7 @@ INCOMPLETE = frozenset(
     }
 )
 DOUBTFUL = INCOMPLETE | {BuildState.TEXT_ORDER}
+NOT_USED_YET = frozenset({BuildState.UNUSED, BuildState.BUILDING})
 
 NO_TIME = "its entry has no time stamp"
 
@@ -78,9 +85,11 @@ def by_times(backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, st
     build = logs.build_of(backend.name, definition.attribute)
     if build is not None and build.finished is None:
         began = f"a build that began at {shown(build.started)}"
+        if not logs.covers(build.started, starts.last):
+            return BuildState.UNKNOWN, f"the end of {began} is not logged; {logs.why_unknown(build.started)}"
         if used := starts.since(build.started) or ("the server started then" if build.restarted else ""):
             return BuildState.INTERRUPTED, f"{began} did not finish, and {used}"
-        return BuildState.UNUSED, f"{began} {'failed' if build.failed else 'has not finished'}"
+        return (BuildState.UNUSED, f"{began} failed") if build.failed else (BuildState.BUILDING, f"{began} is running")
     at = changed(definition)
     if at is None:
         return BuildState.UNKNOWN, NO_TIME
@@ -98,17 +107,16 @@ def _unbuilt(
     known, used = logs.covers(at, starts.last), starts.since(at)
     added = definition.created is not None and not _was_built(definition, backend, logs)
     if added and definition.creator == OF_THE_DATABASE:
-        since = " and not built since" if known else "; no errors log from then on shows whether it was built"
+        since = " and not built since" if known else f"; {logs.why_unknown(at)}"
         return BuildState.RECREATED, f"a start of the server added it at {shown(at)}{since}"
     happened = f"{'added' if added else 'changed'} at {shown(at)}"
     at_once = bool(definition.rules) and not added
-    if not (used or at_once) and (known or starts.complete):
-        return BuildState.UNUSED, f"{happened}, and no start of the server since"
     if not known:
-        return (
-            BuildState.UNKNOWN,
-            f"{happened}; no errors log from then to the last start shows whether it was built",
-        )
+        right = ", and no start of the server since, so that searches are right" if starts.complete and not used else ""
+        return BuildState.UNKNOWN, f"{happened}{right}; {logs.why_unknown(at)}"
+    if not (used or at_once):
+        state = BuildState.UNUSED if added else BuildState.PENDING
+        return state, f"{happened} and not built since, and no start of the server since"
     since = f"{happened} and not built since" + (f"; {used}" if used else "")
     return (BuildState.NEVER_BUILT if added else BuildState.CHANGED), since
 
@@ -123,17 +131,17 @@ def _was_built(definition: IndexDefinition, backend: Backend, logs: ErrorsLogs) 
 
 
 def _soon(backend: Backend, logs: ErrorsLogs) -> timedelta:
-    began = _added(backend)
-    return SOON if began is not None and logs.first is not None and logs.first <= began else AT_ONCE
+    began = database_added(backend)
+    return SOON if began is not None and logs.time.first is not None and logs.time.first <= began else AT_ONCE
 
 
 def is_as_old_as(backend: Backend, at: datetime, soon: timedelta = SOON) -> bool:
     """Return whether a time is that of the addition of a database, which was empty then."""
-    began = _added(backend)
+    began = database_added(backend)
     return began is not None and at <= began + soon
 
 
-def _added(backend: Backend) -> datetime | None:
+def database_added(backend: Backend) -> datetime | None:
     """Return when a database was added; without its own time it is as old as its oldest index.
 
     An index without a time may be older than the others.
@@ -142,30 +150,26 @@ def _added(backend: Backend) -> datetime | None:
     return backend.created or (None if None in times else min(filter(None, times), default=None))
 
 
-LONGEST_START = timedelta(minutes=10)
-"""From the first line of a start to what another source shows of it: a database may have to be recovered first."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starts:
     """The known starts of a server, in order."""
 
     times: tuple[datetime, ...]
-    restarts_from: datetime | None = None
-    """The beginning of an access log with a restart in it, whose time that log does not contain."""
+    restarts: tuple[Restarts, ...] = ()
+    """Those in access logs, which do not contain their times."""
     complete: bool = False
     """The monitor or the process shows the last start."""
 
     @property
     def last(self) -> datetime | None:
         """Return the latest known one; None: none is known."""
-        return max(filter(None, (*self.times[-1:], self.restarts_from)), default=None)
+        return max((*self.times[-1:], *(one.begin for one in self.restarts)), default=None)
 
     def since(self, at: datetime) -> str:
         """Return a clause about the first start after a time; empty: none is known."""
         if found := next((time for time in self.times if time > at), None):
             return f"the server has started since ({shown(found)})"
-        later = self.restarts_from is not None and self.restarts_from >= at
+        later = any(one.begin >= at for one in self.restarts)
         return "the server has started since (its access log contains a restart)" if later else ""
 
 
@@ -175,8 +179,7 @@ class ErrorsLogs:
 
     builds: Mapping[tuple[str, str], IndexBuild]
     """The last of each index, by backend and attribute in lower case."""
-    first: datetime | None
-    last: datetime | None
+    time: LoggedTime
 
     def build_of(self, backend: str, attribute: str) -> IndexBuild | None:
         """Return the last build of an index: its own, or a later import of the whole database."""
@@ -185,39 +188,48 @@ class ErrorsLogs:
         return max(filter(None, (own, whole)), key=lambda one: one.started, default=None)
 
     def covers(self, at: datetime, until: datetime | None) -> bool:
-        """Return whether the logs reach from a time to the last start, so that a build between them would be there."""
-        if self.first is None or self.last is None:
-            return False
-        return self.first <= at <= self.last and (until is None or until <= self.last + LONGEST_START)
+        """Return whether a build between a time and the end of the evidence would be in the logs."""
+        return self.time.covers(at, until)
+
+    def why_unknown(self, at: datetime) -> str:
+        """Return why they do not show whether an index was built since a time, as a clause."""
+        if (gap := self.time.gap_after(at)) is None:
+            return "no errors log from then to the last start shows whether it was built"
+        return (
+            f"the errors logs have no line from {shown(gap.begin)} to {shown(gap.end)}, and {gap.why}, "
+            "so a build may be missing there"
+        )
 
 
-def errors_logs(server: Instance) -> ErrorsLogs:
-    """Combine the errors logs of a server."""
+def errors_logs(server: Instance, starts: Starts, tasks: Iterable[datetime] = ()) -> ErrorsLogs:
+    """Combine the errors logs of a server; `tasks`: when it was asked to build indexes."""
     builds: dict[tuple[str, str], IndexBuild] = {}
     for build in sorted((one for log in server.logs for one in log.index_builds), key=lambda one: one.started):
         builds[build.backend, build.attribute] = build
-    return ErrorsLogs(
-        builds=builds,
-        first=min((log.first_time for log in server.logs if log.first_time), default=None),
-        last=max((log.last_time for log in server.logs if log.last_time), default=None),
-    )
+    return ErrorsLogs(builds=builds, time=logged_time(server.logs, starts.times, starts.restarts, tasks))
 
 
-def starts_of(server: Instance, processes: Iterable[ProcessTable]) -> Starts:
-    """Return when a server started, by its errors logs, its monitor, its process, and restarts in its access logs."""
+def starts_of(server: Instance, processes: Iterable[ProcessTable], added: Iterable[datetime] = ()) -> Starts:
+    """Return when a server started, by its errors logs, its monitor, its process, and restarts in its access logs.
+
+    `added`: when starts have added default indexes.
+    """
     logged = {time for log in server.logs for time in log.start_times}
     present = {server.monitor.started_at} if server.monitor is not None and server.monitor.started_at else set()
     for table in processes:
         known = (table.process(pid) for pid in server.pids)
         present |= {one.started for one in known if one is not None and one.started is not None and table.zoned}
-    restarted = [
-        when(log.segment.first_time)
-        for log in server.access_logs
-        if log.segment.first_time is not None and log.segment.server_processes > 1
-    ]
-    return Starts(
-        times=tuple(sorted(logged | present)), restarts_from=max(restarted, default=None), complete=bool(present)
-    )
+    restarts = tuple(filter(None, map(_restarts, server.access_logs)))
+    return Starts(times=tuple(sorted({*logged, *present, *added})), restarts=restarts, complete=bool(present))
+
+
+def _restarts(log: AccessLog) -> Restarts | None:
+    """Return the restarts in an access log; None if it has none that are certain."""
+    counted = [stream.server_processes for stream in log.streams if not stream.unreliable]
+    processes = counted if log.streams else [log.segment.server_processes]
+    count = sum(max(0, one - 1) for one in processes)
+    first, last = log.segment.first_time, log.segment.last_time
+    return Restarts(when(first), when(last), count) if count and first is not None and last is not None else None
 
 
 def shown(at: datetime) -> str:

@@ -20,6 +20,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.indexes.build_history import BuildHistory
+from ldapdiag.analysis.indexes.index_ages import indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
@@ -104,13 +106,15 @@ class IndexCoverage:
 
 
 @provides(IndexCoverage)
-def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | None) -> IndexCoverage:
+def audit_searches(
+    server: Instance, traffic: Traffic, indexes: ServerIndexes | None, builds: BuildHistory | None
+) -> IndexCoverage:
     """Find out for every search of a server's log how its candidates are found, and which indexes would help."""
     workload = traffic.workload
     family = server.family or workload.family
-    simulated = SimulatedServer(family, workload, indexes)
+    simulated = SimulatedServer(family, workload, indexes, builds)
     found = [
-        (coverage, _scanned(coverage, databases, family))
+        (as_logged(coverage, databases, family), _scanned(coverage, databases, family))
         for group in _audited(workload.searches, family)
         for databases in [simulated.databases(group.base, group.scope)]
         for coverage in _covered(group, databases, family)
@@ -123,7 +127,9 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     )
     known = [settled(search, total, costs, family) for (search, _), total in zip(found, totals, strict=True)]
     proposed = [
-        propose(search, databases, family, costs)
+        search
+        if search.obstacle is not None
+        else propose(search, databases, family, costs)
         if search.is_scan
         else replace(search, scan_instead=scan_instead(search, total, costs, family))
         for search, (_, databases), total in zip(known, found, totals, strict=True)
@@ -245,6 +251,16 @@ def _coverage(
     )
 
 
+def as_logged(search: SearchCoverage, databases: Sequence[SimulatedDatabase], family: Family | None) -> SearchCoverage:
+    """Return a search that was a scan before an index which is younger than the log; others as they are.
+
+    Where the log notes no unindexed searches, one that is slow for what it returns was a scan.
+    """
+    slow = not notes_unindexed(family) and _is_slow(search.group, search.count, search.etime)
+    obstacle = indexed_since(search, databases) if search.is_scan or slow else None
+    return replace(search, index_use=IndexUse.UNINDEXED, obstacle=obstacle) if obstacle is not None else search
+
+
 def _decided(
     tree: Node, group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
 ) -> tuple[Forecast, SimulatedDatabase]:
@@ -288,7 +304,7 @@ LISTED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS})
 
 def by_time_alone(search: SearchCoverage, family: Family | None) -> bool:
     """Return whether a search is taken for a scan only because it is slow."""
-    if not search.is_scan or search.filter is None or search.forecast is None:
+    if not search.is_scan or search.filter is None or search.forecast is None or search.obstacle is not None:
         return False
     otherwise = index_use_of(search.group, family, search.forecast, noted=search.noted, slow=False)
     return otherwise is not IndexUse.UNINDEXED

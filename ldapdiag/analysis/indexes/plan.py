@@ -28,6 +28,7 @@ from ldapdiag.servers.indexes.candidates import Cause, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from ldapdiag.evidence.indexes import IndexDefinition
 
@@ -113,12 +114,23 @@ class IndexPlan:
     @property
     def unbuilt(self) -> tuple[SearchCoverage, ...]:
         """Return the scans that a configured index would help if it were built."""
-        return tuple(scan for scan in self.remaining if _waits_for_build(scan))
+        return tuple(scan for scan in self.remaining if _has(scan, Cause.NOT_BUILT))
+
+    @property
+    def younger(self) -> tuple[SearchCoverage, ...]:
+        """Return the scans that indexes younger than the log answer."""
+        return tuple(scan for scan in self.remaining if _has(scan, Cause.YOUNGER))
+
+    @property
+    def indexed_since(self) -> datetime | None:
+        """Return when the last of these indexes was added, changed or built."""
+        obstacles = (scan.obstacle for scan in self.younger)
+        return max((one.since for one in obstacles if one and one.since), default=None)
 
     @property
     def unhelped(self) -> tuple[SearchCoverage, ...]:
         """Return the scans that no index helps."""
-        return tuple(scan for scan in self.remaining if not _waits_for_build(scan))
+        return tuple(scan for scan in self.remaining if not _has(scan, Cause.NOT_BUILT, Cause.YOUNGER))
 
     @property
     def before(self) -> int:
@@ -136,8 +148,8 @@ class IndexPlan:
         return self.before - self.after.expected
 
 
-def _waits_for_build(scan: SearchCoverage) -> bool:
-    return scan.obstacle is not None and scan.obstacle.cause is Cause.NOT_BUILT
+def _has(scan: SearchCoverage, *causes: Cause) -> bool:
+    return scan.obstacle is not None and scan.obstacle.cause in causes
 
 
 @provides(IndexPlan)

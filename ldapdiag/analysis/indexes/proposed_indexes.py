@@ -19,7 +19,6 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.build_states import changed, is_as_old_as
 from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.predictions import predict
@@ -69,8 +68,6 @@ def propose(
     if scan.filter is None:
         return scan
     trials = [IndexTrial(scan, scan.filter, database, family) for database in databases]
-    if any(map(_is_indexed_since, trials)):
-        return replace(scan, obstacle=_obstacle(trials[0], helped=False))
     helpful = [_helpful_sets(trial, alone=len(trials) == 1) for trial in trials]
     # Every database must be indexed: one set of each.
     combined = dict.fromkeys(first.union(*others) for first, *others in product(*helpful))
@@ -128,21 +125,6 @@ def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, predicti
     reason = f"with {wanted} each search would still read {entries}{of_all}"
     cause = Cause.LIMIT if certain else Cause.LIMIT_PERHAPS
     return Obstacle(cause=cause, attribute=assertion.name, text=assertion.text, reason=reason)
-
-
-def _is_indexed_since(trial: IndexTrial) -> bool:
-    """Return whether an index answers a scan that was added or changed after the log began: a plan carried out.
-
-    Those of a database that was itself added after the log began came with it.
-    """
-    database, forecast = trial.database, trial.scan.forecast
-    if not isinstance(database, ConfiguredDatabase) or database.log_began is None or forecast is None:
-        return False
-    listed = [leaf for leaf in forecast.leaves if leaf.cause in {Cause.NONE, Cause.LIMIT_PERHAPS}]
-    definitions = [database.database.definition(leaf.assertion.attribute) for leaf in listed]
-    times = [time for each in definitions if each is not None and (time := changed(each)) is not None]
-    since = [time for time in times if time >= database.log_began and not is_as_old_as(database.database.backend, time)]
-    return forecast.index_use is not IndexUse.UNINDEXED and bool(since)
 
 
 def has_short_list(forecast: Forecast | None, database: SimulatedDatabase) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.indexes.limit_classes import divide
@@ -230,6 +231,8 @@ class Obstacle:
     """Concluded from the server's behaviour, or for want of a known index; no evidence states it."""
     partial: bool = False
     """Concluded from searches of a part of the database."""
+    since: datetime | None = None
+    """Since when an index answers the search that is younger than the log."""
 
 
 def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:

@@ -192,6 +192,7 @@ def _merged_backend(first: Backend, other: Backend) -> Backend:
         definitions=first.definitions or other.definitions,
         vlv_searches=first.vlv_searches or other.vlv_searches,
         entry=first.entry or other.entry,
+        modified=first.modified or other.modified,
         kind=first.kind or other.kind,
         refuses_unindexed=first.refuses_unindexed or other.refuses_unindexed,
         entry_limit=other.entry_limit if first.entry_limit is None else first.entry_limit,

@@ -7,7 +7,7 @@ an index; for any other the cause is unknown.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -57,8 +57,8 @@ class ConfiguredDatabase:
 
     candidates: Candidates
     database: Database
-    log_began: datetime | None = None
-    """When the log began whose searches are simulated; an index may be younger."""
+    younger: Mapping[str, datetime] = field(default_factory=dict)
+    """Attributes, in lower case, whose indexes are younger than the log whose searches are simulated; since when."""
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
     forecasts: dict[tuple[Node, str, str, frozenset[Change]], Forecast] = field(default_factory=dict)
     changed: dict[frozenset[Change], Database] = field(default_factory=dict)

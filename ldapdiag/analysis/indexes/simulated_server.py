@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.index_ages import as_built, younger_indexes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
@@ -31,6 +32,7 @@ from ldapdiag.servers.products import product_of
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
+    from ldapdiag.analysis.indexes.build_history import BuildHistory
     from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.workload import Workload
@@ -45,10 +47,17 @@ def notes_unindexed(family: Family | None) -> bool:
 class SimulatedServer:
     """The databases of one server, each simulated once."""
 
-    def __init__(self, family: Family | None, workload: Workload, indexes: ServerIndexes | None) -> None:
+    def __init__(
+        self,
+        family: Family | None,
+        workload: Workload,
+        indexes: ServerIndexes | None,
+        builds: BuildHistory | None = None,
+    ) -> None:
         self.family = family
         self.workload = workload
         self.indexes = indexes
+        self.builds = builds
         self._databases: dict[str, SimulatedDatabase] = {}
 
     def databases(self, base: str, scope: str) -> tuple[SimulatedDatabase, ...]:
@@ -70,12 +79,13 @@ class SimulatedServer:
         frequencies = count_frequencies(self.workload.searches, self.workload.segment.lookups, self.indexes, backend)
         database = Database(
             configuration=self.indexes.configuration,
-            backend=backend,
+            backend=as_built(backend, self.builds),
             schema=self.indexes.schema,
             frequencies=frequencies,
             statuses=self.indexes.statuses,
         )
-        return ConfiguredDatabase(product.candidates, database, self.workload.began)
+        younger = younger_indexes(backend, self.workload.began, self.builds)
+        return ConfiguredDatabase(product.candidates, database, younger)
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
         """Return the single assertions that a server which notes unindexed searches answered without a note."""

@@ -82,6 +82,8 @@ class Backend:
     """The limit of indexes without one of their own (OpenDJ, Ping, DSEE); 0: no limit."""
     created: datetime | None = field(default=None, compare=False)
     """When its configuration entry was added."""
+    modified: datetime | None = field(default=None, compare=False)
+    """When the entry with all its indexes was last changed (slapd); None: each has an entry, or it is unknown."""
     entries: int | None = field(default=None, compare=False)
     """The number of its entries, by other evidence."""
 

@@ -18,6 +18,7 @@ from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
+from ldapdiag.evidence.monitor import generalized_time
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
@@ -51,7 +52,18 @@ GLUED = "olcSubordinate"
 """TRUE, FALSE or advertise."""
 REQUIRED = "olcDbDirectory"
 """Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
-ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", GLUED, REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
+MODIFIED = "modifyTimestamp"
+ATTRIBUTES = (
+    "objectClass",
+    "olcDatabase",
+    "olcSuffix",
+    GLUED,
+    REQUIRED,
+    "olcDbIndex",
+    OVERLAY,
+    *OWN_SEARCHES,
+    MODIFIED,
+)
 """The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
@@ -134,6 +146,7 @@ class OpenldapIndexes:
             entry=entry.dn if found["whole"] else entry.dn + BELOW_CONFIG,
             kind=found["kind"],
             glued=entry.first(GLUED).upper() not in {"", "FALSE"},
+            modified=generalized_time.parse(entry.first(MODIFIED)),
         )
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
@@ -35,6 +35,7 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
+from ldapdiag.evidence.server_log_formats.logged_periods import LoggedPeriods
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 
@@ -139,7 +140,11 @@ EXHAUSTION = (
     ),
     (pattern(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
 )
-HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached", *BUILD_HINTS)
+STOPPING = pattern(r"slapd (?:shutting down|stopped)\b")
+RECOVERING = pattern(r"Detected Disorderly Shutdown")
+"""At the start after a crash (bdb_start in db-bdb/bdb_layer.c)."""
+ENDS = ("slapd sh", "slapd st", "Disorderly")
+HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached", *ENDS, *BUILD_HINTS)
 """Every message read here contains one of these."""
 
 
@@ -150,19 +155,24 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[ServerLog]:
     """Read the messages about descriptor exhaustion, starts, listeners and builds of indexes."""
-    summary, builds = LogSummary(), IndexBuilds()
-    first = last = None
+    summary, builds, periods = LogSummary(), IndexBuilds(), LoggedPeriods()
+    second = ""
     for line in document.lines:
         stamp = STAMP.match(line)
         if not stamp:
             if banner := BANNER.match(line):
                 summary.banner = summary.banner or banner[1]
+                periods.file()
+                second = ""
             elif line.strip() and not line.startswith(("\t", " ")):
                 document.misread(line)
             continue
-        first, last = first or stamp, stamp
+        if stamp[1] != second and (time := _time(stamp)) is not None:
+            second = stamp[1]
+            periods.line(time)
         if any(hint in line for hint in HINTS):
-            _read_message(summary, builds, line, stamp)
+            _read_message(Messages(summary, builds, periods), line, stamp)
+    periods.close()
     identity = identify(summary.banner) if summary.banner else ServerIdentity(family=Family.DS389)
     if identity is None or identity.family is not Family.DS389:
         document.note(f"This is the log of {summary.banner[:80]!r}, a product that is not supported.")
@@ -174,8 +184,7 @@ def read(document: Document) -> Iterator[ServerLog]:
         listeners=tuple(summary.listeners),
         starts=summary.starts,
         start_times=tuple(summary.start_times),
-        first_time=_time(first) if first else None,
-        last_time=_time(last) if last else None,
+        periods=tuple(periods.periods),
         index_builds=tuple(builds.last.values()),
         recovered=summary.recovered,
     )
@@ -194,14 +203,40 @@ def _is_prose(line: str) -> bool:
     return stamp is not None and any(part.match(line, stamp.end()) for part in (DASH, FUNCTION))
 
 
-def _read_message(summary: LogSummary, builds: IndexBuilds, line: str, stamp: re.Match[str]) -> None:
+class Messages(NamedTuple):
+    """What is collected of the messages of one log."""
+
+    summary: LogSummary
+    builds: IndexBuilds
+    periods: LoggedPeriods
+
+    def start(self, time: datetime | None) -> None:
+        """Follow a start of the server."""
+        self.builds.restart()
+        if time is not None:
+            self.summary.start_times.append(time)
+            self.periods.start(time)
+
+    def end_at(self, line: str, at: int) -> bool:
+        """Read the message at this position; return whether it is about the end of the server."""
+        if STOPPING.match(line, at):
+            self.periods.stop()
+        elif RECOVERING.match(line, at):
+            self.periods.recover()
+        else:
+            return False
+        return True
+
+
+def _read_message(messages: Messages, line: str, stamp: re.Match[str]) -> None:
     """Read the message of a line, at any position where it may begin."""
     time = _time(stamp)
     for at in _beginnings(line, stamp.end()):
         if STARTING.match(line, at):
-            builds.restart()
-            summary.start_times.extend([time] if time else [])
-        if _message_at(summary, line, at) or (time and builds.message_at(line, at, time)):
+            messages.start(time)
+        if _message_at(messages.summary, line, at) or messages.end_at(line, at):
+            return
+        if time and messages.builds.message_at(line, at, time):
             return
 
 

@@ -115,6 +115,8 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "shapes": list(islice(_shapes(plan, coverage), MOST_SHAPES)),
         "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "not_built": _searches(plan.unbuilt),
+        "indexed_later": _searches(plan.younger),
+        "indexed_since": f"{plan.indexed_since:%Y-%m-%dT%H:%M:%SZ}" if plan.indexed_since else None,
         "no_index_helps": _searches(plan.unhelped),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),

@@ -31,7 +31,7 @@ from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted, duration, number, percent
+from ldapdiag.wording import counted, duration, number, percent, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -210,6 +210,7 @@ class IndexScreen(ReportScreen):
     def other_searches(self, plan: Row) -> None:
         """Print the searches that only a build or no index helps, or not worth one, harmless ones, unused indexes."""
         self.searches("not built", "an index is configured for these: build it", plan["not_built"], _why)
+        self.indexed_later(plan)
         self.searches("no index", "would help", plan["no_index_helps"], _why)
         self.searches("not worth", "an index: they take little time", plan["not_worth_an_index"], _needs)
         if plan["outside_suffixes"]:
@@ -229,6 +230,15 @@ class IndexScreen(ReportScreen):
             keep = [] if seconds >= MONTH else ["keep them until a month of logs confirms this"]
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
+
+    def indexed_later(self, plan: Row) -> None:
+        """Print in one line the searches that an index answers which is younger than the log; with -v each."""
+        if rows := plan["indexed_later"]:
+            many = counted(sum(row["searches"] for row in rows), "search", "searches")
+            text = f"{many} ({duration(_etime(rows))}) from before an index that answers them: not judged"
+            self.page.labelled("later", f"{text}; needs a log from {shown_time(plan['indexed_since'])} on", "bold")
+            for row in rows if self.verbose else ():
+                self.page.indented(f"{number(row['searches'])} x {row['shape']}: {_why(row)}")
 
     def searches(self, label: str, text: str, rows: Sequence[Row], explain: Callable[[Row], str]) -> None:
         """Print searches by filter, each with the time it took."""

@@ -11,10 +11,13 @@ Of several servers each has its own, numbered, and each step sets LDAP_URI to th
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.indexes.build_states import INCOMPLETE, BuildState, shown
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.lazy_dataclass import dataclass
@@ -23,12 +26,20 @@ from ldapdiag.report.findings import first_sentence
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.commands.ldap_tools import HOST, URI, variable
 from ldapdiag.servers.commands.shell_session import SESSION, is_block, without_libraries
-from ldapdiag.servers.index_remedies import add_indexes, between_ldif, ldapsearch_command, libraries_of, without_ldif
+from ldapdiag.servers.index_remedies import (
+    add_indexes,
+    between_ldif,
+    build_indexes,
+    ldapsearch_command,
+    libraries_of,
+    without_ldif,
+)
 from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
@@ -86,10 +97,31 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
 
 
 def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
-    """Yield the remedies that build the indexes which may lack entries, not those that only prove it."""
-    for check, finding in diagnosis.found:
-        if check == WRONG_ANSWERS:
-            yield from (remedy for remedy in finding.remedies if remedy.needs is Needs.REINDEX)
+    """Yield the remedies that build the indexes which lack entries, or will: those of one database at once.
+
+    Those of other kinds follow; those that only prove it are left out.
+    """
+    unbuilt: dict[tuple[str, str], list[str]] = defaultdict(list)
+    others: list[Remedy] = []
+    for finding in (one for check, one in diagnosis.found if check == WRONG_ANSWERS):
+        observed = finding.observed
+        if observed["state"] in INCOMPLETE | {BuildState.UNUSED} and _has_entry(diagnosis, observed):
+            unbuilt[observed["server"], observed["backend"]].append(observed["attribute"])
+        else:
+            others += (remedy for remedy in finding.remedies if remedy.needs is Needs.REINDEX)
+    for (server, name), attributes in unbuilt.items():
+        if (indexing := diagnosis.facts.of(ServerIndexes, server)) is not None:
+            (backend,) = (one for one in indexing.configuration.backends if one.name == name)
+            yield from build_indexes(indexing.address, backend, attributes, indexing.configuration, indexing.schema)
+    yield from others
+
+
+def _has_entry(diagnosis: Diagnosis, observed: Mapping[str, Any]) -> bool:
+    """Return whether the index of a finding is configured; a default index that a start adds is not yet."""
+    indexing = diagnosis.facts.of(ServerIndexes, observed["server"])
+    backends = indexing.configuration.backends if indexing is not None else ()
+    names = {observed["attribute"].lower()}
+    return any(one.name == observed["backend"] and one.definition(names) is not None for one in backends)
 
 
 def of_list_views(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -106,6 +138,7 @@ def as_script(diagnosis: Diagnosis) -> str:
     """
     remedies = [*of_wrong_answers(diagnosis), *of_plans(diagnosis), *of_list_views(diagnosis)]
     advice = [*_not_planned(diagnosis)]
+    later = [*_indexed_later(diagnosis)]
     advice += [
         f"# Not done by this: {neutral(remedy.text, longest=2000)}\n"
         for remedy in remedies
@@ -113,13 +146,13 @@ def as_script(diagnosis: Diagnosis) -> str:
     ]
     shell = [remedy for remedy in remedies if remedy.kind is RemedyKind.SHELL]
     if not shell:
-        return "\n".join([FIRST, *(advice or [f"# {NOTHING}\n"])])
+        return "\n".join([FIRST, *later, *(advice or [f"# {NOTHING}\n"])])
     blocks = [remedy for remedy in shell if is_block(remedy.text)]
     shared = libraries_of(remedy.family for remedy in blocks)
     libraries = [one for one in shared if any(one in remedy.text for remedy in blocks)]
     addresses = addresses_of(shell)
     steps = [_step(one, addresses, libraries) for one in shell]
-    head = [f"{FIRST}{addresses.head}{HEAD}", *advice, SESSION, *libraries, AT_SERVER]
+    head = [f"{FIRST}{addresses.head}{HEAD}", *later, *advice, SESSION, *libraries, AT_SERVER]
     return "\n".join([*head, *steps, _end(shell)])
 
 
@@ -145,7 +178,7 @@ def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> s
 
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment. Raises LdapdiagError if no server can have a plan."""
-    unplanned = _not_planned(diagnosis)
+    unplanned = [*_not_planned(diagnosis), *_indexed_later(diagnosis)]
     others = [answer for answer in of_wrong_answers(diagnosis) if answer.kind is RemedyKind.SHELL]
     others += of_list_views(diagnosis)
     unplanned += [f"# Not in this LDIF, but in --script: {neutral(other.title)}\n" for other in others]
@@ -183,6 +216,15 @@ def _not_planned(diagnosis: Diagnosis) -> list[str]:
     if len(lacking) == len(coverages):
         raise LdapdiagError(f"{NO_CONFIGURATION if lacking or not _is_configured(diagnosis) else NO_LOG}; {ADD}")
     return [f"# {neutral(server)}: {NO_CONFIGURATION}\n" for server in lacking]
+
+
+def _indexed_later(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield a comment for each server with searches that an index answers which is younger than the log."""
+    for plan in diagnosis.facts.every(IndexPlan):
+        if plan.indexed_since is not None:
+            many = counted(sum(scan.count for scan in plan.younger), "search", "searches")
+            text = f"{many} from before an index that answers them are not judged"
+            yield f"# {neutral(plan.server)}: {text}: that needs a log from {shown(plan.indexed_since)} on\n"
 
 
 def _is_configured(diagnosis: Diagnosis) -> bool:

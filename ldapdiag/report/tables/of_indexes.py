@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 SENT_BY = 4
 """Accounts and clients named in a row."""
 LISTS = {
-    "no_index_helps": "No index helps these searches",
     "not_built": "A configured index would help these searches if it were built",
+    "no_index_helps": "No index helps these searches",
+    "indexed_later": "From before an index that answers them, so not judged",
     "not_worth_an_index": "Not worth an index",
 }
 
 
 def _searches(plan: Plain) -> Iterator[dict[str, Any]]:
     """Yield the searches that the plan does not change, with the list that they are in."""
-    for name in ("not_built", "no_index_helps", "not_worth_an_index", "harmless"):
+    for name in (*LISTS, "harmless"):
         for row in plan[name]:
             yield {"list": name} | row
 

@@ -40,6 +40,8 @@ class Cause(StrEnum):
     TYPE_MISSING = "type-missing"
     """The attribute is indexed, but not for this kind of assertion."""
     NOT_BUILT = "not-built"
+    YOUNGER = "younger-than-log"
+    """There is an index since the log began: what the log shows of the search is from before."""
     TOO_SHORT = "substring-too-short"
     LIMIT = "limit-exceeded"
     LIMIT_PERHAPS = "limit-perhaps"

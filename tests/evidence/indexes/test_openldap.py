@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -296,3 +297,10 @@ def test_a_database_that_is_glued_to_the_one_above_it(entry: str, directive: str
     text = f"database mdb\nsuffix dc=x\n{directive}directory /srv/db\nindex cn eq\nrootdn cn=a,dc=x\n"
     for read in (indexes_of(DATABASE + entry), indexes_of(text)):
         assert [one.glued for one in read.backends] == [glued]
+
+
+def test_the_last_change_of_the_entry_with_all_indexes_is_read() -> None:
+    (backend,) = indexes_of(f"{DATABASE}olcDbIndex: cn eq\nmodifyTimestamp: 20261122050000Z\n\n").backends
+    assert backend.modified == datetime(2026, 11, 22, 5, tzinfo=UTC)
+    (unknown,) = indexes_of(f"{DATABASE}olcDbIndex: cn eq\n\n").backends
+    assert unknown.modified is None

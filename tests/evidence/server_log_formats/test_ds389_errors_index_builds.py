@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE, IndexBuild
+from ldapdiag.evidence.logged_period import LoggedPeriod
 from ldapdiag.evidence.server_log import ServerLog
 from reading import facts_of
 
@@ -36,7 +37,7 @@ UID = {"backend": "userroot", "attribute": "uid"}
 def test_a_build_that_finished() -> None:
     read = log(indexing("uid"), "bdb_db2index - userRoot: Indexed 1000 entries (66%).", FINISHED)
     assert read.index_builds == (IndexBuild(**UID, started=at(0), finished=at(2)),)
-    assert (read.first_time, read.last_time) == (at(0), at(2))
+    assert read.periods == (LoggedPeriod(begin=at(0), end=at(2)),)
 
 
 def test_a_build_of_several_indexes_finishes_at_once() -> None:

@@ -104,6 +104,33 @@ def test_what_may_answer_wrong_is_built_first(site) -> None:
     assert "right: (uidNumber>=@) below dc=example,dc=com" in done.stdout
 
 
+def test_what_the_next_start_would_use_unbuilt_is_built_first_and_at_once(site) -> None:
+    """Two indexes were added and not built: a whole errors log has no build of them, and no start since."""
+    added = ("nsIndexType: eq", "createTimestamp: 20261120090000Z")
+    unbuilt = "".join(index(*added, attribute=name) for name in ("street", "pager"))
+    (site / "dse.ldif").write_text(CONFIGURATION + unbuilt)
+    lines = {"07": "main - 389-Directory/2.3.1 B2025.016.1616 starting up", "10": "a - line"}
+    log = "".join(f"[20/Nov/2026:{hour}:00:00 +0000] - INFO - {line}\n" for hour, line in lines.items())
+    (site / "errors").write_text(log)
+    ldif = ldapdiag("indexes", site, "--ldif").text
+    assert "# Not in this LDIF, but in --script: Build the indexes of street, pager\n" in ldif
+    done, asked = started(site)
+    assert done.returncode == 0, done.stderr
+    assert asked == ["userRoot: street pager", f"userRoot: {' '.join(WANTED)}"]
+
+
+def test_a_log_from_before_the_plan_leaves_nothing_to_change_and_says_why(site) -> None:
+    added = ("nsIndexType: eq", "createTimestamp: 20261121090000Z")
+    (site / "dse.ldif").write_text(CONFIGURATION + "".join(index(*added, attribute=name) for name in WANTED))
+    script = ldapdiag("indexes", site, "--script").text
+    assert "3 searches from before an index that answers them are not judged" in script
+    assert "2026-11-21 09:00:00 UTC" in script
+    assert script.endswith("# nothing to change\n")
+    screen = " ".join(ldapdiag("indexes", site).text.split())
+    assert "later 3 searches (189 s) from before an index that answers them: not judged" in screen
+    assert "build it" not in screen
+
+
 def test_every_database_is_waited_for_with_one_password(site) -> None:
     (site / "dse.ldif").write_text(
         CONFIGURATION + CONFIGURATION.replace("userRoot", "other").replace("example", "other")

@@ -1,0 +1,170 @@
+"""The life of an index of a real 389-ds, audited with the same access log all through: from before the index.
+
+The truth is the server's own: whether a search of the suffix finds the entry that has the value.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from command import ldapdiag
+from lab.directory_servers import DSE, INSTANCE, SUFFIX
+from lab.host import wait_for
+from lab.odd_directory import ACCESS, entries
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lab.directory_servers import Server
+
+ENTRIES = 6000
+ERRORS = "/var/log/dirsrv/slapd-live/errors"
+IX = "cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
+NAME, OTHER = "employeeNumber", "title"
+ON_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})
+WRONG = "wrong-answers-possible"
+NOT_LOGGED = 62
+"""Seconds: a pause of an errors log is longer than a minute."""
+
+
+@dataclass(frozen=True)
+class Site:
+    server: Server
+    folder: Path
+
+    def audit(self, errors: str | None, access: str = "") -> dict[str, Any]:
+        """Return the report with this errors log (None: there is none), and with the log from before the index."""
+        (self.folder / "dse.ldif").write_text(self.server.host.run(["cat", DSE]))
+        (self.folder / "errors").unlink(missing_ok=True)
+        if errors is not None:
+            (self.folder / "errors").write_text(errors)
+        if access:
+            (self.folder / "access").write_text(access)
+        report: dict[str, Any] = json.loads(ldapdiag("indexes", self.folder, "--format", "json").text)
+        return report
+
+    def errors(self) -> str:
+        return self.server.host.run(["cat", ERRORS])
+
+    def finds(self, name: str = NAME) -> bool:
+        value = {NAME: "100", OTHER: "t3"}[name]
+        return self.server.search(SUFFIX, f"({name}={value})", "1.1").count("dn: ") > 0
+
+    def build(self, name: str) -> None:
+        self.server.modify(
+            f"dn: cn=b-{name},cn=index,cn=tasks,cn=config\nchangetype: add\nobjectClass: extensibleObject\n"
+            f"cn: b-{name}\nnsInstance: userroot\nnsIndexAttribute: {name}\n"
+        )
+        done = f"cn=b-{name},cn=index,cn=tasks,cn=config"
+        wait_for(lambda: "nsTaskExitCode: 0" in self.server.search(done), "the build does not end")
+
+    def define(self, name: str) -> None:
+        self.server.modify(
+            f"dn: cn={name},{IX}\nchangetype: add\nobjectClass: nsIndex\ncn: {name}\n"
+            "nsSystemIndex: false\nnsIndexType: eq\n"
+        )
+
+
+def accused(report: dict[str, Any], checks: frozenset[str], name: str = NAME) -> set[str]:
+    """Return the checks that have a finding on an attribute."""
+    found = [one for one in report["findings"] if one["check"] in checks]
+    return {one["check"] for one in found if name.lower() in str(one["observed"].get("attribute")).lower()}
+
+
+def state(report: dict[str, Any], name: str = NAME) -> str | None:
+    """Return the state of an index by the finding on its answers."""
+    own = [one for one in report["findings"] if one["check"] == WRONG]
+    return next((one["observed"]["state"] for one in own if one["observed"]["attribute"].lower() == name.lower()), None)
+
+
+def not_judged(report: dict[str, Any], check: str) -> str:
+    own = (one for one in report["verdicts"] if (one["check"], one["outcome"]) == (check, "not-judged"))
+    return " ".join(one["reason"] for one in own)
+
+
+@pytest.fixture(scope="module")
+def site(laboratory, tmp_path_factory) -> Iterator[Site]:
+    with Topology(apps=0) as topology:
+        server = laboratory.ds389(topology.ldap)
+        server.stop()
+        server.host.run("cat > /run/load.ldif; chmod 644 /run/load.ldif", stdin="\n".join(entries(ENTRIES)))
+        server.host.run(["ns-slapd", "ldif2db", "-D", INSTANCE, "-n", "userRoot", "-i", "/run/load.ldif"])
+        server.start()
+        folder = tmp_path_factory.mktemp("life") / "slapd-live"
+        folder.mkdir()
+        for number in range(30):
+            server.search(SUFFIX, f"({NAME}={100 + number})", "1.1")
+        (folder / "access").write_text(server.host.run(["cat", ACCESS]))
+        yield Site(server, folder)
+
+
+def test_the_life_of_an_index_with_one_log(site: Site) -> None:
+    assert accused(site.audit(site.errors()), ON_SCANS) == {"missing-index"}
+    assert site.finds()
+    time.sleep(1)  # times of entries are in whole seconds: the index is younger than the last search
+    site.define(NAME)
+    site.build("uid")  # so that the errors log has lines from after the change
+    unbuilt = site.audit(site.errors())
+    assert site.finds()
+    assert accused(unbuilt, ON_SCANS) == {"index-not-built"}
+    assert state(unbuilt) == "unused"
+    script = ldapdiag("indexes", site.folder, "--script").text
+    assert f"step='Build {NAME} (built) in " in script
+    for none in (None, "\n".join(site.errors().splitlines()[:5]) + "\n"):
+        report = site.audit(none)
+        assert state(report) is None
+        assert accused(report, ON_SCANS) == set()
+        assert NAME in not_judged(report, WRONG)
+
+    site.build(NAME)
+    for restarts in (False, True):
+        if restarts:
+            site.server.restart()
+        assert site.finds()
+        for errors in (site.errors(), None):
+            report = site.audit(errors)
+            assert accused(report, ON_SCANS) == set(), restarts
+            assert state(report) is None
+            assert NAME in not_judged(report, "index-not-built")
+            assert ldapdiag("indexes", site.folder, "--script").text.endswith("# nothing to change\n")
+            assert report["indexes"][0]["indexed_later"][0]["shape"] == f"({NAME}=?)"
+
+    site.server.modify(f"dn: cn={NAME},{IX}\nchangetype: delete\n")
+    assert site.finds()
+    assert accused(site.audit(site.errors()), ON_SCANS) == {"missing-index"}
+
+
+def test_a_server_that_could_not_log_its_builds(site: Site) -> None:
+    """It is restarted meanwhile, too; its access log has the task that built the index."""
+    logs = "dn: cn=config\nchangetype: modify\nreplace: nsslapd-errorlog-logging-enabled\n"
+    site.server.modify(f"{logs}nsslapd-errorlog-logging-enabled: off\n")
+    site.define(OTHER)
+    site.build(OTHER)
+    site.server.restart()
+    time.sleep(NOT_LOGGED)
+    site.server.modify(f"{logs}nsslapd-errorlog-logging-enabled: on\n")
+    site.server.restart()
+    assert site.finds(OTHER)
+    errors = site.errors()
+    assert f"Indexing attribute: {OTHER}" not in errors
+    report = site.audit(errors, site.server.host.run(["cat", ACCESS]))
+    assert state(report, OTHER) is None
+    assert "so a build may be missing there" in not_judged(report, WRONG)
+
+
+def test_a_crash_is_no_gap(site: Site) -> None:
+    """The server logs that it recovers, so that an index which was added before it is empty without doubt."""
+    site.define("gecos")
+    time.sleep(NOT_LOGGED)
+    site.server.host.run(f"kill -9 {site.server.pid}")
+    site.server.process.end()
+    site.server.start()
+    assert "Detected Disorderly Shutdown" in site.errors()
+    assert state(site.audit(site.errors()), "gecos") == "never-built"
