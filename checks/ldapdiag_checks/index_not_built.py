@@ -58,7 +58,7 @@ def judge(  # noqa: PLR0913  one parameter per setting
       written, or the account may not see all entries.
 
     An index that was added, changed or built after the log began is not judged: searches before that prove nothing. On
-    OpenLDAP any change of the entry of the database counts, because it has all its indexes.
+    OpenLDAP any change of the entry of the database after the log counts, because it has all its indexes.
 
     ## Severity
     By default:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.build_history import BuildHistory
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
+    from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.indexes import Backend, IndexDefinition
 
 OBJECT_CLASS = "objectclass"
@@ -43,13 +44,17 @@ def as_built(backend: Backend, builds: BuildHistory | None) -> Backend:
     return replace(backend, definitions=tuple(definitions))
 
 
-def younger_indexes(backend: Backend, began: datetime | None, builds: BuildHistory | None) -> Mapping[str, datetime]:
-    """Return the attributes, in lower case, whose indexes are younger than a log that began then; and since when.
+def younger_indexes(backend: Backend, workload: Workload, builds: BuildHistory | None) -> Mapping[str, datetime]:
+    """Return the attributes, in lower case, whose indexes are younger than the beginning of a log; and since when.
 
-    The indexes of a database that was itself added after that came with it.
+    The indexes of a database that was itself added after that came with it. slapd has the time of the last change of
+    the database alone: one within the log is rather of something else, or before all of these searches.
     """
-    if began is None:
+    began, ended = workload.began, workload.ended
+    if began is None or ended is None:
         return {}
+    if backend.modified is not None and backend.modified < ended:
+        backend = replace(backend, modified=None)
     database = database_added(backend)
     is_new = database is not None and database >= began
     times = {

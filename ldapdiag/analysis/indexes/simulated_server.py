@@ -84,7 +84,7 @@ class SimulatedServer:
             frequencies=frequencies,
             statuses=self.indexes.statuses,
         )
-        younger = younger_indexes(backend, self.workload.began, self.builds)
+        younger = younger_indexes(backend, self.workload, self.builds)
         return ConfiguredDatabase(product.candidates, database, younger)
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:

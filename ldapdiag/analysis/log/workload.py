@@ -96,6 +96,11 @@ class Workload:
         """The time of the first record; an index that was added later may have answered none of the searches."""
         return None if self.period is None else when(self.period[0])
 
+    @property
+    def ended(self) -> datetime | None:
+        """The time of the last record; an index that was added later has answered none of the searches."""
+        return None if self.period is None else when(self.period[1])
+
     @cached_property
     def period(self) -> tuple[int, int] | None:
         """The times of the first and the last record, without those that are left out of the time axis.
