@@ -85,6 +85,8 @@ def by_times(backend: Backend, definition: IndexDefinition, logs: ErrorsLogs, st
     build = logs.build_of(backend.name, definition.attribute)
     if build is not None and build.finished is None:
         began = f"a build that began at {shown(build.started)}"
+        if build in logs.cut:
+            return BuildState.UNKNOWN, f"{began} was running at the end of its file, and no later file shows its end"
         if not logs.covers(build.started, starts.last):
             return BuildState.UNKNOWN, f"the end of {began} is not logged; {logs.why_unknown(build.started)}"
         if used := starts.since(build.started) or ("the server started then" if build.restarted else ""):
@@ -180,6 +182,8 @@ class ErrorsLogs:
     builds: Mapping[tuple[str, str], IndexBuild]
     """The last of each index, by backend and attribute in lower case."""
     time: LoggedTime
+    cut: frozenset[IndexBuild] = frozenset()
+    """Those that were running at the end of a file after which there is another: its end may be in that one."""
 
     def build_of(self, backend: str, attribute: str) -> IndexBuild | None:
         """Return the last build of an index: its own, or a later import of the whole database."""
@@ -206,7 +210,16 @@ def errors_logs(server: Instance, starts: Starts, tasks: Iterable[datetime] = ()
     builds: dict[tuple[str, str], IndexBuild] = {}
     for build in sorted((one for log in server.logs for one in log.index_builds), key=lambda one: one.started):
         builds[build.backend, build.attribute] = build
-    return ErrorsLogs(builds=builds, time=logged_time(server.logs, starts.times, starts.restarts, tasks))
+    end = max((log.periods[-1].end for log in server.logs if log.periods), default=None)
+    cut = {
+        build
+        for log in server.logs
+        if log.periods and log.periods[-1].end != end
+        for build in log.index_builds
+        if build.finished is None and not (build.failed or build.restarted)
+    }
+    time = logged_time(server.logs, starts.times, starts.restarts, tasks)
+    return ErrorsLogs(builds=builds, time=time, cut=frozenset(cut))
 
 
 def starts_of(server: Instance, processes: Iterable[ProcessTable], added: Iterable[datetime] = ()) -> Starts:

@@ -111,6 +111,15 @@ def test_a_file_that_is_not_named_accuses_no_index_that_was_built(history: Histo
         assert state not in INCOMPLETE | {BuildState.UNUSED}
 
 
+def test_a_build_that_was_running_when_the_log_was_rotated_is_not_called_interrupted() -> None:
+    """Its last line is the first one of the next file."""
+    history = History(events=("build", "restart"), added=0)
+    lines = history.lines()
+    cut = next(at for at, (_, line) in enumerate(lines) if "Finished indexing" in line)
+
+    assert state_of(history, [text(lines[:cut]), text(lines[cut:])]) is BuildState.UNKNOWN
+
+
 @given(HISTORIES, st.data())
 def test_a_time_in_which_the_server_could_not_log_is_a_gap_where_a_restart_in_it_is_known(
     history: History, data: st.DataObject
