@@ -210,15 +210,14 @@ def errors_logs(server: Instance, starts: Starts, tasks: Iterable[datetime] = ()
     builds: dict[tuple[str, str], IndexBuild] = {}
     for build in sorted((one for log in server.logs for one in log.index_builds), key=lambda one: one.started):
         builds[build.backend, build.attribute] = build
-    end = max((log.periods[-1].end for log in server.logs if log.periods), default=None)
+    time = logged_time(server.logs, starts.times, starts.restarts, tasks)
     cut = {
         build
         for log in server.logs
-        if log.periods and log.periods[-1].end != end
+        if log.periods and log.periods[-1].end != time.last
         for build in log.index_builds
         if build.finished is None and not (build.failed or build.restarted)
     }
-    time = logged_time(server.logs, starts.times, starts.restarts, tasks)
     return ErrorsLogs(builds=builds, time=time, cut=frozenset(cut))
 
 

@@ -53,15 +53,18 @@ def younger_indexes(backend: Backend, workload: Workload, builds: BuildHistory |
     began, ended = workload.began, workload.ended
     if began is None or ended is None:
         return {}
-    if backend.modified is not None and backend.modified < ended:
-        backend = replace(backend, modified=None)
+    modified = backend.modified if backend.modified is not None and backend.modified >= ended else None
     database = database_added(backend)
     is_new = database is not None and database >= began
     times = {
-        one.attribute.lower(): _answers_since(one, backend, builds, database_is_new=is_new)
+        one.attribute.lower(): _latest(modified, _answers_since(one, backend, builds, database_is_new=is_new))
         for one in backend.definitions
     }
     return {name: time for name, time in times.items() if time is not None and time >= began}
+
+
+def _latest(*times: datetime | None) -> datetime | None:
+    return max(filter(None, times), default=None)
 
 
 def _answers_since(
@@ -71,8 +74,7 @@ def _answers_since(
     at = changed(definition)
     history = builds.of(backend, definition.attribute) if builds is not None else None
     came_with_it = database_is_new and at is not None and is_as_old_as(backend, at)
-    times = (None if came_with_it else at, backend.modified, history.built if history is not None else None)
-    return max(filter(None, times), default=None)
+    return _latest(None if came_with_it else at, history.built if history is not None else None)
 
 
 def indexed_since(search: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> Obstacle | None:

@@ -65,6 +65,11 @@ class LoggedTime:
         """Return the time of the first line; None: there is none."""
         return self.covered[0][0] if self.covered else None
 
+    @property
+    def last(self) -> datetime | None:
+        """Return the time of the last line; None: there is none."""
+        return self.covered[-1][1] if self.covered else None
+
     def covers(self, at: datetime, until: datetime | None) -> bool:
         """Return whether the logs are whole from a time to their end, which is not before the last start."""
         if not self.covered:

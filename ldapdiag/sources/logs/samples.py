@@ -64,8 +64,8 @@ class Sample:
     """The operations that appear with their request first."""
     servers: dict[Mark, bytes]
     """The address of the server, by (connection, client), where the log has it."""
-    answers: dict[Mark, OperationResult]
-    """The first result, by (connection, operation)."""
+    answers: dict[Mark, tuple[int | None, ...]]
+    """The times and the number of entries of the first result, by (connection, operation)."""
     instance: bytes
     """The server name in the log's header; empty if there is none."""
     resolution: int
@@ -89,12 +89,8 @@ class Sample:
         seconds; but to another address, and the answers take other times. Where a log is continued in another file,
         that one begins with the answers to the last requests.
         """
-        mine, theirs = (
-            {mark: (one.etime, one.wait, one.optime, one.entries) for mark, one in sample.answers.items()}
-            for sample in (self, other)
-        )
         kinds = [{mark: mark in one.requests for mark in one.operations} for one in (self, other)]
-        return _differ(self.servers, other.servers) or _differ(mine, theirs) or _differ(*kinds)
+        return _differ(self.servers, other.servers) or _differ(self.answers, other.answers) or _differ(*kinds)
 
     def _agree(self, other: Sample, mine: dict[Mark, int], theirs: dict[Mark, int]) -> bool | None:
         slack = FINE_SLACK if max(self.resolution, other.resolution) < SECOND else SLACK
@@ -155,7 +151,7 @@ class Sampler:
         self._operations: dict[Mark, int] = {}
         self._requests: set[Mark] = set()
         self._servers: dict[Mark, bytes] = {}
-        self._answers: dict[Mark, OperationResult] = {}
+        self._answers: dict[Mark, tuple[int | None, ...]] = {}
         self._instance = b""
         self._resolution = 1
         self._zones: set[bytes] = set()
@@ -205,7 +201,8 @@ class Sampler:
             self._times = [result.time]
         self._operation((conn, result.op), result.time)
         if len(self._answers) < self._most_marks:
-            self._answers.setdefault((conn, result.op), result)
+            answer = result.etime, result.wait, result.optime, result.entries
+            self._answers.setdefault((conn, result.op), answer)
 
     def closed(self, _: int, time: int, *__: object) -> None:
         """Record the time of a connection event."""
