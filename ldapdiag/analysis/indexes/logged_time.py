@@ -31,6 +31,7 @@ class Restarts(NamedTuple):
     """The restarts that an access log contains, without their times."""
 
     begin: datetime
+    """The first line, in whole seconds: a start within that second is the one before it."""
     end: datetime
     """Of the access log."""
     number: int
@@ -96,7 +97,7 @@ def logged_time(
         if not any(abs(time - one) <= LONGEST_START for one in logged)
     ]
     missing += [Unlogged(time, "a task that builds indexes") for time in tasks if not _is_written(logs, time)]
-    lacking = [one for one in restarts if sum(one.begin <= time <= one.end for time in logged) < one.number]
+    lacking = [one for one in restarts if sum(one.begin < time <= one.end for time in logged) < one.number]
     runs = [run for log in logs for run in _runs(log.periods, missing, lacking)]
     covered: list[tuple[datetime, datetime]] = []
     gaps: list[LogGap] = []
@@ -111,8 +112,8 @@ def logged_time(
 
 
 def _is_written(logs: Iterable[ServerLog], time: datetime) -> bool:
-    """Return whether a log has lines within a minute of a time."""
-    return any(one.begin - PAUSE <= time <= one.end + PAUSE for log in logs for one in log.periods)
+    """Return whether a log has a line at a time or within a minute after it."""
+    return any(one.begin - PAUSE <= time <= one.end for log in logs for one in log.periods)
 
 
 def _runs(

@@ -168,6 +168,8 @@ def test_restarts_that_only_the_access_log_shows_prove_a_gap() -> None:
     gap = lacking.gap_after(BEGIN)
     assert gap is not None
     assert "the access log shows a restart" in gap.why
+    before_its_first_line = logged_time([log(*quiet, starts=(25, 40))], restarts=[restarts(2)])
+    assert not before_its_first_line.covers(BEGIN, None)
 
 
 def test_a_copy_of_a_log_closes_the_gap_of_another() -> None:
@@ -187,7 +189,7 @@ def test_of_very_many_periods_those_that_are_close_are_one() -> None:
     assert [one.lacks for one in read.periods if one.lacks] == [NEW_FILE]
 
 
-@pytest.mark.parametrize(("minute", "covered"), [(20, True), (41, True), (30, False)])
+@pytest.mark.parametrize(("minute", "covered"), [(20, True), (39, True), (41, True), (21, False), (30, False)])
 def test_a_task_that_the_logs_have_no_line_near_proves_a_gap(minute: int, *, covered: bool) -> None:
     logs = [log(*periods((0, 20), (40, 41), (60, 80)), starts=(0,))]
     known = logged_time(logs, tasks=[BEGIN + timedelta(minutes=minute)])
