@@ -22,7 +22,7 @@ PYTEST := $(BIN)/pytest --dist loadfile --durations 20
 # on the screen.
 WAITING := tests/live tests/lab
 LABORATORY := first=0; second=0; \
-	$(PYTEST) --maxfail 15 --numprocesses auto $(addprefix --ignore ,$(WAITING)) || first=$$?; \
+	$(PYTEST) --maxfail 15 --numprocesses $$(($$(nproc) + 1)) $(addprefix --ignore ,$(WAITING)) || first=$$?; \
 	[ $$first -gt 1 ] || $(PYTEST) --maxfail 15 --numprocesses $$((2 * $$(nproc) + 1)) --no-loadscope-reorder $(WAITING) || second=$$?; \
 	case $$first$$second in 00) ;; 01 | 10 | 11) \
 	echo "these again, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --numprocesses 0 -v ;; \
@@ -45,7 +45,8 @@ help:
 demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
 
-# --dist loadfile: the tests of one file share what is expensive to make, such as a server.
+# --dist loadfile: the tests of one file share what is expensive to make, such as a server. One worker more than there are processors:
+# a good third of the time, a test waits for a process, a limit or a server.
 # At the desk the linters work while tests wait; what they say comes last, and each can fail the run. A shell leaves what it starts
 # with & deaf to Ctrl-C: the trap ends it. In the laboratory they come first: beside them, what is timed would take longer.
 test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
@@ -56,7 +57,7 @@ else
 	@tests=0; lint=0; \
 	$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & linting=$$!; \
 	trap 'kill $$linting; exit 130' HUP INT TERM; \
-	$(PYTEST) --numprocesses auto || tests=$$?; \
+	$(PYTEST) --numprocesses $$(($$(nproc) + 1)) || tests=$$?; \
 	wait $$linting || lint=$$?; \
 	echo "the linters, beside the tests:"; cat .venv/lint.log; \
 	[ "$$tests$$lint" = 00 ] || { echo "failed: pytest ended with $$tests, the linters with $$lint"; exit 1; }
