@@ -218,7 +218,7 @@ def ask(
 
     options = options or CollectionOptions()
     options = replace(options, ldap_ports=options.ldap_ports | named_ports(targets))
-    return collect_live(collectors_for(targets, options, stop), options, stop=stop, progress=progress)
+    return collect_live(collectors_for(targets, options, stop, progress), options, stop=stop, progress=progress)
 
 
 def logs_of(

@@ -24,7 +24,7 @@ class Progress(Protocol):
         """Show how many seconds remain until the next snapshot."""
 
     def measuring(self, what: str) -> None:
-        """Show which measurement of a storage probe begins."""
+        """Show which measurement begins, and how long it may take."""
 
 
 class NoProgress:

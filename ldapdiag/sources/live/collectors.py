@@ -14,6 +14,7 @@ from ldapdiag.sources.live.local_host import LocalCollector
 from ldapdiag.sources.live.ssh import access_logs
 from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
 from ldapdiag.sources.live.ssh.remote_file import RemoteFileCollector
+from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.targets import LOCAL_SOCKET, LdapTarget, LocalTarget, NamespaceTarget, SshTarget
 
 if TYPE_CHECKING:
@@ -26,25 +27,36 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.live.collected_target import Collector
     from ldapdiag.sources.live.ssh.access_logs import ShowFile
+    from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.targets import Target
 
 LOOPBACK = "127.0.0.1"
 START_TLS = {StartTls.NO: "", StartTls.TRY: "-Z", StartTls.MUST: "-ZZ"}
 
 
-def collectors_for(targets: Sequence[Target], options: CollectionOptions, stop: threading.Event) -> list[Collector]:
+def collectors_for(
+    targets: Sequence[Target], options: CollectionOptions, stop: threading.Event, progress: Progress = NO_PROGRESS
+) -> list[Collector]:
     """Return a collector for each target; none has begun to collect."""
     names_directory = any(isinstance(target, LdapTarget) for target in targets)
     budget = Budget(RUN_BYTES)
-    return [_collector(target, options, stop, budget, names_directory=names_directory) for target in targets]
+    return [
+        DirectoryCollector(target, options, stop, budget, progress)
+        if isinstance(target, LdapTarget)
+        else _collector(target, options, stop, budget, names_directory=names_directory)
+        for target in targets
+    ]
 
 
 def _collector(
-    target: Target, options: CollectionOptions, stop: threading.Event, budget: Budget, *, names_directory: bool
+    target: SshTarget | LocalTarget | NamespaceTarget,
+    options: CollectionOptions,
+    stop: threading.Event,
+    budget: Budget,
+    *,
+    names_directory: bool,
 ) -> Collector:
     match target:
-        case LdapTarget():
-            return DirectoryCollector(target, options, stop, budget)
         case SshTarget(path=str()):
             return RemoteFileCollector(target, options.timeout_seconds, stop, budget)
         case SshTarget():
@@ -58,7 +70,14 @@ class DirectoryCollector:
 
     clock_offset: ClockOffset | None = None
 
-    def __init__(self, target: LdapTarget, options: CollectionOptions, stop: threading.Event, budget: Budget) -> None:
+    def __init__(
+        self,
+        target: LdapTarget,
+        options: CollectionOptions,
+        stop: threading.Event,
+        budget: Budget,
+        progress: Progress,
+    ) -> None:
         self.target = target.label
         self._is_local = target.address.scheme == LOCAL_SOCKET
         self.peer: str | None = None
@@ -70,7 +89,7 @@ class DirectoryCollector:
             timeout_seconds=options.timeout_seconds,
             stop=stop,
             budget=budget,
-            probes_answers=options.probe_answers,
+            show_probe=progress.measuring if options.probe_answers else None,
         )
 
     def collect(self) -> Iterator[Input | Gap]:

@@ -3,14 +3,18 @@
 Entries spread over each database are read first, without an index: `(!(!(entryUUID>=…)))` makes a server test entries
 in the order of their numbers, and stops at the first match. Each of their values is then searched below its own entry,
 where only that entry can match and the index must yield it; if it does not, the same search of the entry alone shows
-whether the entry matches. Each search ends after one entry or some seconds; values are neither written nor kept.
+whether the entry matches. Each search ends after one entry or some seconds; values are neither written nor kept. The
+indexes that were changed last come first: where the time does not suffice, the likeliest to be incomplete are compared.
 
 The filters of the probe: those that use the indexes of a definition, filled in with a value of an entry.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import field
+from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
@@ -21,14 +25,17 @@ from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import is_attribute_type
 from ldapdiag.servers.indexes.index_answers import VALUE, assertions_of
 from ldapdiag.servers.queries import Query, Scope
+from ldapdiag.sources.live.ldap.connecting import QueryFailed
 from ldapdiag.sources.live.ldap.entries import EntryBuffer
 from ldapdiag.sources.live.ldap.messages import LIMITS, SUCCESS
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.ldif import Entry
+    from ldapdiag.sources.live.ldap.connecting import TimeLimit
     from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
 
 KEYS = ("entryUUID", "nsUniqueId")
@@ -40,8 +47,12 @@ STEPS = tuple(range(3, 32, 4))
 HALVINGS = 6
 MOST_SAMPLES = 8
 """Entries that are compared for one attribute."""
-MOST_SEARCHES = 4000
+MOST_SEARCHES = 20_000
 SECONDS_PER_SEARCH = 5
+MOST_SECONDS = 900
+"""Of one server: where nothing is indexed, each entry to compare takes a scan of its database."""
+NEVER = datetime.min.replace(tzinfo=UTC)
+LESS_BUSY = "probe again when the server is less busy"
 SERVERS_OWN = ("cn=config", "cn=monitor", "cn=schema", "cn=changelog", "cn=accesslog", "cn=subschema")
 
 
@@ -50,13 +61,28 @@ class AnswerProbe:
     """The probe of one server over an open connection; `indexes` grows while it runs."""
 
     connection: LdapConnection
+    time_limit: TimeLimit
+    """Of a single search."""
+    show: Callable[[str], None]
+    """Show what is compared, and how long that may take."""
     searches: int = 0
     indexes: list[ProbedIndex] = field(default_factory=list)
+    wanted: int = 0
+    """The number of indexes to probe."""
+    deadline: float = field(default_factory=lambda: time.monotonic() + MOST_SECONDS)
 
     def run(self, configuration: IndexConfiguration) -> None:
-        """Probe every index that the server does not need itself. Raises QueryFailed, as a search does."""
-        for backend in configuration.backends:
-            definitions = [definition for definition in backend.definitions if is_probed(definition)]
+        """Probe every index that the server does not need itself.
+
+        Raises QueryFailed as a search does, and where the searches or the seconds do not suffice.
+        """
+        probed = [
+            (sorted(filter(is_probed, backend.definitions), key=last_change, reverse=True), backend)
+            for backend in configuration.backends
+        ]
+        self.wanted += sum(len(definitions) for definitions, _ in probed)
+        probed.sort(key=lambda one: max(map(last_change, one[0]), default=NEVER), reverse=True)
+        for definitions, backend in probed:
             for suffix in backend.suffixes:
                 if definitions and not suffix.lower().replace(" ", "").startswith(SERVERS_OWN):
                     below = [other for one in configuration.backends for other in one.suffixes if one != backend]
@@ -66,13 +92,21 @@ class AnswerProbe:
         self, backend: Backend, suffix: str, definitions: Sequence[IndexDefinition], others: Sequence[str]
     ) -> None:
         """Probe the indexes of one database; `others` are suffixes below its own, whose databases have their own."""
+        of = f"{counted(len(definitions), 'index', 'indexes')} of {suffix}"
+        self.show(f"{of}: reading entries")
         read = self._samples(suffix, [one.attribute for one in definitions])
-        samples = {dn: one for dn, one in read.items() if not any(is_below(dn, other) for other in others)}
-        for definition in definitions:
-            having = [
-                sample for sample in samples.values() if is_leaf(sample) and is_usable(sample, definition.attribute)
-            ]
-            found = self._compare(definition, oldest_and_newest(having))
+        samples = [one for dn, one in read.items() if is_leaf(one) and not any(is_below(dn, other) for other in others)]
+        compared = [
+            oldest_and_newest([one for one in samples if is_usable(one, definition.attribute)])
+            for definition in definitions
+        ]
+        searches = [len(patterns_of(one)) * len(having) for one, having in zip(definitions, compared, strict=True)]
+        began = time.monotonic()
+        for place, (definition, having) in enumerate(zip(definitions, compared, strict=True)):
+            pace = (time.monotonic() - began) / (sum(searches[:place]) or 1)
+            if place:
+                self.show(f"{place:,} of {of}: about {ceil(pace * sum(searches[place:]))} s more")
+            found = self._compare(definition, having)
             self.indexes.append(
                 ProbedIndex(
                     backend=backend.name,
@@ -163,17 +197,25 @@ class AnswerProbe:
         buffer: EntryBuffer,
         *,
         size_limit: int = 1,
-    ) -> int | None:
-        """Search; return the result code, None when enough searches were sent."""
+    ) -> int:
+        """Search, and return the result code."""
         if self.searches >= MOST_SEARCHES:
-            return None
+            raise QueryFailed(f"{MOST_SEARCHES:,} searches were sent", LESS_BUSY)
+        if time.monotonic() > self.deadline:
+            raise QueryFailed(f"{MOST_SECONDS // 60} min have passed", LESS_BUSY)
         self.searches += 1
+        self.time_limit.restart()
         query = Query(
             file="", base=base, attributes=attributes, scope=scope, filter=text, size_limit=size_limit,
             time_limit=SECONDS_PER_SEARCH,
         )  # fmt: skip
         code: int = self.connection.search(query, base, buffer)["result"]
         return code
+
+
+def last_change(definition: IndexDefinition) -> datetime:
+    """Return when an index was added or last changed; NEVER: unknown."""
+    return max(filter(None, (definition.created, definition.modified)), default=NEVER)
 
 
 def oldest_and_newest(samples: Sequence[Entry]) -> Sequence[Entry]:

@@ -39,11 +39,12 @@ from ldapdiag.sources.live.ldap.messages import (
     search_refused,
 )
 from ldapdiag.sources.targets import LOCAL_SOCKET
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     import socket
     import threading
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ldapdiag.evidence.family import Family
     from ldapdiag.servers.queries import Query
@@ -74,16 +75,17 @@ def query_directory(  # noqa: PLR0913  what is queried, as whom, and the limits
     timeout_seconds: int,
     stop: threading.Event,
     budget: Budget | None = None,
-    probes_answers: bool = False,
+    show_probe: Callable[[str], None] | None = None,
 ) -> DirectoryAnswers:
     """Send a directory server all queries for its product; `stop` ends the session early.
 
-    `probes_answers`: compare the answers of its indexes with entries, too. `label` names the server in messages.
+    `show_probe`: compare the answers of its indexes with entries, too, and show how far that is; None: do not.
+    `label` names the server in messages.
     The size of the answers counts against `budget`, which may be shared.
     Never raises for a fault of the server: each failure is a gap, and the answers before it are kept.
     """
     limit, budget = TimeLimit(timeout_seconds, stop), budget or Budget(RUN_BYTES)
-    session = _Session(address, label, bind, limit, budget, probes_answers=probes_answers)
+    session = _Session(address, label, bind, limit, budget, show_probe)
     try:
         session.run()
     except QueryFailed as failure:
@@ -111,8 +113,7 @@ class _Session:
         bind: BindOptions,
         time_limit: TimeLimit,
         budget: Budget,
-        *,
-        probes_answers: bool,
+        show_probe: Callable[[str], None] | None,
     ) -> None:
         self.address = address
         self.label = label
@@ -131,7 +132,7 @@ class _Session:
         self.account = bind.dn
         self.sock: socket.socket | None = None
         self.connection: LdapConnection | None = None
-        self.probes_answers = probes_answers
+        self.show_probe = show_probe
         self.probed: tuple[str, Span] | None = None
         """Text and time of the probe of the indexes."""
 
@@ -160,25 +161,25 @@ class _Session:
             base = queries.base_of(query, root)
             if base is not None:
                 self._search(connection, query, base)
-        if self.probes_answers:
+        if self.show_probe is not None:
             hints = (one.how for one in asked if one.file == queries.CONFIG and one.how)
-            self._probe_answers(connection, next(hints, ""))
+            self._probe_answers(connection, self.show_probe, next(hints, ""))
 
-    def _probe_answers(self, connection: LdapConnection, how: str) -> None:
-        """Compare the answers of the indexes with the entries, in a time of its own.
+    def _probe_answers(self, connection: LdapConnection, show: Callable[[str], None], how: str) -> None:
+        """Compare the answers of the indexes with the entries; `--timeout` limits each search.
 
         `how`: advice where the account does not see the configuration.
         """
         text = b"".join(self.files[one].ldif() for one in (queries.CONFIG, queries.INDEXES) if one in self.files)
         read = ldif_format.read(Document(path=queries.INDEXES, source=lines_of([text])))
-        self.time_limit.restart()
-        probe, start = AnswerProbe(connection), datetime.now(UTC)
+        probe, start = AnswerProbe(connection, self.time_limit, show), datetime.now(UTC)
         try:
             for fact in read:
                 if isinstance(fact, IndexConfiguration):
                     probe.run(fact)
         except QueryFailed as failure:
-            self.add_gap(f"the probe of the answers of its indexes: {failure.reason}", "allow more time: --timeout")
+            done = f"{len(probe.indexes):,} of {counted(probe.wanted, 'index', 'indexes')} were compared"
+            self.add_gap(f"the probe of the answers of its indexes: {failure.reason}; {done}", failure.how)
         if probe.indexes:
             span = Span(start=start, end=datetime.now(UTC))
             self.probed = probed_answers.as_text(probe.indexes), span
