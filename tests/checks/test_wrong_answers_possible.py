@@ -74,6 +74,7 @@ def line(clock: str, text: str) -> str:
 
 BUILD = "bdb_db2index - userRoot: Indexing attribute: employeeNumber"
 FINISHED = "bdb_db2index - userRoot: Finished indexing."
+OPENED = (LOADED, "bdb_start_autotune - found 24731708k physical memory")
 FAILED = "task_index_thread - Index failed (error -1)"
 BEGUN = (LOADED, START)
 
@@ -219,11 +220,22 @@ def test_right_answers_of_an_index_that_is_not_used_yet_prove_nothing() -> None:
     assert finding(entry(), BEGUN, (LATER, "a - line"), more=[answers(5, 0)]).observed["state"] == "unused"
 
 
+def test_right_answers_prove_nothing_where_no_start_since_the_change_is_known() -> None:
+    """Not used yet, the index does not matter to them."""
+    one = judged(entry(), BEGUN, more=[answers(5, 0)])
+    assert isinstance(one, NotJudged)
+    assert "a probe finds all entries" in one.reason
+
+
 def test_an_index_that_was_changed_and_not_used_since_is_named() -> None:
     """Which attribute of its entry was changed is not known: a scan limit needs no build."""
     one = judged(entry(created=LOADED, modified=CHANGED), BEGUN, (LATER, "a - line"))
     assert isinstance(one, Clear)
     assert one.reason.endswith("before the next start: employeeNumber")
+
+
+BUSY = (BEGUN, OPENED, *((clock, "a - line") for clock in ("04:59:00", "04:59:50", "05:00:20")))
+"""No pause of a minute around the change of the index."""
 
 
 def monitored(clock: str) -> list[Any]:
@@ -245,6 +257,9 @@ def monitored(clock: str) -> list[Any]:
         pytest.param(
             errors(BEGUN, (CHANGED, START), (LAST, START), logs_ends=False), [], "so a build may be", id="several gaps"
         ),
+        pytest.param(
+            errors(*BUSY, ("05:00:50", START), logs_ends=False), [], "not its end before", id="less than a minute",
+        ),
     ],
 )  # fmt: skip
 def test_a_gap_in_the_errors_log_proves_nothing(text: str, more: list[Any], why: str) -> None:
@@ -261,6 +276,10 @@ def test_a_gap_in_the_errors_log_proves_nothing(text: str, more: list[Any], why:
         pytest.param(errors(BEGUN, (LAST, START)), [], id="nothing was to be logged"),
         pytest.param(errors(BEGUN, (LATER, "a - line")) + errors((LATER, STOPPED), (LAST, START)), [], id="rotated"),
         pytest.param(errors(BEGUN, (LAST, START), (LAST, RECOVERED), logs_ends=False), [], id="a crash"),
+        pytest.param(
+            errors(*BUSY, ("05:00:50", START), ("05:00:50", RECOVERED), logs_ends=False), [],
+            id="a crash within a minute of a line",
+        ),
         pytest.param(errors(BEGUN, (LAST, START)), monitored(LAST), id="the last start is logged"),
         pytest.param(errors((LOADED, "a - line")) + errors(("03:00:00", START), (LAST, START)), [], id="earlier"),
     ],
@@ -405,6 +424,11 @@ def test_a_file_with_a_task_shows_only_that_it_began() -> None:
     assert isinstance(one, NotJudged)
     assert "its end is not in the evidence" in one.reason
     assert isinstance(judged(entry(), BEGUN, (LATER, BUILD), (LATER, FINISHED), more=tasks), Clear)
+
+
+def test_a_file_with_a_task_that_a_start_has_ended_says_nothing_else_than_the_log() -> None:
+    crash = [BEGUN, (LATER, BUILD), (LAST, START), (LAST, RECOVERED)]
+    assert finding(entry(), *crash, more=facts_at([f"{TASK}\n"])).observed["state"] == "interrupted"
 
 
 def test_a_task_that_failed_does_not_build_it() -> None:

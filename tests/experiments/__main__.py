@@ -21,6 +21,7 @@ from experiments import (
     hostile_logs,
     idle_pools,
     index_incident,
+    index_life,
     mutants,
 )
 from experiments.notebook import AS_EXPECTED, go_on
@@ -34,6 +35,7 @@ EXPERIMENTS = {
         drawn_filters.EXPERIMENT,
         fuzzing.EXPERIMENT,
         index_incident.EXPERIMENT,
+        index_life.EXPERIMENT,
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
         idle_pools.EXPERIMENT,

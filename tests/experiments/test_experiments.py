@@ -23,6 +23,7 @@ NAMES = (
     "idle-pools",
     "connection-cases",
     "fleet-on-cluster",
+    "index-life",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

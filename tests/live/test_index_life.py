@@ -157,14 +157,3 @@ def test_a_server_that_could_not_log_its_builds(site: Site) -> None:
     report = site.audit(errors, site.server.host.run(["cat", ACCESS]))
     assert state(report, OTHER) is None
     assert "so a build may be missing there" in not_judged(report, WRONG)
-
-
-def test_a_crash_is_no_gap(site: Site) -> None:
-    """The server logs that it recovers, so that an index which was added before it is empty without doubt."""
-    site.define("gecos")
-    time.sleep(NOT_LOGGED)
-    site.server.host.run(f"kill -9 {site.server.pid}")
-    site.server.process.end()
-    site.server.start()
-    assert "Detected Disorderly Shutdown" in site.errors()
-    assert state(site.audit(site.errors()), "gecos") == "never-built"

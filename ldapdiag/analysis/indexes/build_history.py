@@ -137,7 +137,7 @@ def trace_builds(
     return BuildHistory(
         server=server.name,
         host=server.host,
-        indexes=tuple(_in_order(_with_task(history, own_tasks), indexes, traffic) for history in histories),
+        indexes=tuple(_in_order(_with_task(history, own_tasks, starts), indexes, traffic) for history in histories),
         origins=tuple(sorted({*indexes.origins, *server.origins_of(*server.logs, *probes)})),
     )
 
@@ -178,9 +178,11 @@ def _history(
     since = max(filter(None, (at, build.started if build else None)), default=None)
     if answer is not None and taken is not None and since is not None and taken.end < since:
         answer = None  # it was built or changed after the probe
-    unused = state in NOT_USED_YET or (starts.complete and at is not None and not starts.since(at))
+    unused = state in NOT_USED_YET or (at is not None and not starts.since(at))
     if answer is not None and (answer.missing or state is BuildState.BUILT or not unused):
         state, why = _by_answer(answer, state, why)
+    elif answer is not None and state is BuildState.UNKNOWN:
+        why = f"{why}; a probe finds all entries, as it does where the server uses the index only after its next start"
     logged = at is not None and logs.covers(at, starts.last)
     return IndexHistory(
         backend=backend,
@@ -212,14 +214,19 @@ def _absent(indexes: ServerIndexes) -> Iterator[IndexHistory]:
                 yield IndexHistory(backend=backend, definition=index, state=state, why=why, logged=False)
 
 
-def _with_task(history: IndexHistory, tasks: Iterable[IndexTask]) -> IndexHistory:
-    """Return a history with what the server shows of its builds; a probe has shown more."""
+def _with_task(history: IndexHistory, tasks: Iterable[IndexTask], starts: Starts) -> IndexHistory:
+    """Return a history with what the server shows of its builds; a probe has shown more.
+
+    A dse.ldif keeps a task that a start of the server has ended.
+    """
     backend, name = history.backend, history.definition.attribute.lower()
     suffixes = {comparable(suffix) for suffix in backend.suffixes}
     for task in tasks:
         if task.suffix in suffixes and history.state is BuildState.UNKNOWN:
             return replace(history, why=BUILDING)
         if (task.backend, history.answer) != (backend.name.lower(), None) or name not in task.attributes:
+            continue
+        if task.exit_code is None and task.created is not None and starts.since(task.created):
             continue
         if task.exit_code is None:
             return _with_running(history, task)

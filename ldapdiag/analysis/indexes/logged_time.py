@@ -98,16 +98,19 @@ def logged_time(
     ]
     missing += [Unlogged(time, "a task that builds indexes") for time in tasks if not _is_written(logs, time)]
     lacking = [one for one in restarts if sum(one.begin < time <= one.end for time in logged) < one.number]
-    runs = [run for log in logs for run in _runs(log.periods, missing, lacking)]
+    runs = [(run, place) for place, log in enumerate(logs) for run in _runs(log.periods, missing, lacking)]
     covered: list[tuple[datetime, datetime]] = []
     gaps: list[LogGap] = []
-    for run in sorted(runs, key=lambda run: (run.begin, run.end)):
-        if covered and run.begin <= covered[-1][1] + PAUSE:
+    last = -1  # the log in which the last covered time ends: another one may show what it lacks
+    for run, log in sorted(runs, key=lambda one: one[0][:2]):
+        if covered and run.begin <= covered[-1][1] + PAUSE and not (run.why and log == last):
+            last = log if run.end > covered[-1][1] else last
             covered[-1] = (covered[-1][0], max(covered[-1][1], run.end))
             continue
         if covered:
             gaps.append(LogGap(covered[-1][1], run.begin, run.why or NEW_FILE))
         covered.append((run.begin, run.end))
+        last = log
     return LoggedTime(covered=tuple(covered), gaps=tuple(gaps))
 
 

@@ -143,7 +143,9 @@ EXHAUSTION = (
 STOPPING = pattern(r"slapd (?:shutting down|stopped)\b")
 RECOVERING = pattern(r"Detected Disorderly Shutdown")
 """At the start after a crash (bdb_start in db-bdb/bdb_layer.c)."""
-ENDS = ("slapd sh", "slapd st", "Disorderly")
+BERKELEY = pattern(r"bdb_\w{1,60} - ", re.ASCII)
+"""A function of the server for Berkeley DB."""
+ENDS = ("slapd sh", "slapd st", "Disorderly", " bdb_")
 HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached", *ENDS, *BUILD_HINTS)
 """Every message read here contains one of these."""
 
@@ -223,6 +225,9 @@ class Messages(NamedTuple):
             self.periods.stop()
         elif RECOVERING.match(line, at):
             self.periods.recover()
+        elif BERKELEY.match(line, at):
+            self.periods.logs_recovery = True
+            return False
         else:
             return False
         return True

@@ -6,13 +6,15 @@
 
 A pause is whole where nothing was to be logged. Lines are missing where another file begins (each begins with the
 version), and where a start follows no end of the server: it logs its shutdown, and after a crash that it recovers
-(`Detected Disorderly Shutdown`; a database of LMDB does not, so after its crash lines may be missing).
+(`Detected Disorderly Shutdown`). A database of LMDB does not: after its crash lines may be missing, and within a minute
+of the last line a crash is likelier.
 """
 
 from __future__ import annotations
 
 from dataclasses import field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from ldapdiag.evidence.logged_period import LoggedPeriod
 from ldapdiag.lazy_dataclass import dataclass
@@ -25,6 +27,16 @@ NEW_FILE = "another file begins then"
 NO_END = "the log has a start of the server then, but not its end before"
 
 
+class Unexplained(NamedTuple):
+    """A start after no end of the server."""
+
+    period: int
+    """The one that contains it."""
+    before: datetime
+    """The line before it."""
+    time: datetime
+
+
 @dataclass(slots=True)
 class LoggedPeriods:
     """The periods so far."""
@@ -35,12 +47,17 @@ class LoggedPeriods:
     """Of the next period."""
     has_ended: bool = True
     """The server has stopped, or the log begins here."""
-    unexplained: int = 0
-    """The period with a start after no end; 0: there is none."""
+    before: datetime | None = None
+    """The last line before the present second."""
+    unexplained: Unexplained | None = None
+    """The last start, if it follows no end."""
+    logs_recovery: bool = False
+    """Its database is Berkeley DB, which logs that it recovers."""
 
     def line(self, time: datetime) -> None:
         """Follow a line."""
         last = self.periods[-1] if self.periods else None
+        self.before = last.end if last is not None else None
         if last is not None and time <= last.end + self.pause and not self.lacks:
             self.periods[-1] = replace(last, end=max(last.end, time))
             return
@@ -61,21 +78,25 @@ class LoggedPeriods:
     def start(self, time: datetime) -> None:
         """Follow a start of the server, whose line is in the last period."""
         self.close()
-        opened = len(self.periods) - 1
-        if not self.has_ended and opened and time - self.periods[opened].begin <= PAUSE:
-            self.unexplained = opened
+        if not self.has_ended and self.before is not None:
+            self.unexplained = Unexplained(len(self.periods) - 1, self.before, time)
         self.has_ended = False
 
     def recover(self) -> None:
         """Follow the line that explains a start after a crash."""
-        self.unexplained = 0
+        self.unexplained = None
 
     def close(self) -> None:
         """Mark the period with a start that nothing has explained; at the next start, and at the end of the log."""
-        if self.unexplained:
-            one = self.periods[self.unexplained]
-            self.periods[self.unexplained] = replace(one, lacks=one.lacks or NO_END)
-        self.unexplained = 0
+        if (start := self.unexplained) is None:
+            return
+        self.unexplained = None
+        one = self.periods[start.period]
+        if self.logs_recovery and start.before >= one.begin:
+            parts = replace(one, end=start.before), LoggedPeriod(begin=start.time, end=one.end, lacks=NO_END)
+            self.periods[start.period : start.period + 1] = parts
+        elif start.period and start.time - one.begin <= PAUSE:
+            self.periods[start.period] = replace(one, lacks=one.lacks or NO_END)
 
     def _join(self) -> None:
         """Take periods that are closer together as one, until they are half as many."""

@@ -69,12 +69,14 @@ ldif_values() {
         END { ended() }'
 }
 
-# ns_slapd_errors FILE: print lines on listening, starting and builds of indexes from the end of the errors logs, and the
-# first line, which contains the version. Lines on builds end with a name, so that they contain no text of a client.
+# ns_slapd_errors FILE: print lines on listening, starts, ends and builds of indexes from the end of the errors logs, and the
+# first line, which contains the version. Lines on builds end with a name, so that they contain no text of a client; those
+# on an end are one of the server's by all that is before.
 EVENT_LINES='Not listening for new connections|Listening for new connections again|istening on .* port'
 EVENT_LINES=$EVENT_LINES'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
 EVENT_LINES=$EVENT_LINES'|- [A-Za-z0-9_.-]+: (Indexing attribute: [A-Za-z0-9_.;-]+|Finished indexing\.) *$'
 EVENT_LINES=$EVENT_LINES'|- import [A-Za-z0-9_.-]+: Import complete\.|- task_index_thread - Index failed'
+EVENT_LINES=$EVENT_LINES'|^\[[^]]*\] (- [A-Z]+ )?(- [A-Za-z_]+ )?- (slapd shutting down|slapd stopped|Detected Disorderly Shutdown)'
 
 ns_slapd_errors() {
     test -n "$1" || return 0

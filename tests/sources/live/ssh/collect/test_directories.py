@@ -71,10 +71,13 @@ ERRORS = """\t389-Directory/2.3.1 B2025.016.1616
 [22/Nov/2026:12:50:44.1 +0000] - ERR - task_index_thread - Index failed (error -1)
 [22/Nov/2026:12:50:45.1 +0000] - INFO - bdb_main - import userRoot: Import complete.  Processed 9 entries
 [22/Nov/2026:12:50:46.1 +0000] - NOTICE - back - Unindexed search: filter="(cn=a - b: Indexing attribute: c)" conn=1
+[22/Nov/2026:12:50:47.1 +0000] - NOTICE - back - Unindexed search: filter="(cn=a - INFO - main - slapd stopped.)" conn=1
+[22/Nov/2026:12:50:48.1 +0000] - INFO - main - slapd stopped.
+[22/Nov/2026:12:50:49.1 +0000] - NOTICE - bdb_start - Detected Disorderly Shutdown last time Directory Server was running
 """
 
 
-def test_the_builds_of_indexes_are_printed_and_no_text_of_a_client(tmp_path) -> None:
+def test_the_builds_of_indexes_and_the_ends_are_printed_and_no_text_of_a_client(tmp_path) -> None:
     (tmp_path / "errors").write_text(ERRORS)
     lines = printed("errors_and_banner", str(tmp_path / "errors")).splitlines()
     assert lines == [line for line in ERRORS.splitlines() if "Indexed 1000" not in line and "conn=" not in line]
