@@ -73,7 +73,7 @@ ERRORS = """\t389-Directory/2.3.1 B2025.016.1616
 [22/Nov/2026:12:50:46.1 +0000] - NOTICE - back - Unindexed search: filter="(cn=a - b: Indexing attribute: c)" conn=1
 [22/Nov/2026:12:50:47.1 +0000] - NOTICE - back - Unindexed search: filter="(cn=a - INFO - main - slapd stopped.)" conn=1
 [22/Nov/2026:12:50:48.1 +0000] - INFO - main - slapd stopped.
-[22/Nov/2026:12:50:49.1 +0000] - NOTICE - bdb_start - Detected Disorderly Shutdown last time Directory Server was running
+[22/Nov/2026:12:50:49.1 +0000] - NOTICE - bdb_start - Detected Disorderly Shutdown last time, recovering
 """
 
 
