@@ -15,6 +15,9 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import drop_indexes
 
+NAMED = 3
+"""Kinds of searches in one sentence."""
+
 
 @check(group="indexes")
 def judge(
@@ -30,19 +33,21 @@ def judge(
     ## What it looks at
     Every configured index, against every search of the access log: it counts as used as soon as a search asks for
     its attribute in a way that it could answer, whether the server looked it up or not. Excluded are the server's
-    own indexes and those that its plug-ins and overlays search internally, which no log shows: referential
-    integrity, uniqueness, memberOf, replication, and others that the configuration names.
+    own indexes and those that it searches internally, which no log shows: referential integrity, uniqueness,
+    memberOf, replication, mappings of accounts and certificates, sets in access rules, and others that the
+    configuration names. Where the configuration does not name all of them (dynlist searches by URLs in entries, an
+    unknown overlay), the finding states it, and has no command.
 
     A log of less than a day is not judged: applications repeat their searches daily. For an index that was added or
     changed since the log began, only the log since then counts (createTimestamp, modifyTimestamp).
 
-    possible: the log covers less than 30 days; a job may run once a month, and internal searches are not logged by
-    default.
+    possible: the log covers less than 30 days (a job may run once a month), or the configuration does not name all
+    internal searches.
 
     ## Severity
     By default:
 
-    - low: the log covers 30 days or more.
+    - low: the log covers 30 days or more, and the configuration names all internal searches.
     - info: otherwise.
 
     ## Why it matters
@@ -62,7 +67,8 @@ def judge(
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return
     for one in usage.unused:
-        yield _finding(one, one.seconds / HOUR, coverage, is_long=one.seconds / HOUR >= 24 * low_days)
+        is_long = one.seconds / HOUR >= 24 * low_days and not usage.hidden
+        yield _finding(one, coverage, usage.hidden, is_long=is_long)
     for one in usage.young:
         reason = "no search used it, but it was added or changed less than a day before the end of the log"
         yield NotJudged(subject=_subject(one, coverage), reason=reason, how="a log of a day since then")
@@ -81,8 +87,8 @@ def _subject(one: UnusedIndex, coverage: IndexCoverage) -> str:
     return f"{one.attribute} of {one.backend.name} at {coverage.server}"
 
 
-def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage, *, is_long: bool) -> Finding:
-    types = ",".join(one.types)
+def _finding(one: UnusedIndex, coverage: IndexCoverage, hidden: tuple[str, ...], *, is_long: bool) -> Finding:
+    hours, types = one.seconds / HOUR, ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
     if is_long and coverage.indexes is not None:
         remedies = drop_indexes(
@@ -98,8 +104,7 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage, *, is_long
         severity=Severity.LOW if is_long else Severity.INFO,
         confidence=Confidence.LIKELY if is_long else Confidence.POSSIBLE,
         title=f"no search used the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
-        detail="Internal searches and the clients of other servers are not in this log.\n"
-        + ("" if is_long else "Keep it until a month of logs confirms this."),
+        detail="\n".join(_reservations(hidden, is_long=is_long)),
         observed={
             "server": coverage.server,
             "backend": one.backend.name,
@@ -112,3 +117,13 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage, *, is_long
         remedies=remedies,
         origins=coverage.origins,
     )
+
+
+def _reservations(hidden: tuple[str, ...], *, is_long: bool) -> Iterator[str]:
+    """Yield the sentences on what may still use the index."""
+    yield "Internal searches and the clients of other servers are not in this log."
+    if hidden:
+        more = f", and {len(hidden) - NAMED:,} more" if len(hidden) > NAMED else ""
+        yield f"Not known are all internal searches: {'; '.join(hidden[:NAMED])}{more}. Keep it until they are."
+    elif not is_long:
+        yield "Keep it until a month of logs confirms this."

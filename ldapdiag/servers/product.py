@@ -57,6 +57,8 @@ class Product:
     """None: it has no VLV indexes, or their commands were not tested."""
     never_dropped: frozenset[str] = frozenset()
     """Attributes (primary names, lower case) whose indexes are never dropped, even if no search in a log uses them."""
+    searched_by_rules: frozenset[str] = frozenset()
+    """Attributes likewise that rules in the entries may make it search for, which no configuration shows."""
     makes_own_indexes: bool = True
     """It has the indexes of those attributes without configuration; False: only those that are configured."""
     raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None

@@ -19,7 +19,7 @@ def audit() -> Audit:
     story = Audit()
     story.has("uid", "eq", "sub")
     story.has("cn", "eq", "pres", "sub")
-    story.has("member", "eq")
+    story.has("manager", "eq")
     story.has("roomNumber", "eq")
     story.asks("(uid=joe)")
     story.asks("(&(objectClass=person)(|(cn=joe*)(CommonName=joe)))")
@@ -29,7 +29,7 @@ def audit() -> Audit:
 
 def test_types_that_no_search_could_have_used(audit: Audit) -> None:
     told = {name: one.observed["types"] for name, one in audit.found("unused-index").items()}
-    assert told == {"uid": ["sub"], "cn": ["pres"], "member": ["eq"], "roomNumber": ["eq"]}
+    assert told == {"uid": ["sub"], "cn": ["pres"], "manager": ["eq"], "roomNumber": ["eq"]}
 
 
 def test_the_hours_of_log_stand_behind_the_claim(audit: Audit) -> None:
@@ -57,11 +57,26 @@ def test_a_month_of_log_makes_it_likely(audit: Audit) -> None:
     audit.log.passes(31 * 86_400)
     found = audit.found("unused-index")["roomNumber"]
     assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LIKELY)
+    assert found.remedies
 
 
 def test_what_a_plug_in_searches_for_is_needed(audit: Audit) -> None:
-    audit.others = (plugin("referint_postop_init", "referint-membership-attr: member"),)
-    assert "member" not in audit.found("unused-index")
+    audit.others = (plugin("referint_postop_init", "referint-membership-attr: manager"),)
+    assert "manager" not in audit.found("unused-index")
+
+
+def test_what_rules_in_the_entries_make_the_server_search_for_is_needed(audit: Audit) -> None:
+    for attribute in ("member", "uniqueMember", "nsRoleDN"):
+        audit.has(attribute, "eq")
+    assert not {"member", "uniqueMember", "nsRoleDN"} & set(audit.found("unused-index"))
+
+
+def test_while_internal_searches_are_not_all_known_no_command_is_printed(audit: Audit) -> None:
+    audit.log.passes(31 * DAY)
+    audit.others = (plugin("dynamic_lists_init"),)
+    found = audit.found("unused-index")["roomNumber"]
+    assert (found.severity, found.confidence, found.remedies) == (Severity.INFO, Confidence.POSSIBLE, ())
+    assert "dynamic lists: the server searches by the URLs in the entries" in found.detail
 
 
 def test_system_indexes_are_needed(audit: Audit) -> None:

@@ -191,6 +191,10 @@ overlay unique
 unique_uri "ldap:///ou=people,dc=example,dc=com?uid?sub" Geheim
   hunter2
 constraint_attribute userPassword regex Geheim
+constraint_attribute l uri ldap:///ou=o,dc=x?l?sub?(st=Geheim)
+access to dn="cn=Geheim" by set="[ldap:///dc=x??sub?(&(o=hunter2)(gidNumber=] + user/gidNumber
+  + [))]" write
+authz-regexp uid=Geheim,cn=auth ldap:///dc=x??sub?(mail=hunter2)
 index_substr_any_len 3 hunter2
 """
 
@@ -213,6 +217,11 @@ def test_of_a_slapd_conf_only_first_words_are_printed(tmp_path, awk) -> None:
         "member": "refint",
         "manager": "refint",
         "uid": "unique",
+        "l": "constraint",
+        "st": "constraint",
+        "o": "a set of an access rule",
+        "gidnumber": "a set of an access rule",
+        "mail": "authz-regexp",
         "entryuuid": "syncrepl",
         "entrycsn": "syncrepl",
     }
@@ -225,10 +234,12 @@ def test_of_a_slapd_d_only_settings_are_printed(tmp_path, awk) -> None:
         "# AUTO-GENERATED FILE\ndn: cn=config\nobjectClass: olcGlobal\ncn: config\nolcIdleTimeout: 900\n"
         "olcThreads: 16\n"
         "olcTLSCertificateKeyFile: /etc/Geheim\n"
+        "olcAuthzRegexp: {0}uid=Geheim,cn=auth ldap:///dc=x??sub?(mail=hunter2)\n"
     )
     rootpw = base64.b64encode(b"{SSHA}hunter2").decode()
     (folder / "cn=config" / "olcDatabase={1}mdb.ldif").write_text(
         f"dn: olcDatabase={{1}}mdb\nobjectClass: olcMdbConfig\nolcRootPW:: {rootpw}\nolcRootPW: Geheim\n"
+        'olcAccess: {0}to dn="cn=Geheim" by set="[ldap:///dc=x??sub?(o=hunter2)]" read\nolcAccess: {1}to * by * none\n'
         "olcSuffix: dc=example,dc=com\nolcDbIndex: uid,ma\n il eq,sub\nolcDbCryptKey: hunter2\n"
         'olcSyncrepl: {0}rid=001 provider=ldap://a bindmethod=simple binddn="cn=repl\n icator,dc=example,dc=com" '
         "credentials=Gehe\n im\nolcSyncrepl:: R2VoZWlt\nolcUpdateDN: cn=updater\n"
@@ -250,7 +261,7 @@ def test_of_a_slapd_d_only_settings_are_printed(tmp_path, awk) -> None:
     (backend,) = indexes.backends
     assert (backend.name, backend.suffixes, indexes.whole) == ("{1}mdb", ("dc=example,dc=com",), True)
     assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"eq", "sub"}, "mail": {"eq", "sub"}}
-    assert searched_by(indexes.internal_searches).keys() == {"member", "entryuuid", "entrycsn"}
+    assert searched_by(indexes.internal_searches).keys() == {"member", "entryuuid", "entrycsn", "mail", "o"}
     assert "dn: olcOverlay={1}chain,olcDatabase={1}mdb,cn=config\n" in text
 
 

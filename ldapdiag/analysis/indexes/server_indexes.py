@@ -158,6 +158,7 @@ def merged_indexes(excerpts: Sequence[IndexConfiguration]) -> IndexConfiguration
             templates=first.templates or other.templates,
             virtual_attributes={**other.virtual_attributes, **first.virtual_attributes},
             internal_searches=tuple(dict.fromkeys((*first.internal_searches, *other.internal_searches))),
+            hidden_searches=tuple(dict.fromkeys((*first.hidden_searches, *other.hidden_searches))),
             **{
                 field.name: getattr(other, field.name)
                 for field in fields(IndexConfiguration)

@@ -11,6 +11,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.providers import provides
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
+from ldapdiag.evidence.indexes.internal_search import EVERY_ATTRIBUTE
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Change
@@ -69,6 +70,8 @@ class UnusedIndexes:
     """Databases that no search was sent to."""
     is_searched: bool = False
     """Whether one was sent to any database."""
+    hidden: tuple[str, ...] = ()
+    """Searches of the server itself that may use any of them: its configuration does not name their attributes."""
     reason: str = ""
     """Why the usage is unknown; empty if it is known."""
 
@@ -116,6 +119,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
         young=tuple(one for one in unused if one.seconds < DAY),
         unsearched=tuple(unsearched),
         is_searched=is_searched,
+        hidden=indexes.configuration.hidden_searches,
     )
 
 
@@ -171,4 +175,6 @@ def _is_needed(name: str, definition: IndexDefinition, indexes: ServerIndexes) -
     """Return whether the server itself needs an index, whatever the clients search for."""
     internal = {indexes.schema.primary(each.attribute).lower() for each in indexes.configuration.internal_searches}
     product = product_of(indexes.configuration.identity.family)
-    return definition.system or name in internal or (product is not None and name in product.never_dropped)
+    searched = name in internal or EVERY_ATTRIBUTE in internal
+    by_product = product.never_dropped | product.searched_by_rules if product is not None else frozenset[str]()
+    return definition.system or searched or name in by_product

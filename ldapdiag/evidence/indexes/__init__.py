@@ -137,3 +137,5 @@ class IndexConfiguration:
     """Attributes, in lower case, whose values are computed (nsRole, class of service), and what computes them."""
     internal_searches: tuple[InternalSearch, ...] = ()
     """What the server itself searches for."""
+    hidden_searches: tuple[str, ...] = ()
+    """Sentences on searches of the server itself whose attributes this configuration does not name."""

@@ -167,6 +167,7 @@ class Ds389Indexes:
             templates=tuple(self.templates.values()),
             virtual_attributes=dict(self.searches.virtual_attributes),
             internal_searches=self.searches.searches,
+            hidden_searches=tuple(self.searches.hidden),
         )
 
     def _take_version(self, entry: Entry) -> None:

@@ -14,7 +14,9 @@ r"""Internal searches of 389-ds and DSEE, and the attributes they compute, from 
 
 Internal searches are not logged at the default level, so an index may be needed although no log shows its use.
 Source: ldap/servers/plugins (referint, uiduniq, memberof, dna, linkedattrs, automember, retrocl, replication, usn, cos,
-roles, sync, posix-winsync), ldap/servers/slapd/sasl_map.c, ldapi.c; and the filters in the plug-ins of 2.3.1.
+views, acl, addn, sync, posix-winsync, dynamic_lists), ldap/servers/slapd/sasl_map.c, ldapi.c, libglobs.c (default
+values); the comments in certmap.conf; the filters in the plug-ins of 2.3.1; for DSEE its Reference (820-4811):
+"Limitations on Using Roles", "DSML Identity Mapping".
 """
 
 from __future__ import annotations
@@ -63,6 +65,9 @@ FILTERING = {
     "nsSaslMapFilterTemplate": "SASL mapping",
     "autoMemberFilter": AUTO_MEMBER,
     "dnaFilter": DNA,
+    "addn_filter": "binds with an Active Directory name",
+    "dsSearchFilter": "identity mapping",
+    "nsViewFilter": "views",
 }
 """Settings that are filters."""
 ARGUMENTS = {
@@ -89,11 +94,22 @@ OF_CHANGELOG = {"changeNumber": True, "targetUniqueId": False}
 """Attributes of the retro changelog that its readers and its trimming search for, and whether by range."""
 WINDOWS = "nsdswindowsreplicationagreement"
 WINDOWS_ATTRIBUTES = ("ntUniqueId", "ntUserDomainId", "member", "uniqueMember")
-AUTOBIND = ("nsslapd-ldapiuidnumbertype", "nsslapd-ldapigidnumbertype")
+BINDS = "nsslapd-ldapimaptoentries"
+AUTOBIND = {"nsslapd-ldapiuidnumbertype": "uidNumber", "nsslapd-ldapigidnumbertype": "gidNumber"}
+"""With their default values, which dse.ldif does not contain."""
+AUTOBIND_BASE, SECURITY = "nsslapd-ldapientrysearchbase", "nsslapd-security"
+CERTIFICATES = ("uid", "mail", "cn", "ou", "o", "l", "st", "c", "certSubjectDN")
+"""What certmap.conf, which no collection reads, may make the server search for by FilterComps and CmapLdapAttr."""
+OF_CONFIG = (BINDS, *AUTOBIND, AUTOBIND_BASE, SECURITY)
+"""The attributes read of cn=config."""
+IN_ENTRIES = {"dynamic_lists_init": "dynamic lists: the server searches by the URLs in the entries"}
+"""Plug-ins that search for what the entries contain, and a sentence."""
 
 ROLES = {"nsrole": "roles"}
 COS_CLASS, COS_ATTRIBUTE = "cosSuperDefinition", "cosAttribute"
-COS_FILTER = f"(objectClass={COS_CLASS})"
+DEFINITIONS = ("objectClass", COS_ATTRIBUTE, "nsViewFilter")
+"""The attributes read of definitions in the databases."""
+DEFINITIONS_FILTER = f"(|(objectClass={COS_CLASS})(objectClass=nsView))"
 
 ARGUMENT = "nsslapd-pluginarg"
 DELAY = "referint-update-delay"
@@ -105,10 +121,10 @@ PLUGIN_ATTRIBUTES = (
     *NAMING,
     *filter(None, (setting.scope for setting in NAMING.values())),
     *FILTERING,
+    *OF_CONFIG,
     *(f"{ARGUMENT}{number}" for number in range(20)),
 )
 """The attributes read of plug-ins and their definitions."""
-COS_ATTRIBUTES = ("objectClass", COS_ATTRIBUTE)
 RELEVANT = frozenset(map(str.lower, (INITFUNC, *NAMING, *FILTERING, *AUTOBIND, COS_ATTRIBUTE)))
 """Every entry read here has one of these, except agreements of replication with Windows."""
 PLUGIN_FILTER = (
@@ -116,7 +132,8 @@ PLUGIN_FILTER = (
     + "".join(f"({INITFUNC}={name})" for name in (*ARGUMENTS, *ALWAYS, "memberof_postop_init", "dna_init"))
     + f"({INITFUNC}=linked_attrs_init)({INITFUNC}=automember_init)"
     + "".join(f"({name}=*)" for name in (*NAMING, *FILTERING))
-    + f"(objectClass={WINDOWS}))"
+    + "".join(f"({INITFUNC}={name})" for name in IN_ENTRIES)
+    + f"(objectClass={WINDOWS})(objectClass=nsslapdConfig))"
 )
 """Matches only the plug-ins that search: the arguments of others may be secret."""
 
@@ -135,6 +152,8 @@ class Ds389InternalSearches:
         """With the DN of the setting, normalised for comparison; those of disabled plug-ins are removed at the end."""
         self.disabled: set[str] = set()
         """The DNs of disabled plug-ins."""
+        self.hidden: dict[str, None] = {}
+        """Sentences on searches whose attributes the configuration does not name."""
 
     def take(self, entry: Entry) -> None:
         """Read the entry of a plug-in, or a definition for one."""
@@ -147,11 +166,15 @@ class Ds389InternalSearches:
             if len(self.disabled) < MOST_FOUND:
                 self.disabled.add(entry.key)
             return
+        if hidden := IN_ENTRIES.get(entry.first(INITFUNC).lower()):
+            self.hidden[hidden] = None
         for search in _searched(entry):
             if ATTRIBUTE_TYPE.fullmatch(search.attribute) is None:
                 continue
             if len(self.found) >= MOST_FOUND:
-                self.document.note(f"Only the first {MOST_FOUND:,} attributes that plug-ins search for were kept.")
+                more = f"Only the first {MOST_FOUND:,} attributes that plug-ins search for were kept."
+                self.document.note(more)
+                self.hidden[more.rstrip(".")] = None
                 return
             self.found[entry.key, search] = None
 
@@ -192,9 +215,23 @@ def _searched(entry: Entry) -> Iterator[InternalSearch]:
         for attribute in WINDOWS_ATTRIBUTES:
             identifies = attribute.startswith("nt")
             yield InternalSearch(attribute=attribute, by="Windows synchronization", frequent=identifies)
-    if entry.key == CONFIG and entry.first("nsslapd-ldapimaptoentries").lower() == "on":
-        for name in AUTOBIND:
-            yield InternalSearch(attribute=entry.first(name), by="autobind", frequent=True)
+    if entry.key == CONFIG:
+        yield from _of_config(entry)
+
+
+def _of_config(entry: Entry) -> Iterator[InternalSearch]:
+    """Yield what cn=config makes the server search for when a client binds by a socket or a certificate."""
+    if entry.first(BINDS).lower() == "on":
+        for name, default in AUTOBIND.items():
+            yield InternalSearch(
+                attribute=entry.first(name) or default,
+                by="autobind",
+                bases=entry.values(AUTOBIND_BASE)[:MOST_BASES],
+                frequent=True,
+            )
+    if entry.first(SECURITY).lower() == "on":
+        for attribute in CERTIFICATES:
+            yield InternalSearch(attribute=attribute, by="mapping of client certificates")
 
 
 def _of_arguments(entry: Entry, init: str) -> Iterator[InternalSearch]:

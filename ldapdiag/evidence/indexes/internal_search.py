@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ldapdiag.lazy_dataclass import dataclass
 
+EVERY_ATTRIBUTE = "*"
+"""In place of an attribute: it searches for each attribute that an entry has, but for a few."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InternalSearch:

@@ -204,15 +204,35 @@ def _value(dn: str) -> str:
     return dn.partition(",")[0].partition("=")[2].strip()
 
 
+CERTIFICATES, MAPPER = "certificate mapping", "the identity mapper"
 SEARCHERS = {
-    "ds-cfg-unique-attribute-plugin": ("ds-cfg-type", "uniqueness"),
-    "ds-cfg-referential-integrity-plugin": ("ds-cfg-attribute-type", "referential integrity"),
-    "ds-cfg-exact-match-identity-mapper": ("ds-cfg-match-attribute", "the identity mapper"),
-    "ds-cfg-regular-expression-identity-mapper": ("ds-cfg-match-attribute", "the identity mapper"),
-    "ds-cfg-subject-dn-to-user-attribute-certificate-mapper": ("ds-cfg-subject-attribute", "certificate mapping"),
-    "ds-cfg-fingerprint-certificate-mapper": ("ds-cfg-fingerprint-attribute", "certificate mapping"),
+    "ds-cfg-unique-attribute-plugin": ("ds-cfg-type", "uniqueness", ""),
+    "ds-cfg-referential-integrity-plugin": ("ds-cfg-attribute-type", "referential integrity", ""),
+    "ds-cfg-exact-match-identity-mapper": ("ds-cfg-match-attribute", MAPPER, "uid"),
+    "ds-cfg-regular-expression-identity-mapper": ("ds-cfg-match-attribute", MAPPER, "uid"),
+    "ds-cfg-subject-dn-to-user-attribute-certificate-mapper": (
+        "ds-cfg-subject-attribute",
+        CERTIFICATES,
+        "ds-certificate-subject-dn",
+    ),
+    "ds-cfg-subject-attribute-to-user-attribute-certificate-mapper": (
+        "ds-cfg-subject-attribute-mapping",
+        CERTIFICATES,
+        "",
+    ),
+    "ds-cfg-fingerprint-certificate-mapper": (
+        "ds-cfg-fingerprint-attribute",
+        CERTIFICATES,
+        "ds-certificate-fingerprint",
+    ),
+    "ds-cfg-purge-expired-data-plugin": ("ds-cfg-datetime-attribute", "the purge of expired data", ""),
+    "ds-cfg-reverse-dn-join-virtual-attribute": ("ds-cfg-join-dn-attribute", "a join virtual attribute", ""),
+    "ds-cfg-equality-join-virtual-attribute": ("ds-cfg-join-target-attribute", "a join virtual attribute", ""),
 }
-"""Classes of entries that make the server search, the setting that names the attributes, and what searches."""
+"""Classes of entries that make the server search; the setting that names the attributes, what searches, and the value
+without the setting (configuration references; `dsconfig create` writes no default values)."""
+RARE = frozenset({"the purge of expired data", "a join virtual attribute"})
+"""What searches at times of its own, or when a client asks, and not below the base in its entry."""
 GROUPS = {"member": "static groups", "uniquemember": "static groups"}
 """Searched for when an entry is renamed or deleted, and when groups are loaded."""
 BASE, MATCH_BASE = "ds-cfg-base-dn", "ds-cfg-match-base-dn"
@@ -235,13 +255,13 @@ class OpendsInternalSearches:
             return
         for name in map(str.lower, entry.values("objectClass")):
             if name in SEARCHERS:
-                setting, what_for = SEARCHERS[name]
-                for attribute in entry.values(setting):
+                setting, what_for, default = SEARCHERS[name]
+                for attribute in entry.values(setting) or tuple(filter(None, (default,))):
                     search = InternalSearch(
-                        attribute=attribute,
+                        attribute=attribute.rpartition(":")[2].strip(),  # certificate's:user's
                         by=what_for,
-                        bases=entry.values(BASE) or entry.values(MATCH_BASE),
-                        frequent=True,
+                        bases=() if what_for in RARE else entry.values(BASE) or entry.values(MATCH_BASE),
+                        frequent=what_for not in RARE,
                     )
                     self.found[search] = None
             elif name.endswith(VIRTUAL) and VIRTUAL_TYPE in entry and len(self.virtual_attributes) < MOST:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
-from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 from ldapdiag.evidence.monitor import generalized_time
 from ldapdiag.lazy_pattern import pattern
 
@@ -38,6 +39,7 @@ OVERLAY = "olcOverlay"
 OWN_SEARCHES = (
     "olcRefintAttribute",
     "olcUniqueAttribute",
+    "olcUniqueIgnore",
     "olcUniqueURI",
     "olcConstraintAttribute",
     "olcAccessLogDB",
@@ -45,9 +47,16 @@ OWN_SEARCHES = (
     "olcDynListAttrSet",
     "olcDlAttrSet",
     "olcCollectInfo",
+    "olcSpSessionlogSource",
+    "olcMemberOfAddCheck",
+    "olcNestGroupMember",
+    "olcNssMap",
 )
-AUTHZ_REGEXP, SYNCREPL = "olcAuthzRegexp", "olcSyncrepl"
-"""Read if present, but never searched for: the second contains a password, the first may contain account names."""
+ACCESS, AUTHZ_REGEXP, REWRITE = "olcAccess", "olcAuthzRegexp", "olcAuthIDRewrite"
+REDUCED = frozenset({ACCESS, AUTHZ_REGEXP, REWRITE})
+"""Kept of a live server's answer as their LDAP URLs alone (`reduced_urls`)."""
+SYNCREPL, AUTHZ_POLICY = "olcSyncrepl", "olcAuthzPolicy"
+NOT_READ = "the entry cn=config, whose authz-regexp makes slapd search, was not read"
 GLUED = "olcSubordinate"
 """TRUE, FALSE or advertise."""
 REQUIRED = "olcDbDirectory"
@@ -62,13 +71,15 @@ ATTRIBUTES = (
     "olcDbIndex",
     OVERLAY,
     *OWN_SEARCHES,
+    ACCESS,
+    SYNCREPL,
     MODIFIED,
 )
 """The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
 """With the first alone, slapd reads slapd.conf at its start: changes of cn=config are lost then (2.5.13)."""
-GLOBALS = (*SUBSTRING_KEYS, STARTED_BY_FILE, STORED_IN)
+GLOBALS = (*SUBSTRING_KEYS, STARTED_BY_FILE, STORED_IN, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY)
 """The attributes read of cn=config."""
 MONITOR, ALWAYS_LISTED = "monitor", frozenset({"frontend", "config"})
 """Kinds of databases: a list of all of them contains the latter."""
@@ -87,6 +98,7 @@ class OpenldapIndexes:
         self.file = ""
         self.kinds: set[str] = set()
         """Kinds of all databases."""
+        self.has_globals = False
 
     def take(self, entry: Entry) -> None:
         """Read cn=config, a database or an overlay of one."""
@@ -112,9 +124,11 @@ class OpenldapIndexes:
                 substring_keys=self.substring_keys,
                 virtual_attributes=self.searches.computed,
                 internal_searches=self.searches.searches({key: one.suffixes for key, one in self.backends.items()}),
+                hidden_searches=(*self.searches.hidden, *(() if self.has_globals else (NOT_READ,))),
             )
 
     def _globals(self, entry: Entry) -> None:
+        self.has_globals = True
         self._settings(entry)
         if entry.first(STARTED_BY_FILE) and not entry.first(STORED_IN):
             self.file = "slapd.conf"
@@ -126,7 +140,7 @@ class OpenldapIndexes:
         self.searches.database = database[0] if database else ""
         for overlay in entry.values(OVERLAY):
             self.searches.overlay(overlay)
-        for name in (*OWN_SEARCHES, AUTHZ_REGEXP, SYNCREPL):
+        for name in (*OWN_SEARCHES, ACCESS, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY, SYNCREPL):
             for value in entry.values(name):
                 self.searches.setting(name, value)
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.openldap import MOST_DATABASES, REFUSED
-from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines, SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.lazy_dataclass import dataclass
 
@@ -34,6 +35,7 @@ SUBSTRING_KEYS = {
     "index_substr_any_step": "any_step",
 }
 MOST_SUFFIXES = 1000
+INCLUDES = "it includes other files, whose settings were not read"
 NO = frozenset({"false", "no", "off"})
 
 
@@ -102,6 +104,7 @@ class IndexDirectives:
             substring_keys=self.substring_keys,
             virtual_attributes=self.searches.computed,
             internal_searches=self.searches.searches({each.name: tuple(each.suffixes) for each in self.databases}),
+            hidden_searches=tuple(self.searches.hidden) + (() if whole else (INCLUDES,)),
         )
 
     def _database(self, kind: str) -> None:

@@ -7,7 +7,7 @@ from ldapdiag.servers.ds389 import candidates, index_remedies, storage, vlv_reme
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.remedies import SETTINGS, raise_scan_limit, shorten_commits
 from ldapdiag.servers.ds389.scan_limits import longest_list
-from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
+from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED, SEARCHED_BY_RULES
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
@@ -19,6 +19,7 @@ PRODUCT = Product(
     index_remedies=index_remedies,
     list_view_remedies=vlv_remedies,
     never_dropped=NEVER_DROPPED,
+    searched_by_rules=SEARCHED_BY_RULES,
     longest_list=longest_list,
     raise_scan_limit=raise_scan_limit,
     storage=storage,

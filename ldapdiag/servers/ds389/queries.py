@@ -57,9 +57,9 @@ QUERIES = (
     Query(
         file=INDEXES,
         base="",  # every suffix at once; the index of objectClass is used
-        attributes=ds389_internal_searches.COS_ATTRIBUTES,
+        attributes=ds389_internal_searches.DEFINITIONS,
         scope=Scope.SUBTREE,
-        filter=ds389_internal_searches.COS_FILTER,
+        filter=ds389_internal_searches.DEFINITIONS_FILTER,
         required=False,
     ),
 )

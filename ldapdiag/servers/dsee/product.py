@@ -7,7 +7,7 @@ from ldapdiag.servers.dsee import candidates, index_remedies, storage
 from ldapdiag.servers.dsee.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.dsee.remedies import SETTINGS
 from ldapdiag.servers.dsee.storage import shorten_commits
-from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED
+from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED, SEARCHED_BY_RULES
 from ldapdiag.servers.product import Product
 
 PRODUCT = Product(
@@ -17,6 +17,7 @@ PRODUCT = Product(
     remedies=SETTINGS,
     index_remedies=index_remedies,
     never_dropped=NEVER_DROPPED,
+    searched_by_rules=SEARCHED_BY_RULES,
     candidates=candidates,
     candidates_tested=False,
     longest_list=candidates.longest_list,

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 TYPES = ("pres", "eq", "sub", "approx")
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
 """Lower case: attributes that the server itself needs, or that replicas search for at times that a log may miss."""
+SEARCHED_BY_RULES = frozenset({"member", "nsroledn", "uniquemember"})
+"""Lower case: what rules in the entries make the server search for. Access control by a groupdnattr that is a URL
+searches for the groups of the client (ldap/servers/plugins/acl/acllas.c, acllas__eval_memberGroupDnAttr), a search for
+nsRole for the members of managed roles (DSEE's Reference 820-4811, "Limitations on Using Roles")."""
 
 
 @dataclass(frozen=True, slots=True)

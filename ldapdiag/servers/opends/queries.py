@@ -30,7 +30,7 @@ JAVA_SETTINGS = (
     opends.SUFFIX,
     *opends.NAMES,
     *opends.PING_SETTINGS,
-    *(setting for setting, _ in searchers.SEARCHERS.values()),
+    *(setting for setting, *_ in searchers.SEARCHERS.values()),
     searchers.MATCH_BASE,
     searchers.VIRTUAL_TYPE,
     *opends_storage.ATTRIBUTES,

@@ -37,7 +37,6 @@ QUERIES = (
             *openldap_storage.OF_DATABASES,
             openldap_storage.MARK,
             openldap.UPDATE_DN,
-            openldap.SYNCREPL,
         ),
         scope=Scope.SUBTREE,
         filter=openldap_indexes.FILTER,

@@ -81,7 +81,7 @@ class TestCaptures:
         excerpt = read((folder / "ldbm-config.ldif").read_bytes())
         assert (whole.scan_limit, whole.templates) == (excerpt.scan_limit, excerpt.templates)
         assert whole.virtual_attributes == {"nsrole": "roles"}
-        assert searched_by(whole.internal_searches)["uid"] == "SASL mapping"
+        assert searched_by(whole.internal_searches)["uid"] == "mapping of client certificates, SASL mapping"
         assert not {"member", "owner", "memberof"} & searched_by(whole.internal_searches).keys()
 
     def test_a_public_one_is_counted(self, corpus: Path) -> None:

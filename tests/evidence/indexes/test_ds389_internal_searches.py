@@ -13,11 +13,15 @@ def sasl(template: str) -> str:
 
 
 def definition(*lines: str, plugin: str = "any") -> str:
-    return f"dn: cn=one,cn={plugin},cn=plugins,cn=config\n" + "".join(f"{line}\n" for line in lines) + "\n"
+    return definition_of(f"cn=one,cn={plugin},cn=plugins,cn=config", *lines)
 
 
-def autobind(state: str) -> str:
-    return f"dn: cn=config\nnsslapd-ldapimaptoentries: {state}\nnsslapd-ldapiuidnumbertype: uidNumber\n\n"
+def autobind(state: str, *lines: str) -> str:
+    return definition_of("cn=config", f"nsslapd-ldapimaptoentries: {state}", *lines)
+
+
+def definition_of(dn: str, *lines: str) -> str:
+    return f"dn: {dn}\n" + "".join(f"{line}\n" for line in lines) + "\n"
 
 
 def arguments(*values: str) -> tuple[str, ...]:
@@ -50,8 +54,21 @@ SEARCHING = [
         "ntuniqueid ntuserdomainid member uniquemember",
     ),
     (sasl("(krbPrincipalName=\\1@\\2)"), "SASL mapping", "krbprincipalname"),
-    (autobind("on"), "autobind", "uidnumber"),
+    (autobind("on"), "autobind", "uidnumber gidnumber"),
+    (autobind("on", "nsslapd-ldapigidnumbertype: roomNumber"), "autobind", "uidnumber roomnumber"),
     (autobind("off"), "", ""),
+    (
+        definition_of("cn=config", "nsslapd-security: on"),
+        "mapping of client certificates",
+        "uid mail cn ou o l st c certsubjectdn",
+    ),
+    (definition("addn_filter: (uid=%s)"), "binds with an Active Directory name", "uid"),
+    (
+        definition_of("cn=d,cn=HTTP-BASIC,cn=identity mapping,cn=config", "dsSearchFilter: (mail=${Authorization})"),
+        "identity mapping",
+        "mail",
+    ),
+    (definition_of("ou=v,dc=x", "objectClass: nsView", "nsViewFilter: (l=here)"), "views", "l"),
 ]
 """What makes the server search, what for, and of which attributes."""
 
@@ -76,6 +93,14 @@ class TestWhatTheServerSearchesFor:
         text = plugin("NSUniqueAttr_Init", "uniqueness-attribute-name: u;id", "uniqueness-attribute-name: `x`")
         assert searched_by(read(text + index()).internal_searches) == {}
 
+    def test_autobind_searches_below_its_base(self) -> None:
+        found = read(autobind("on", "nsslapd-ldapientrysearchbase: ou=people,dc=x") + index()).internal_searches
+        assert {(one.bases, one.frequent) for one in found} == {(("ou=people,dc=x",), True)}
+
+    def test_what_searches_by_the_entries_is_stated(self) -> None:
+        assert read(plugin("dynamic_lists_init") + index()).hidden_searches
+        assert not read(plugin("dynamic_lists_init", on=False) + index()).hidden_searches
+
     def test_class_of_service_and_roles_are_computed(self) -> None:
         values = "cosAttribute: postalCode override\ncosAttribute: ;x"
         text = f"dn: cn=c,dc=example,dc=com\nobjectClass: cosSuperDefinition\n{values}\n\n"
@@ -95,3 +120,4 @@ class TestWhatTheServerSearchesFor:
         found = read(plugin("NSUniqueAttr_Init", *lines) + index())
         assert len(searched_by(found.internal_searches)) == 3
         assert "Only the first 3 attributes" in found.origin.notes[0]
+        assert "Only the first 3 attributes" in found.hidden_searches[0]

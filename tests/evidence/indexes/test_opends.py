@@ -152,6 +152,25 @@ class TestRest:
         assert "mail" not in searched_by(found.internal_searches)
         assert set(found.virtual_attributes) == {"status"}
 
+    @pytest.mark.parametrize(
+        ("name", "line", "attribute"),
+        [
+            ("exact-match-identity-mapper", "", "uid"),
+            ("exact-match-identity-mapper", "ds-cfg-match-attribute: mail", "mail"),
+            ("fingerprint-certificate-mapper", "", "ds-certificate-fingerprint"),
+            (
+                "subject-attribute-to-user-attribute-certificate-mapper",
+                "ds-cfg-subject-attribute-mapping: e:mail",
+                "mail",
+            ),
+            ("purge-expired-data-plugin", "ds-cfg-datetime-attribute: expires", "expires"),
+        ],
+    )
+    def test_what_an_entry_makes_it_search_for(self, name: str, line: str, attribute: str) -> None:
+        entry = f"dn: cn=M,cn=config\nobjectClass: ds-cfg-{name}\nds-cfg-enabled: true\n{line}"
+        found = searched_by(configuration_of(f"{PING}\n{entry}\n").internal_searches)
+        assert found.keys() == {"member", "uniquemember", attribute}
+
     @pytest.mark.parametrize("name", ["backendstat-list-indexes.offline.txt", "verify-index.txt"])
     def test_error_messages_of_tools_are_no_evidence(self, captures: Path, name: str) -> None:
         with pytest.raises(AssertionError, match="nothing recognises"):

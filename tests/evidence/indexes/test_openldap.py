@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from internal_searches import searched_by
 from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
 from ldapdiag.evidence.indexes.entry_count import EntryCount
-from ldapdiag.evidence.indexes.slapd_lines import IndexLines, SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches, reduced_urls
+from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.slapd_conf_format import FORMAT
 from reading import facts_of
 
@@ -233,12 +234,41 @@ class TestOwnSearches:
         ("setting", "attributes"),
         [
             (("refint_attributes", "member manager"), {"member": "refint", "manager": "refint"}),
-            (("olcUniqueURI", "ldap:///ou=p,dc=x?uid,mail?sub?(cn=*)"), {"uid": "unique", "mail": "unique"}),
+            (
+                ("olcUniqueURI", "ldap:///ou=p,dc=x?uid,mail?sub?(cn=*)"),
+                {"uid": "unique", "mail": "unique", "cn": "unique"},
+            ),
             (("unique_uri", '"strict ldap:///?uid?sub ldap:///dc=x?cn?one"'), {"uid": "unique", "cn": "unique"}),
-            (("unique_uri", "ignore ldap:///?uid?sub"), {}),
-            (("unique_uri", "ldap:///"), {}),
+            (("unique_uri", "ignore ldap:///?uid?sub"), {"*": "unique"}),
+            (("unique_uri", '"strict ignore ldap:///?uid?sub ldap:///?cn?sub"'), {"*": "unique"}),
+            (("unique_uri", "ldap:///"), {"*": "unique"}),
+            (("unique_uri", "ldap:///??sub?(l=here)"), {"*": "unique", "l": "unique"}),
+            (("olcUniqueIgnore", "ou"), {"*": "unique"}),
             (("constraint_attribute", "manager uri ldap:///ou=p,dc=x?uid?one"), {"uid": "constraint"}),
+            (
+                ("constraint_attribute", "title uri ldap:///dc=c?title?sub?(l=c)"),
+                {"title": "constraint", "l": "constraint"},
+            ),
+            (
+                ("constraint_attribute", 'cn set "[ldap:///dc=x?sn?sub?(uid=] + this/uid + [)] & this/cn"'),
+                {"uid": "constraint"},
+            ),
             (("constraint_attribute", "mail regex ^x?y?z$"), {}),
+            (
+                ("olcAccess", '{0}to * by set="[ldap:///dc=x??sub?(&(cn=ops)(memberUid=] + user/uid + [))]/cn" write'),
+                {"cn": "a set of an access rule", "memberuid": "a set of an access rule"},
+            ),
+            (("access", 'to filter=(l=x) by dn.regex="^uid=[^,]+,dc=x$" read'), {}),
+            (("sasl-regexp", '"uid=(.*),cn=auth" "ldap:///ou=my people,dc=x??sub?(uid=$1)"'), {"uid": "authz-regexp"}),
+            (("authid-rewriteRule", '"^(.*)$" "ldap:///dc=x??sub?(mail=$1)" ":"'), {"mail": "authz-regexp"}),
+            (("memberof-addcheck", "true"), {"member": "memberof"}),
+            (("olcMemberOfAddCheck", "FALSE"), {}),
+            (("olcNestGroupMember", "uniqueMember"), {"uniquemember": "nestgroup"}),
+            (("nssov-map", "passwd uid sAMAccountName"), {"samaccountname": "nssov"}),
+            (
+                ("syncprov-sessionlog-source", "cn=log"),
+                dict.fromkeys(["entrycsn", "reqstart", "reqdn", "reqresult"], "syncprov"),
+            ),
             (
                 (
                     "olcAuthzRegexp",
@@ -281,7 +311,41 @@ class TestOwnSearches:
     def test_no_value_crashes_it(self, name: str, value: str) -> None:
         found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
         for attribute in (*searched_by(found.searches({})), *found.computed):
-            assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()
+            assert attribute == "*" or attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()
+
+    @given(st.sampled_from(["olcAccess", "olcAuthzRegexp"]), st.text(alphabet="(uid=) ?:,[]ldap:///&;x", max_size=60))
+    def test_what_is_kept_of_a_live_answer_has_the_same_attributes(self, name: str, value: str) -> None:
+        whole = f"{name} ldap:///dc=x?{value}"
+        assert searched_by(own((name, reduced_urls(whole))).searches({})) == searched_by(
+            own((name, whole)).searches({})
+        )
+
+    def test_no_value_and_no_account_is_kept_of_a_live_answer(self) -> None:
+        url = "ldap:///dc=x??sub?(&(cn=secret)(uid=] + user/uid + [))"
+        rule = f'{{0}}to * by dn="cn=secret,dc=x" read by set="[{url}]" write'
+        assert reduced_urls(rule) == "ldap:///dc=x??sub?(cn=)(uid=)"
+
+    @pytest.mark.parametrize(
+        ("lines", "hidden"),
+        [
+            ("overlay memberof", ""),
+            ("overlay syncprov", ""),
+            ("overlay dynlist", "URLs in the entries"),
+            ("overlay autogroup", "URLs in the entries"),
+            ("overlay acme", "the overlay acme searches for is not known"),
+            ("authz-policy to", "authzTo"),
+            ("authz-policy none", ""),
+            ("include /etc/more.conf", "includes other files"),
+        ],
+    )
+    def test_what_the_settings_do_not_name_is_stated(self, lines: str, hidden: str) -> None:
+        found = indexes_of(f"database mdb\nsuffix dc=x\ndirectory /x\nindex cn eq\n{lines}\n").hidden_searches
+        assert bool(found) is bool(hidden)
+        assert hidden in "".join(found)
+
+    def test_without_the_entry_cn_config_its_account_mapping_is_not_known(self) -> None:
+        assert "authz-regexp" in indexes_of(f"{DATABASE}olcDbIndex: cn eq\n\n").hidden_searches[0]
+        assert not indexes_of(f"dn: cn=config\ncn: config\n\n{DATABASE}olcDbIndex: cn eq\n\n").hidden_searches
 
 
 @pytest.mark.parametrize(

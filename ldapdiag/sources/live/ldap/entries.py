@@ -12,11 +12,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.indexes import openldap as openldap_indexes
+from ldapdiag.evidence.indexes.slapd_internal_searches import reduced_urls
 from ldapdiag.evidence.ldif import DESCRIPTION, LONGEST_DESCRIPTION, SECRETS
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 ENTRY, REFERENCE = 0x64, 0x73
 SEQUENCE, SET, INTEGER, OCTETS = 0x30, 0x31, 0x02, 0x04
@@ -26,7 +28,6 @@ ALL = frozenset({"*", "+"})
 SAFE = pattern(rb"[!-9;=-~](?:[ -~]*[!-~])?")
 """A subset of SAFE-STRING (RFC 2849): printable ASCII; no blank, `:` or `<` at its beginning, no blank at its end."""
 
-SYNCREPL = "olcsyncrepl"
 WORDS = pattern(r'(\w{1,64})=(?:"([^"]*)"|(\S+))', re.ASCII)
 """keyword=value of a syncrepl specification; a quoted value may contain text that looks like another keyword."""
 
@@ -110,6 +111,18 @@ def without_credentials(value: bytes) -> bytes:
     return b""
 
 
+def only_urls(value: bytes) -> bytes:
+    """Return only the LDAP URLs of an access rule or a mapping of accounts, which also contain account names."""
+    return reduced_urls(value.decode(errors="replace")).encode()
+
+
+REDUCED: Mapping[str, Callable[[bytes], bytes]] = {
+    openldap_indexes.SYNCREPL.lower(): without_credentials,
+    **{name.lower(): only_urls for name in openldap_indexes.REDUCED},
+}
+"""What is kept of attributes that contain more than is needed, in lower case."""
+
+
 def _attributes(message: bytes, at: int, end: int) -> Iterator[tuple[bytes, list[bytes]]]:
     """Yield names and values of a PartialAttributeList."""
     at, end = element(message, at, end, SEQUENCE)
@@ -129,8 +142,9 @@ def _lines(name: bytes, values: list[bytes], wanted: frozenset[str]) -> Iterator
     plain = _plain(name)
     if plain is None or not (plain in wanted or wanted & ALL):
         return
+    reduce = REDUCED.get(plain)
     for value in values:
-        yield lines_of(name, without_credentials(value) if plain == SYNCREPL else value)
+        yield lines_of(name, reduce(value) if reduce else value)
 
 
 @lru_cache(maxsize=4096)

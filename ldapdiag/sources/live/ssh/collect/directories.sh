@@ -15,7 +15,8 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     referint-membership-attr uniqueness-attribute-name memberofgroupattr memberofattr dnatype linktype managedtype
     automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
     nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
-    nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype
+    nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype nsslapd-ldapientrysearchbase
+    addn_filter dssearchfilter nsviewfilter
     vlvbase vlvscope vlvfilter vlvsort vlvenabled vlvuses"
 # Where the data is, and when changes are on the disk.
 DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
@@ -169,7 +170,7 @@ OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout 
 OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
     olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir
-    olcsubordinate"
+    olcsubordinate olcuniqueignore olcspsessionlogsource olcmemberofaddcheck olcnestgroupmember olcnssmap olcauthzpolicy"
 # Every entry has the last one: with it, a setting that is missing has its default.
 OPENLDAP_STORAGE="olcdbnosync olcdbenvflags olcdbcheckpoint olclogfile structuralobjectclass"
 MOST_OVERLAYS=200
@@ -242,10 +243,32 @@ openldap_settings() {
     ldif_settings "$OPENLDAP_SETTINGS $OPENLDAP_INDEXES $OPENLDAP_STORAGE" "$1"
 }
 
+# What awk keeps of access rules and account mappings: LDAP URLs, without the values in their filters.
+LDAP_URLS='
+        function urls(rest,    at, url, base, names, one, out) {
+            while (at = index(rest, "ldap:///")) {
+                rest = substr(rest, at + 8)
+                at = index(rest, "ldap:///")
+                url = at ? substr(rest, 1, at - 1) : rest
+                base = match(url, /^[A-Za-z0-9=, .-]*/) ? substr(url, 1, RLENGTH) : ""
+                sub(/^[^?]*/, "", url)
+                names = match(url, /^\?[A-Za-z0-9,._;-]*/) ? substr(url, 2, RLENGTH - 1) : ""
+                out = out "ldap:///" base "?" names "?sub?"
+                while (match(url, /\([ \t]*[A-Za-z0-9][A-Za-z0-9_.;-]*[ \t]*([<>~]?=|:)/)) {
+                    one = substr(url, RSTART + 1, RLENGTH - 1)
+                    url = substr(url, RSTART + RLENGTH)
+                    gsub(/^[ \t]+|[;:<>~= \t].*$/, "", one)
+                    out = out "(" one "=)"
+                }
+                out = out " "
+            }
+            return out
+        }'
+
 # slapd_conf_settings FILE: print of each directive listed here the words that its grammar allows, so that no text folded
 # behind it is printed. Where the grammar allows any word, only the first line is used.
 slapd_conf_settings() {
-    contents "$1" | awk '
+    contents "$1" | awk "$LDAP_URLS"'
         function words(name, pattern,    one, n, i, out) {
             gsub(/"/, "", first)
             n = split(first, one, /[ \t]+/)
@@ -278,6 +301,11 @@ slapd_conf_settings() {
                 if (match(rest, /^[0-9]+/)) print name " " substr(rest, 1, RLENGTH)
             } else if (name == "dbnosync") {
                 print name (match(tolower(rest), /^(true|yes|on|false|no|off)$/) ? " " rest : "")
+            } else if (name ~ /^(access|authz-regexp|sasl-regexp|saslregexp|authid-rewriterule)$/) {
+                if (urls(rest) != "") print name " " urls(rest)
+            } else if (name == "constraint_attribute") {
+                if (match(rest, /[ \t](uri|set)[ \t]/) && urls(rest) != "")
+                    print name " x" substr(rest, RSTART, RLENGTH) urls(rest)
             } else if (name == "index") indexes(rest)
             else if (name == "overlay") { if (match(first, /^"?[A-Za-z0-9_-]+/)) print name " " substr(first, 1, RLENGTH) }
             else if (name in PATTERN) words(name, PATTERN[name])
@@ -286,13 +314,15 @@ slapd_conf_settings() {
             TYPES = "(pres|eq|approx|sub|substr|subinitial|subany|subfinal|nosubtypes|notags|nolang)"
             TYPES = "^" TYPES "(," TYPES ")*$"
             PATTERN["refint_attributes"] = PATTERN["unique_attributes"] = "^[A-Za-z0-9][A-Za-z0-9._;-]*$"
-            PATTERN["logdb"] = "^\"?[A-Za-z0-9=, .-]+\"?$"
+            PATTERN["unique_ignore"] = PATTERN["nestgroup-member"] = PATTERN["nssov-map"] = PATTERN["refint_attributes"]
+            PATTERN["memberof-addcheck"] = PATTERN["authz-policy"] = PATTERN["sasl-authz-policy"] = "^[A-Za-z]+$"
+            PATTERN["syncprov-sessionlog-source"] = PATTERN["logdb"] = "^\"?[A-Za-z0-9=, .-]+\"?$"
             PATTERN["logpurge"] = "^[0-9+:]+$"
             PATTERN["checkpoint"] = "^[0-9]+$"
             PATTERN["envflags"] = "^(nosync|nometasync|writemap|mapasync|nordahead)$"
             PATTERN["dynlist-attrset"] = "^[A-Za-z0-9_.:+@*-]+$"
             PATTERN["collectinfo"] = "^[A-Za-z0-9_.;,=-]+$"
-            PATTERN["unique_uri"] = PATTERN["constraint_attribute"] = "^(ignore|strict|ldap:///.*)$"
+            PATTERN["unique_uri"] = "^(ignore|strict|ldap:///.*)$"
         }
         { sub(/\r$/, "") }
         /^[ \t]/ { if (length(whole) < 65536) whole = whole " " substr($0, 2); next }
@@ -343,7 +373,8 @@ OPENDJ_SETTINGS="ds-cfg-idle-time-limit ds-cfg-use-tcp-keep-alive ds-cfg-listen-
 OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-cfg-substring-index-entry-limit
     ds-cfg-substring-length ds-cfg-index-extensible-matching-rule ds-cfg-index-filter-pattern ds-cfg-backend-id
     ds-cfg-workflow-element-id ds-cfg-base-dn ds-cfg-prime-index ds-cfg-cache-mode ds-cfg-background-prime
-    ds-cfg-type ds-cfg-match-base-dn ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
+    ds-cfg-type ds-cfg-match-base-dn ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute
+    ds-cfg-subject-attribute-mapping ds-cfg-datetime-attribute ds-cfg-join-dn-attribute ds-cfg-join-target-attribute"
 OPENDJ_STORAGE="ds-cfg-db-directory ds-cfg-db-txn-no-sync ds-cfg-db-txn-write-no-sync ds-cfg-db-durability
     ds-cfg-replication-db-directory ds-cfg-log-file"
 

@@ -181,7 +181,7 @@ settings_section() {
 # control instructions likewise, except for the subjects "all" and "anyone" of those of VLV searches.
 ldif_settings() {
     # shellcheck disable=SC2116,SC2086  # one line: the awk of the BSDs accepts no line ends in -v
-    awk -v names="`echo $1`" -v parent="$2" '
+    awk -v names="`echo $1`" -v parent="$2" "$LDAP_URLS"'
         BEGIN { n = split(tolower(names), list, " "); for (i = 1; i <= n; i++) keep[list[i]] = 1 }
         function ended() {
             if (wanted != "" || main) {
@@ -219,6 +219,9 @@ ldif_settings() {
                 if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/)) shown = substr(rest, RSTART, RLENGTH)
                 else if (rest !~ /^:/ && match(tolower(rest), /rid=[0-9]+/)) shown = substr(rest, RSTART, RLENGTH)
                 if (shown != "") wanted = wanted "olcSyncrepl: " shown "\n"
+            } else if (name ~ /^olc(access|authzregexp|authidrewrite)$/) {
+                if (rest ~ /^:/) wanted = wanted name ": (withheld)\n"
+                else if (urls(rest) != "") wanted = wanted name ": " urls(rest) "\n"
             } else if (name == "aci") {
                 # It may name accounts, hosts and people in any form: only whether it is for all of them is printed.
                 at = match(rest, /ldap:\/\/\/(all|anyone)["| ]/)

@@ -59,7 +59,7 @@ NOW = 1795350000
 """Of the newest file."""
 TASKS = {"nsinstance", "nsindexattribute", "nstaskexitcode"}
 """In the memory of a server only."""
-SPECIAL = {"olcsyncrepl", "ds-cfg-value", "aci"} | TIMES | TASKS
+SPECIAL = {"olcsyncrepl", "olcaccess", "olcauthzregexp", "olcauthidrewrite", "ds-cfg-value", "aci"} | TIMES | TASKS
 """Printed in part, or in some entries alone."""
 
 
