@@ -30,9 +30,10 @@ def judge(
     The plug-ins and overlays in the configuration that search the database with ordinary operations, and whether an
     index answers these searches: referential integrity, attribute uniqueness, MemberOf, distributed numeric
     assignment, the retro changelog, content synchronization and autobind of 389-ds and DSEE; syncprov, syncrepl,
-    unique, refint, constraint, dynlist, dds, accesslog and authz-regexp of slapd; uniqueness, referential integrity
-    and identity mappers of OpenDJ and PingDirectory. Each search is evaluated by the same simulation as those of
-    clients, in the databases that contain its base. slapd's memberof overlay reads entries by DN and needs none.
+    unique, constraint, dynlist, dds, accesslog and authz-regexp of slapd; uniqueness, referential integrity and
+    identity mappers of OpenDJ and PingDirectory. Each search is evaluated by the same simulation as those of
+    clients, in the databases that contain its base. slapd's memberof overlay reads entries by DN and needs none,
+    and no index answers the searches of its refint overlay.
 
     Such searches are not in the access log: 389-ds logs them at access log level 260, slapd does not log them.
 

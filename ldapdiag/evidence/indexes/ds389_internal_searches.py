@@ -102,8 +102,12 @@ CERTIFICATES = ("uid", "mail", "cn", "ou", "o", "l", "st", "c", "certSubjectDN")
 """What certmap.conf, which no collection reads, may make the server search for by FilterComps and CmapLdapAttr."""
 OF_CONFIG = (BINDS, *AUTOBIND, AUTOBIND_BASE, SECURITY)
 """The attributes read of cn=config."""
-IN_ENTRIES = {"dynamic_lists_init": "dynamic lists: the server searches by the URLs in the entries"}
-"""Plug-ins that search for what the entries contain, and a sentence."""
+UNNAMED = {
+    "dynamic_lists_init": "dynamic lists: the server searches by the URLs in the entries",
+    "addn_init": "addn searches by each addn_filter, and a live server is not asked for it",
+}
+"""Plug-ins that search for what the entries contain, or what no filter can ask for (an underscore is not valid in an
+attribute type, RFC 4512), and a sentence."""
 
 ROLES = {"nsrole": "roles"}
 COS_CLASS, COS_ATTRIBUTE = "cosSuperDefinition", "cosAttribute"
@@ -131,8 +135,8 @@ PLUGIN_FILTER = (
     "(|"
     + "".join(f"({INITFUNC}={name})" for name in (*ARGUMENTS, *ALWAYS, "memberof_postop_init", "dna_init"))
     + f"({INITFUNC}=linked_attrs_init)({INITFUNC}=automember_init)"
-    + "".join(f"({name}=*)" for name in (*NAMING, *FILTERING))
-    + "".join(f"({INITFUNC}={name})" for name in IN_ENTRIES)
+    + "".join(f"({name}=*)" for name in (*NAMING, *FILTERING) if "_" not in name)
+    + "".join(f"({INITFUNC}={name})" for name in UNNAMED)
     + f"(objectClass={WINDOWS})(objectClass=nsslapdConfig))"
 )
 """Matches only the plug-ins that search: the arguments of others may be secret."""
@@ -166,7 +170,7 @@ class Ds389InternalSearches:
             if len(self.disabled) < MOST_FOUND:
                 self.disabled.add(entry.key)
             return
-        if hidden := IN_ENTRIES.get(entry.first(INITFUNC).lower()):
+        if hidden := UNNAMED.get(entry.first(INITFUNC).lower()):
             self.hidden[hidden] = None
         for search in _searched(entry):
             if ATTRIBUTE_TYPE.fullmatch(search.attribute) is None:
