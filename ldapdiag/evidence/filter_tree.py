@@ -38,6 +38,8 @@ ASSERTION = pattern(
 WRITTEN = pattern(r"\(\s*\??([A-Za-z0-9][A-Za-z0-9._-]*)")
 HIDDEN = "?"
 """The placeholder of a value in a shape."""
+MASKED_CONSTANT = "(?=?)"
+"""The shape of what slapd logs for the empty AND and the empty OR of a client (RFC 4526)."""
 ESCAPE = pattern(rb"\\([0-9A-Fa-f]{2})")
 SHORT_PIECE = 9
 """Octets: substring pieces of this length or longer are treated alike (no server's default keys are longer)."""
@@ -201,15 +203,20 @@ class _Parser:
                 at += 2
             else:
                 end = text.find(")", at)
-                leaf = self._leaf_or_constant(text[at : end + 1]) if end > 0 else None
+                leaf = self._leaf_or_constant(text[at : end + 1], open_sets[-1][0]) if end > 0 else None
                 if leaf is None:
                     return None
                 open_sets[-1][1].append(leaf)
                 at = end + 1
         return open_sets[0][1][0] if len(open_sets) == 1 and len(open_sets[0][1]) == 1 else None
 
-    def _leaf_or_constant(self, written: str) -> Node | None:
-        """Return an assertion, or one of slapd's constants `(?=true)`, `(?=false)` and `(?=undefined)`."""
+    def _leaf_or_constant(self, written: str, operator: str) -> Node | None:
+        """Return an assertion, or one of slapd's constants `(?=true)`, `(?=false)` and `(?=undefined)`.
+
+        A shape contains `(?=?)` for each of them: in a set it is taken for the one that changes nothing there.
+        """
+        if self.shape and written == MASKED_CONSTANT:
+            return _set_of(operator, []) if operator in {"&", "|"} else None
         if written in {"(?=true)", "(?=false)"}:
             return And(()) if "true" in written else Or(())
         if written == "(?=undefined)":

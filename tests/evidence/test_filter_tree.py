@@ -53,6 +53,20 @@ def test_what_slapd_writes_for_sets_of_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("logged", "alike"),
+    [
+        ("(&(?=true)(initials=x))", "(&(&)(initials=x))"),
+        ("(&(initials=x)(?=true))", "(&(initials=x)(&))"),
+        ("(|(?=false)(initials=x))", "(|(|)(initials=x))"),
+    ],
+)
+def test_what_slapd_writes_for_a_set_of_nothing_changes_nothing_in_another(logged: str, alike: str) -> None:
+    """As slapd 2.5.13 logs these filters."""
+    assert parse_shape(shape(logged.encode()).decode()) == parse_shape(shape(alike.encode()).decode())
+    assert parse_shape(shape(b"(!(?=true))").decode()) is None
+
+
+@pytest.mark.parametrize(
     ("text", "lengths"),
     [
         ("(cn=a*)", (1, (), 0)),
