@@ -65,14 +65,23 @@ server=$1
 """
 """Each server is named, and has a password of its own."""
 UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
-NOT_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
+NONE_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
+SOME_CHECKED = """say "Done. Every command ended without an error. {steps}"
+say "Of the answers that the others check, $right are right, and $unchecked are not checked (see above)."
+"""
+SOME_APART = """say "Done. Every command ended without an error. {steps}"
+say "The lines above show which answers of the others are right, and which are not checked."
+"""
 DONE_APART = (
     "say 'Done. Every index is built; the lines above show which answers are right, and which are not checked.'\n"
 )
 UNWATCHED = "# Nothing here waits for the end of a build or checks the answers of an index: --script does.\n"
 DONE = """case $unchecked in
-0) say 'Done. Every index is built, and its answers are right.' ;;
-*) say 'Done. Every index is built; what was checked is right, and some answers are not checked (see above).' ;;
+0) say "Done. Every index is built, and its answers are right ($right checked)." ;;
+*)
+say "Done. Every index is built; of $((right + unchecked)) answers $right are right."
+say "The other $unchecked are not checked (see above)."
+;;
 esac
 """
 
@@ -153,14 +162,17 @@ def as_script(diagnosis: Diagnosis) -> str:
     addresses = addresses_of(shell)
     steps = [_step(one, addresses, libraries) for one in shell]
     head = [f"{FIRST}{addresses.head}{HEAD}", *later, *advice, SESSION, *libraries, AT_SERVER]
-    return "\n".join([*head, *steps, _end(shell)])
+    return "\n".join([*head, *steps, end_of(shell)])
 
 
-def _end(shell: list[Remedy]) -> str:
+def end_of(shell: list[Remedy]) -> str:
     """Return the command that prints what has been done: all of it, because a failure ends the script before."""
-    if any(FUNCTIONS not in one.text for one in shell):
-        return NOT_CHECKED
-    return DONE if all(is_block(one.text) for one in shell) else DONE_APART
+    checked = [one for one in shell if FUNCTIONS in one.text]
+    together = all(is_block(one.text) for one in checked)
+    if len(checked) == len(shell):
+        return DONE if together else DONE_APART
+    steps = f"The answers of the indexes of {len(shell) - len(checked):,} of {len(shell):,} steps are not checked."
+    return (SOME_CHECKED if together else SOME_APART).format(steps=steps) if checked else NONE_CHECKED
 
 
 def _step(remedy: Remedy, addresses: ScriptAddresses, libraries: list[str]) -> str:

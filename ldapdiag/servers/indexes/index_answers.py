@@ -48,7 +48,7 @@ ASSERTIONS = {
 """By index type of any product: what follows the attribute in the filters that use it."""
 ORDERING = "orderingmatch"
 
-FUNCTIONS = r"""wrong=0 unchecked=0
+FUNCTIONS = r"""wrong=0 right=0 unchecked=0
 check_answers() {
 suffix=$1 named=$2 code=0; shift 2
 [ -n "$suffix" ] || { skip_check "$named: the suffix of its database is not known"; return 0; }
@@ -87,7 +87,7 @@ finds "$dn" base || { unchecked "reading the entry does not match $1 (result cod
 limit=1000
 case $1 in *'>='*|*'<='*) limit=0 ;; esac
 if finds "$suffix" sub || { [ "$code" -eq 4 ] || [ "$limit" -eq 0 ]; } && finds "$dn" sub "$limit"; then
-say "right: $1 below $suffix"
+say "right: $1 below $suffix"; right=$((right + 1))
 elif [ "$code" -eq 0 ] && finds "$dn" base; then
 say "WRONG: $1 below $suffix does not find an entry that has the value: $line" >&2; wrong=1
 else
@@ -107,7 +107,7 @@ esac
 }
 escaped() { od -An -v -tx1 | tr -d ' \n' | sed 's/../\\&/g'; }
 unchecked() { skip_check "$named below $suffix: $1"; }
-skip_check() { say "not checked: $1"; unchecked=1; }
+skip_check() { say "not checked: $1"; unchecked=$((unchecked + 1)); }
 answers_right() { [ "$wrong" -eq 0 ]; }
 newline='
 '"""

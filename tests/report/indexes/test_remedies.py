@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from command import ldapdiag
+from diagnoses import REMEDY
 from indexes_389 import BACKEND, LIST, index, limits
+from ldapdiag.report.indexes.remedies import end_of
+from ldapdiag.servers.commands.shell_session import END, SESSION
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 from log_lines import header, run, stamp
 
 if TYPE_CHECKING:
@@ -82,7 +87,26 @@ def test_everything_is_added_built_and_checked(site) -> None:
     assert "At slapd-ds1:\n" in done.stdout
     assert "building: 4 of 9 entries" in done.stdout
     assert all(f"right: ({name}=@) below dc=example,dc=com" in done.stdout for name in WANTED)
-    assert done.stdout.splitlines()[-1] == "Done. Every index is built, and its answers are right."
+    checked = done.stdout.count("right: ")
+    assert done.stdout.splitlines()[-1] == f"Done. Every index is built, and its answers are right ({checked} checked)."
+
+
+@pytest.mark.parametrize(
+    ("texts", "skipped", "said"),
+    [
+        ("cc", 0, "Every index is built, and its answers are right (2 checked)."),
+        ("cc", 3, "Every index is built; of 5 answers 2 are right."),
+        ("ccp", 0, "The answers of the indexes of 1 of 3 steps are not checked."),
+        ("pp", 0, "Every command ended without an error; the answers of the indexes are not checked."),
+    ],
+)
+def test_the_end_states_how_many_answers_were_checked(texts: str, skipped: int, said: str) -> None:
+    kinds = {"c": f"(\n{SESSION}\n{FUNCTIONS}\n{END}", "p": "true"}
+    steps = [replace(REMEDY, text=kinds[one]) for one in texts]
+    counts = f'say() {{ echo "$*"; }}\nright={texts.count("c")} unchecked={skipped}\n{end_of(steps)}'
+    done = subprocess.run(["sh", "-c", counts], capture_output=True, text=True, check=True, timeout=10)
+    assert said in done.stdout
+    assert ("Of the answers that the others check, 2 are right, and 0" in done.stdout) is (texts == "ccp")
 
 
 def test_what_may_answer_wrong_is_built_first(site) -> None:
