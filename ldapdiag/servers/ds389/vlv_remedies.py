@@ -189,7 +189,7 @@ def _readers(wanted: WantedView) -> str:
 
 def _aci(wanted: WantedView) -> str:
     return (
-        '(targetattr="*")(version 3.0; acl "use of VLV indexes"; allow (read,search,compare) '
+        f'(targetattr="*")(version 3.0; acl "use of VLV index {wanted.access_name}"; allow (read,search,compare) '
         f'userdn="{wanted.readers}";)'
     )
 

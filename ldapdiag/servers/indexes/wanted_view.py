@@ -60,6 +60,11 @@ class WantedView:
         return any(OF_ANYONE in aci or (self.readers in aci) for aci in acis)
 
     @property
+    def access_name(self) -> str:
+        """Return the name of an instruction for this order alone, so that none is added or removed for another."""
+        return f"ldapdiag-{zlib.crc32(self.keys.lower().encode()):08x}"
+
+    @property
     def search_name(self) -> str:
         """Return the name of a new VLV search: the same for the same search."""
         known = "\n".join((comparable(self.base), self.scope, self.filter.lower()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,23 @@ def test_access_alone_is_given_and_taken_back() -> None:
     remedy = allow_reading(address_of(), wanted(INDEX, known=True))
     assert "add: aci" in remedy.text
     assert "delete: aci" in remedy.undo
+
+
+def acis(text: str) -> set[str]:
+    return {line for line in text.splitlines() if line.startswith("aci:")}
+
+
+def test_of_two_orders_each_adds_and_takes_back_an_instruction_of_its_own() -> None:
+    """Both had the same one: the second was refused as present (20), and the undo of the first took it from both."""
+    views = [replace(wanted(known=True), keys=keys) for keys in ("cn", "sn")]
+    for remedies in (
+        [add_vlv_index(address_of(), BACKEND, view) for view in views],
+        [allow_reading(address_of(), view) for view in views],
+    ):
+        added = [acis(remedy.text) for remedy in remedies]
+        assert added == [acis(remedy.undo) for remedy in remedies]
+        assert all(map(len, added))
+        assert added[0].isdisjoint(added[1])
 
 
 def test_the_commands_of_an_untested_product_are_advice() -> None:
