@@ -21,12 +21,14 @@ values); the comments in certmap.conf; the filters in the plug-ins of 2.3.1; for
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.indexes.ds389_definition import ATTRIBUTE_TYPE
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +94,13 @@ ALWAYS = {
 """Plug-ins that search for fixed attributes."""
 OF_CHANGELOG = {"changeNumber": True, "targetUniqueId": False}
 """Attributes of the retro changelog that its readers and its trimming search for, and whether by range."""
+VENDOR = "nsslapd-pluginVendor"
+VENDORS = ("389", "fedora", "netscape", "none", "oracle", "red hat", "sun ")
+"""Beginnings of the vendor of the server's own plug-ins, lower case. FreeIPA's and others search for what they like."""
+FOREIGN_FILTER = f"(&({INITFUNC}=*)({ENABLED}=on)(!({VENDOR}=389 Project)))"
+FOREIGN_ATTRIBUTES = (INITFUNC, ENABLED, VENDOR)
+"""Of plug-ins of other vendors; their arguments may be secret."""
+PRINTABLE = pattern(r"cn=([A-Za-z0-9 ._-]{1,80}),", re.ASCII | re.IGNORECASE)
 WINDOWS = "nsdswindowsreplicationagreement"
 WINDOWS_ATTRIBUTES = ("ntUniqueId", "ntUserDomainId", "member", "uniqueMember")
 BINDS = "nsslapd-ldapimaptoentries"
@@ -170,8 +179,8 @@ class Ds389InternalSearches:
             if len(self.disabled) < MOST_FOUND:
                 self.disabled.add(entry.key)
             return
-        if hidden := UNNAMED.get(entry.first(INITFUNC).lower()):
-            self.hidden[hidden] = None
+        if len(self.hidden) < MOST_FOUND:
+            self.hidden.update(dict.fromkeys(_hidden(entry)))
         for search in _searched(entry):
             if ATTRIBUTE_TYPE.fullmatch(search.attribute) is None:
                 continue
@@ -193,6 +202,16 @@ class Ds389InternalSearches:
     def _compute(self, attribute: str) -> None:
         if ATTRIBUTE_TYPE.fullmatch(attribute) and len(self.virtual_attributes) < MOST_FOUND:
             self.virtual_attributes.setdefault(attribute.lower(), "class of service")
+
+
+def _hidden(entry: Entry) -> Iterator[str]:
+    """Yield sentences on the searches of a plug-in that the configuration does not name."""
+    vendor = entry.first(VENDOR).lower()
+    if INITFUNC in entry and vendor and not vendor.startswith(VENDORS):
+        name = PRINTABLE.match(entry.dn)
+        yield f"what the plug-in {name[1] if name else 'of an odd name'} searches for is not known"
+    if unnamed := UNNAMED.get(entry.first(INITFUNC).lower()):
+        yield unnamed
 
 
 def _searched(entry: Entry) -> Iterator[InternalSearch]:

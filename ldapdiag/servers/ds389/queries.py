@@ -47,6 +47,14 @@ QUERIES = (
     ),
     Query(
         file=INDEXES,
+        base="cn=plugins,cn=config",
+        attributes=ds389_internal_searches.FOREIGN_ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=ds389_internal_searches.FOREIGN_FILTER,
+        required=False,
+    ),
+    Query(
+        file=INDEXES,
         base=index_tasks.TASKS,
         attributes=index_tasks.ATTRIBUTES,
         scope=Scope.SUBTREE,

@@ -101,6 +101,15 @@ class TestWhatTheServerSearchesFor:
         assert read(plugin("dynamic_lists_init") + index()).hidden_searches
         assert not read(plugin("dynamic_lists_init", on=False) + index()).hidden_searches
 
+    @pytest.mark.parametrize(
+        ("vendor", "on", "hidden"),
+        [("IPA", True, True), ("IPA", False, False), ("389 Project", True, False), ("Sun Microsystems", True, False)],
+    )
+    def test_a_plug_in_of_another_vendor_may_search_for_anything(self, vendor: str, on: bool, hidden: bool) -> None:  # noqa: FBT001  a table
+        text = plugin("ipapwd_init", f"nsslapd-pluginVendor: {vendor}", name="ipa_pwd", on=on)
+        found = read(text + index()).hidden_searches
+        assert found == (("what the plug-in ipa_pwd searches for is not known",) if hidden else ())
+
     def test_class_of_service_and_roles_are_computed(self) -> None:
         values = "cosAttribute: postalCode override\ncosAttribute: ;x"
         text = f"dn: cn=c,dc=example,dc=com\nobjectClass: cosSuperDefinition\n{values}\n\n"
