@@ -86,6 +86,12 @@ class TestWithholding:
     def test_of_syncrepl_only_the_account_is_kept(self, value, kept):
         assert without_credentials(value.encode()).decode() == kept
 
+    @pytest.mark.parametrize("name", ["olcAccess", "olcAuthzRegexp", "olcAuthIDRewrite;x-1"])
+    def test_of_rules_on_accounts_only_urls_are_kept_without_their_values(self, name):
+        rule = '{0}to * by dn="cn=s3cret" read by set="[ldap:///dc=x??sub?(&(o=s3cret)(uid=] + user/uid + [))]" read'
+        text = ldif("cn=config", {"cn": ["config"], name: [rule, "{1}to dn=s3cret by * none"]})
+        assert text.decode() == f"dn: cn=config\ncn: config\n{name}: ldap:///dc=x??sub?(o=)(uid=)\n{name}:\n\n"
+
 
 class TestHostileBytes:
     @given(st.binary(max_size=200))
