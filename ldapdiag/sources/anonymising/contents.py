@@ -67,6 +67,10 @@ PLACES = frozenset(
 PLACE_LINES = pattern(r'(?im)^(?:directory|logfile)[ \t]+"?(/[^"\s]+)')
 """Those of slapd.conf."""
 
+URLS = frozenset({"olcaccess", "olcauthidrewrite", "olcauthzregexp", "olcconstraintattribute", "olcuniqueuri"})
+"""Attributes with LDAP URLs; the attribute types in these decide which indexes slapd's own searches use."""
+LDAP_URL = pattern(r'ldap:///(?P<base>[^?\s"]*)(?P<names>\?[A-Za-z\d,._;-]*(?:\?(?:sub|one|base|children)?)?)')
+
 PROBED = pattern(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
 """A target with a name, not an address, in a file of format ldap-probe."""
 
@@ -255,7 +259,17 @@ class _LdifAnonymiser:
         internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
         if kind in NAMING_TYPES and not internal and "@" not in value:
             return self.anonymiser.value(kind, value)
-        return self.anonymiser.text(value, port_follows="source" in value)
+        plain = kind not in URLS
+        return self.anonymiser.text(value, port_follows="source" in value) if plain else self._with_urls(value)
+
+    def _with_urls(self, value: str) -> str:
+        """Return a value with LDAP URLs whose attribute types and scopes remain."""
+        parts, at = list[str](), 0
+        for found in LDAP_URL.finditer(value):
+            base = self.anonymiser.dn(found["base"]) if found["base"] else ""
+            parts += [self.anonymiser.text(value[at : found.start()]), f"ldap:///{base}{found['names']}"]
+            at = found.end()
+        return "".join([*parts, self.anonymiser.text(value[at:])])
 
     def _begin(self, dn: str) -> str:
         new = self.anonymiser.dn(dn)

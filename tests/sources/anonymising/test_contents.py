@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from internal_searches import searched_by
 from ldapdiag.evidence.host_formats.failed_probe import as_text
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.sources.anonymising.contents import anonymised_content
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
@@ -20,6 +22,37 @@ listener: 1171 0.0.0.0 389
 configuration: 1171 /etc/dirsrv/slapd-acme/dse.ldif
 configuration: 1172 /home/jsmith/ldap/slapd.conf
 """
+
+
+URLS = b"""dn: cn=config
+objectClass: olcGlobal
+cn: config
+olcAuthzRegexp: {0}uid=jsmith,cn=auth ldap:///dc=acme,dc=com??sub?(employeeNumber=)
+
+dn: olcDatabase={1}mdb,cn=config
+objectClass: olcMdbConfig
+olcDatabase: {1}mdb
+olcDbDirectory: /var/lib/ldap
+olcSuffix: dc=acme,dc=com
+olcDbIndex: mail eq
+olcAccess: ldap:///dc=acme,dc=com?cn?sub?(businessCategory=)
+
+dn: olcOverlay={0}unique,olcDatabase={1}mdb,cn=config
+objectClass: olcUniqueConfig
+olcOverlay: {0}unique
+olcUniqueURI: strict ldap:///ou=people,dc=acme,dc=com?mail?sub ldap:///?title,uid?sub
+
+"""
+
+
+def test_what_slapd_searches_for_itself_remains() -> None:
+    content = anonymised_content(URLS, "ldap/cn-config.ldif", TextAnonymiser(Pseudonyms(b"secret")))
+    (before,), (after,) = (
+        [fact for fact in facts_of(text) if isinstance(fact, IndexConfiguration)] for text in (URLS, content)
+    )
+    assert searched_by(after.internal_searches) == searched_by(before.internal_searches)
+    assert set(searched_by(after.internal_searches)) == {"employeenumber", "businesscategory", "mail", "title", "uid"}
+    assert not [name for name in (b"acme", b"jsmith") if name in content]
 
 
 def test_a_list_of_processes_keeps_its_values_and_loses_its_names() -> None:
