@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.costs import is_membership
+from ldapdiag.analysis.indexes.costs import has_members
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.united_ranges import slow_ranges
@@ -32,8 +32,6 @@ from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted
 from ldapdiag.wording import seconds as in_seconds
 
-GROUPING = "MemberOf"
-"""The plug-in whose settings name the group attributes."""
 GROUPS = frozenset({"memberof", "ismemberof"})
 """Attributes with the groups of a member, which are fewer than the members of a group."""
 UNLISTED = "ancestorid"
@@ -183,9 +181,7 @@ def _computed(definition: IndexDefinition, name: str, indexing: ServerIndexes) -
 def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with an index for substrings of the members of groups."""
     types = tuple(sorted(definition.types & SUBSTRING_KINDS))
-    internal_searches, schema = indexing.configuration.internal_searches, indexing.schema
-    grouping = {schema.primary(search.attribute).lower() for search in internal_searches if search.by == GROUPING}
-    if not types or not (is_membership(name, schema) or name in grouping):
+    if not types or not has_members(name, indexing.configuration, indexing.schema):
         return None
     if name in GROUPS:
         reason = "each group of an entry has as many keys as its name has characters"

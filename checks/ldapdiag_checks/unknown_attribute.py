@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.lacking_attributes import NOTED_OF_SEVERAL
 from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.check import MainNumber, check
+from ldapdiag.evidence.filter_tree import Assertion
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
@@ -30,10 +32,14 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## What it looks at
     Searches in the access log with a filter part that the server cannot evaluate: 389-ds notes F; slapd logs the
     part with a question mark, (?name=...), also where the attribute has no rule for >= or for substrings; or the
-    schema in the evidence does not have the attribute. Such a part matches nothing, quickly, whatever is stored.
+    schema in the evidence does not have the attribute. Such a part matches nothing, whatever is stored; most servers
+    find that out quickly, but 389-ds examines every entry for a substring. No index is proposed for it.
+
+    - certain: the server's note or its schema shows which attribute it is.
+    - likely: no known schema has it, and no search for it returned an entry.
 
     ## Severity
-    - low: always; the search is cheap, and its answer is not what the application means.
+    - low: always; the answer is not what the application means.
 
     ## Why it matters
     The application gets an answer without error and without the entries it needs. An index does not help, and most
@@ -65,7 +71,8 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
     """Yield the unknown attributes of a filter, and the evidence."""
     leaves = row.forecast.leaves if row.forecast else ()
-    named = {leaf.assertion.name: leaf.why for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE}
+    lacking = [leaf for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.why != NOTED_OF_SEVERAL]
+    named = {leaf.assertion.name: leaf.why for leaf in lacking}
     noted = any(MISSING in notes.split(",") for notes in row.group.notes)
     if noted and not named:
         only = {leaf.assertion.name for leaf in leaves}
@@ -81,13 +88,14 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
     count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
     askers = rows[0].group.requesters
     what = attribute or "one of its attributes"
+    matches = "the result is always empty" if isinstance(rows[0].filter, Assertion) else "that part matches nothing"
     return Finding(
         subject=f"{shape} at {coverage.server}",
         key=f"{coverage.server}|{shape}|{attribute}",
         severity=Severity.LOW,
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.server} cannot evaluate {what} in {shape}: {why}",
-        detail=f"{counted(count, 'search')}, {in_seconds(seconds)}; that part matches nothing.\n"
+        detail=f"{counted(count, 'search')}, {in_seconds(seconds)}; {matches}, and an index would not change that.\n"
         f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
             "server": coverage.server,

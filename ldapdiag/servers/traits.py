@@ -60,6 +60,8 @@ class Traits:
     """Its errors log has the builds of indexes, which are used before they are built."""
     unindexed_note: str = ""
     """What its access log notes of a fully unindexed search; empty: nothing."""
+    lacking_note: str = ""
+    """What its access log notes of a search for an attribute that its schema lacks; empty: nothing."""
     overnotes: bool = False
     """It notes searches, too, that it answers in another way (isMemberOf, from the group's entry)."""
     index_types: Mapping[AssertionKind, str] = field(default_factory=lambda: SHORT)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from audits import UNKNOWN, Audit
-from ldapdiag.finding import Severity
+from ldapdiag.finding import Confidence, Severity
 
 
 def test_what_the_server_notes_is_told_with_its_attribute() -> None:
@@ -18,6 +20,24 @@ def test_of_several_attributes_it_is_one_of_them() -> None:
     audit.asks("(|(uid=joe)(noSuchThing=1))", UNKNOWN, took=0.001)
     (found,) = audit.found("unknown-attribute").values()
     assert found.observed["attribute"] in {"", "noSuchThing"}
+
+
+@pytest.mark.parametrize(("asked", "lacking"), [(["(costCenter=5)"], "noSuchThing"), ([], "")])
+def test_an_attribute_that_another_search_shows_to_be_known_is_not_the_one(asked, lacking) -> None:
+    audit = Audit()
+    audit.asks("(|(costCenter=5)(noSuchThing=1))", UNKNOWN, took=0.001)
+    for filter_ in asked:
+        audit.asks(filter_, took=0.001)
+    (found,) = audit.found("unknown-attribute").values()
+    assert (found.observed["attribute"], found.confidence) == (lacking, Confidence.CERTAIN)
+
+
+def test_a_substring_of_it_scans_and_gets_no_index() -> None:
+    audit = Audit()
+    audit.asks("(noSuchThing=*joe*)", b"A,F", entries=0)
+    (found,) = audit.found("unknown-attribute").values()
+    assert "the result is always empty, and an index would not change that" in found.detail
+    assert not audit.found("missing-index")
 
 
 def test_attributes_that_are_known_are_clear() -> None:

@@ -10,13 +10,15 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 import facts
-from audits import PARTLY, SUFFIX, UNINDEXED, Audit
+from audits import PARTLY, SUFFIX, UNINDEXED, UNKNOWN, Audit
 from incidents import diagnosed_facts, ids
+from indexes_389 import plugin
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.finding import NotJudged
 from ldapdiag.report.as_json import document
 from ldapdiag.report.indexes.as_data import plans
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.indexes.candidates import Change, Forecast
 
 Indexes = dict[str, frozenset[str]]
@@ -65,6 +68,10 @@ def assertions() -> st.SearchStrategy[str]:
         "(objectClass=*)",
         "(cn:caseExactMatch:=joe)",
         "(nosuchthing=joe)",
+        "(nosuchthing=*joe*)",
+        "(member=*joe*)",
+        "(owner=*joe*)",
+        "(ancestorid=5)",
         "(cn;lang-fr=joe)",
     )
     return st.one_of(plain, plain, plain, st.sampled_from(odd))
@@ -199,6 +206,55 @@ def test_what_the_plan_ends_wants_no_plan_any_more(work: list[Asked], indexes: I
     after = plan_of(audit(cured, with_indexes(indexes, changes_of(plan))).diagnosis())
     assert changes_of(after) == set()
     assert not ended & {row.group.shape for row in (*after.remaining, *after.below_threshold)}
+
+
+LACKED = "nosuchthing"
+"""The attribute that no schema has."""
+GROUPING = (plugin("memberof_postop_init", "memberOfGroupAttr: owner"),)
+"""The members of groups are in an attribute that usually has none."""
+TAKES_BACK = ("harmful-index", "unused-index")
+MONTH = 31 * 24 * 3600.0
+IN_VAIN = [
+    Asked(text, UNINDEXED, took=0.1, entries=1, base=SUFFIX, scope=2)
+    for text in ("(|(nosuchthing=joe)(cn=joe))", "(owner=*joe*)")
+]
+"""An index of these helps no search, or does harm."""
+
+
+def flagged(one: Asked) -> Asked:
+    """Return a search with 389-ds' note on an attribute that its schema lacks, beside the others."""
+    notes = [note for note in (one.notes, UNKNOWN * (LACKED in one.filter)) if note]
+    return replace(one, notes=b",".join(notes))
+
+
+def own_schema() -> Schema:
+    """Return all of the server's own schema, which an audit from files may lack."""
+    origin = facts.origin("ldap", "schema.ldif")
+    return replace(standard(), origin=origin, whole=True)
+
+
+@given(workloads(), configurations(), st.sampled_from(([], [own_schema()])))
+@example(IN_VAIN, {}, [])
+def test_no_later_audit_takes_a_planned_index_back(work: list[Asked], indexes: Indexes, schemas: list[Schema]) -> None:
+    """The next audit has the same searches as noted then, the schema, and also a month of log."""
+    work = [flagged(one) for one in work]
+    before = audit(work, indexes)
+    before.others = GROUPING
+    plan = plan_of(diagnosed_facts([*before.facts(), *schemas]))
+    planned = changes_of(plan)
+    event(f"{len(planned)} indexes")
+    assert LACKED not in {change.attribute for change in planned}
+    then = {scan.group.shape: scan.after(plan.added).part(scan.count).expected / 1e9 for scan in plan.resolved}
+    cured = [flagged(replace(one, notes=b"", took=then[one.shape])) if one.shape in then else one for one in work]
+    added = {(change.attribute, change.type) for change in planned}
+    for end in (0.0, MONTH):
+        story = audit(cured, with_indexes(indexes, planned))
+        story.others = GROUPING
+        story.log.opens(when=max(end, story.log.now))
+        for check, one in diagnosed_facts([*story.facts(), own_schema()]).found:
+            assert check != "missing-index"
+            types = one.observed["types"] if check in TAKES_BACK else ()
+            assert not {(one.observed["attribute"], type_) for type_ in types} & added
 
 
 OF_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})

@@ -31,6 +31,7 @@ from ldapdiag.servers.indexes.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.indexes import IndexConfiguration
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.schema import Schema
 
@@ -43,6 +44,8 @@ WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfina
 
 MEMBERSHIP = frozenset({"member", "uniquemember", "memberof", "ismemberof", "memberuid"})
 """With their subtypes: one value per member of a group, or per group of a member."""
+GROUPING = "MemberOf"
+"""The plug-in whose settings name the attributes with members."""
 MEMBERS_COMPARED, EXPENSIVE = 250, 20
 """Cost factors: substrings of members where the server compares all values of a group; other expensive indexes."""
 
@@ -102,11 +105,24 @@ def why_expensive(family: Family | None, attribute: str, type_: str, schema: Sch
     if _is_opaque(attribute, schema):
         return "its values are not text: they have many substrings, and no search uses them"
     if is_membership(attribute, schema):
-        slow = ": removing one member of a large group can take minutes" if _compares_all(family) else ""
-        return f"a group has many members, and each member has as many keys as its name has characters{slow}"
+        return substrings_of_members(family)
     if schema.syntax(attribute) in LONG_NAMES:
         return "its values are DNs, and each has as many keys as characters"
     return ""
+
+
+def substrings_of_members(family: Family | None) -> str:
+    """Return why a substring index of the members of groups is expensive, as a clause."""
+    slow = ": removing one member of a large group can take minutes" if _compares_all(family) else ""
+    return f"a group has many members, and each member has as many keys as its name has characters{slow}"
+
+
+def has_members(attribute: str, configuration: IndexConfiguration, schema: Schema) -> bool:
+    """Return whether an attribute contains members or groups, by its name or by what computes the groups of members."""
+    grouping = {one.attribute for one in configuration.internal_searches if one.by == GROUPING}
+    return is_membership(attribute, schema) or schema.primary(attribute).lower() in {
+        schema.primary(name).lower() for name in grouping
+    }
 
 
 def is_membership(attribute: str, schema: Schema) -> bool:

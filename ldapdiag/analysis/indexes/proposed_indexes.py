@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
+from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
@@ -305,8 +305,9 @@ class IndexTrial:
         if definition is not None and definition.system:
             return SERVER_MAINTAINED
         schema = self.database.database.schema
-        if change.type in SUBSTRING_KINDS and is_membership(change.attribute, schema):
-            return why_expensive(self.family, change.attribute, change.type, schema)
+        of_substrings = change.type in SUBSTRING_KINDS
+        if of_substrings and has_members(change.attribute, self.database.database.configuration, schema):
+            return substrings_of_members(self.family)
         return ""
 
     @property

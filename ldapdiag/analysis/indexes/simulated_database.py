@@ -117,6 +117,8 @@ class UnconfiguredDatabase:
     answered: frozenset[tuple[str, AssertionKind]] = frozenset()
     """Attribute and kind of the single assertions that the server answered from an index."""
     schema: Schema = field(default_factory=standard)
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Attributes that the server's schema lacks, by its notes, and why."""
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:  # noqa: ARG002  a protocol
         """Return that it depends on the assertions that were not answered from an index elsewhere."""
@@ -129,6 +131,11 @@ class UnconfiguredDatabase:
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that an assertion has an index, or that this is unknown."""
+        if why := self.lacking.get(assertion.attribute, ""):
+            # As on 389-ds, which has such a note: nothing is looked up, but for a substring it scans.
+            scanned = assertion.kind is AssertionKind.SUBSTRING
+            index_use = IndexUse.UNINDEXED if scanned else IndexUse.INDEXED
+            return Leaf(assertion=assertion, index_use=index_use, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
         type_ = index_type(self.family, assertion.kind)
         if type_ is None and self._has_rule_indexes and assertion.attribute and assertion.rule:
             type_ = index_type(self.family, AssertionKind.EQUALITY)

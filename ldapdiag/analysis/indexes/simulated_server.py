@@ -19,6 +19,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.index_ages import as_built, younger_indexes
+from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
@@ -26,6 +27,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Database
 from ldapdiag.servers.products import product_of
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.evidence.schema import Schema
 
 
 def notes_unindexed(family: Family | None) -> bool:
@@ -75,7 +78,9 @@ class SimulatedServer:
     def _simulate(self, backend: Backend | None) -> SimulatedDatabase:
         product = product_of(self.family) if self.family else None
         if self.indexes is None or backend is None or product is None or product.candidates is None:
-            return UnconfiguredDatabase(self.family, frozenset(self._indexed_elsewhere()))
+            return UnconfiguredDatabase(
+                self.family, frozenset(self._indexed_elsewhere()), lacking=self._lacking(standard())
+            )
         frequencies = count_frequencies(self.workload.searches, self.workload.segment.lookups, self.indexes, backend)
         database = Database(
             configuration=self.indexes.configuration,
@@ -83,9 +88,14 @@ class SimulatedServer:
             schema=self.indexes.schema,
             frequencies=frequencies,
             statuses=self.indexes.statuses,
+            lacking=self._lacking(self.indexes.schema),
         )
         younger = younger_indexes(backend, self.workload, self.builds)
         return ConfiguredDatabase(product.candidates, database, younger)
+
+    def _lacking(self, schema: Schema) -> Mapping[str, str]:
+        """Return the attributes that the server notes as lacking in its schema."""
+        return lacking_attributes(self.workload.searches, schema, traits_of(self.family).lacking_note)
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
         """Return the single assertions that a server which notes unindexed searches answered without a note."""

@@ -283,7 +283,12 @@ def not_looked_up(assertion: Assertion, why: str) -> Leaf:
 
 
 def _as_reached(leaf: Leaf, reached: bool | None) -> Leaf:  # noqa: FBT001  three values
-    """Return the prediction for an assertion, given whether the server evaluates it."""
+    """Return the prediction for an assertion, given whether the server evaluates it.
+
+    An attribute that the schema lacks matches nothing in either case.
+    """
+    if reached is False and leaf.cause is Cause.UNKNOWN_ATTRIBUTE:
+        return replace(leaf, index_use=IndexUse.INDEXED)
     if reached is None:
         return replace(leaf, index_use=IndexUse.DEPENDS)
     return leaf if reached else not_looked_up(leaf.assertion, ENDED)

@@ -112,6 +112,7 @@ TRAITS = Traits(
     logs_pages=True,
     logs_index_builds=True,
     unindexed_note="A",
+    lacking_note="F",
     scans_long_values=True,
     sorts_as_text=True,
     computes_roles=True,

@@ -96,8 +96,8 @@ def look_up(
 
     `limits` returns the limits of its ID list; `checks_names`: the server first looks attributes up in the schema.
     """
-    if _is_unknown(assertion, database):
-        return _of_unknown(assertion, checks_names=checks_names)
+    if lacks := _why_unknown(assertion, database):
+        return _of_unknown(assertion, lacks, checks_names=checks_names)
     definition = database.definition(assertion.attribute)
     if assertion.kind is AssertionKind.EXTENSIBLE:
         return _extensible(assertion, definition, database, limits, in_and=in_and)
@@ -132,18 +132,20 @@ def _special_attribute(assertion: Assertion) -> Lookup | None:
     return Lookup(_leaf(assertion, IndexUse.INDEXED, Cause.NONE, why=why), IdList(every=False, size=size), noted=False)
 
 
-def _is_unknown(assertion: Assertion, database: Database) -> bool:
+def _why_unknown(assertion: Assertion, database: Database) -> str:
+    """Return why the schema lacks an attribute, as a clause; empty if it has it, or may have it."""
     name = assertion.attribute
-    return bool(name) and database.schema.whole and database.schema.find(name) is None
+    if name and database.schema.whole and database.schema.find(name) is None:
+        return "the schema lacks the attribute"
+    return database.lacking.get(name, "")
 
 
-def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
+def _of_unknown(assertion: Assertion, why: str, *, checks_names: bool) -> Lookup:
     """Return the result for an attribute that the schema lacks (nsslapd-verify-filter-schema).
 
     The server looks up no key and returns an empty list; but a substring without a syntax has no key at all, so the
     server scans (2.3.1).
     """
-    why = "the schema lacks the attribute"
     if assertion.kind is AssertionKind.SUBSTRING or not checks_names:
         noted = assertion.kind is not AssertionKind.EXTENSIBLE
         return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), ALL, noted)

@@ -5,6 +5,8 @@ The module `candidates` of each product simulates its server; their common input
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -150,6 +152,8 @@ class Database:
     frequencies: Frequencies
     statuses: tuple[IndexStatus, ...] = ()
     """The state of the indexes, as reported by the server's own tool (OpenDJ)."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Attributes, in lower case, that the server notes as lacking in its schema, and the evidence as a clause."""
 
     def definition(self, attribute: str) -> IndexDefinition | None:
         """Return the indexes of an attribute, configured with any of its names; not those of its supertype."""
