@@ -276,10 +276,14 @@ class IndexTrial:
     def _few_have_it(self) -> bool:
         """Return whether few entries below the base have the attribute of the filter; elsewhere is unknown.
 
-        Where pages are not noted, one may look like a complete result.
+        Where pages are not noted, one may look like a complete result. If every search was refused, no result shows
+        how many have it: that is unknown, not many, unless the refused ones returned many.
         """
-        alone = isinstance(self.filter, Assertion) and self.filter.kind is AssertionKind.PRESENCE
-        return traits_of(self.family).logs_pages and alone and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
+        if not (isinstance(self.filter, Assertion) and self.filter.kind is AssertionKind.PRESENCE):
+            return False
+        if self.scan.refused and not self.scan.completed:
+            return self.scan.group.most_limited <= FEW_ENTRIES
+        return traits_of(self.family).logs_pages and shows_few(self.scan.group, self.scan.stops, FEW_PRESENT)
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes help however many entries match."""

@@ -98,6 +98,24 @@ def test_only_refused_searches_are_judged_by_themselves() -> None:
     assert causes(audit_of("(&(mail=*)(title=boss))", (LIMITED, 11, PARTLY, 0))) == {"missing-index": {"title"}}
 
 
+@pytest.mark.parametrize(
+    ("results", "planned"),
+    [
+        ([(LIMITED, 11, UNINDEXED, 3)], True),
+        ([(LIMITED, 53, UNINDEXED, 0)], True),
+        ([(LIMITED, 11, UNINDEXED, 4000)], False),
+        ([(LIMITED, 11, UNINDEXED, 3), (OTHER, 0, UNINDEXED, 5000)], False),
+    ],
+)
+def test_how_many_have_an_attribute_is_unknown_where_all_searches_were_refused(results, planned: bool) -> None:  # noqa: FBT001
+    audit = audit_of("(employeeType=*)", *results)
+    assert set(audit.found("missing-index")) == ({"employeeType"} if planned else set())
+    if planned:
+        (found,) = audit.found("missing-index").values()
+        assert found.confidence is Confidence.LIKELY
+        assert "It helps if fewer entries match than an ID list may have" in found.detail
+
+
 def test_a_refused_substring_does_not_stand_for_a_longer_one() -> None:
     audit = Audit()
     audit.has("mail", "eq", "sub")
