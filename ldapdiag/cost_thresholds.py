@@ -41,11 +41,15 @@ class Cost(NamedTuple):
     searches: int
     log_seconds: float
     """Between the first record of the log and the last."""
+    refused: int = 0
+    """Of the searches, those that are refused."""
+    failing: int = 0
+    """Of these, those of kinds of which no search is answered."""
 
     @classmethod
     def of(cls, scans: UnhelpedScans, log_seconds: float) -> Cost:
         """Return the cost of scans in a log of so many seconds."""
-        return cls(scans.share, scans.seconds, scans.count, log_seconds)
+        return cls(scans.share, scans.seconds, scans.count, log_seconds, scans.refused, scans.failing)
 
     @property
     def load(self) -> float:
@@ -56,12 +60,15 @@ class Cost(NamedTuple):
 
 
 def severity_of_cost(cost: Cost, limits: CostLimits) -> Severity:
-    """Return the severity of searches: by their share of all search time, and how long they take or load the server."""
+    """Return the severity of searches: by their share of all search time, and how long they take or load the server.
+
+    Refused ones are failures of an application, whatever time they take.
+    """
 
     def reaches(percent: float, seconds: float, load: float) -> bool:
         return cost.share >= percent / 100 and (cost.seconds >= seconds or cost.load >= load / 100)
 
-    if reaches(limits.high_percent, limits.high_seconds, limits.high_load):
+    if cost.failing >= LOAD_SEARCHES or reaches(limits.high_percent, limits.high_seconds, limits.high_load):
         return Severity.HIGH
     is_medium = reaches(limits.medium_percent, limits.medium_seconds, limits.medium_load)
-    return Severity.MEDIUM if is_medium else Severity.LOW
+    return Severity.MEDIUM if is_medium or cost.refused else Severity.LOW

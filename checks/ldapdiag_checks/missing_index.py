@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
-from ldapdiag.analysis.indexes.predictions import between, saved_between, time_with
+from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, between, saved_between, time_with
+from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.unhelped_scans import refused_accounts
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
@@ -74,14 +75,17 @@ def judge(  # noqa: PLR0913  one parameter per setting
 
     - high: it saves half of all search time, and a minute or more; or as much as a twentieth of the time of the log, in
       10 searches and 1 s or more. A log of 4 s in which 4 s of search are unindexed is high; one slow search in an idle
-      night is not.
-    - medium: a tenth of all search time, and 10 s or more; or a hundredth of the time of the log, likewise.
+      night is not. Or 10 searches or more are refused, and none of their kind is answered.
+    - medium: a tenth of all search time, and 10 s or more; or a hundredth of the time of the log, likewise. Or some
+      searches are refused: for the limit of an account, or because the database requires an index (389-ds:
+      nsslapd-require-index).
     - low: otherwise.
 
     The index that saves most has the severity of the whole plan.
 
     ## Why it matters
     Such a search reads the whole database again and again: all other operations wait for its worker and its disk.
+    One that is refused returns nothing, and what the application does with it fails.
 
     ## What to do
     Add the indexes and build them, on each server that answers such searches: index configuration is not
@@ -133,14 +137,18 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
     seconds, after = row.saved / SECOND, row.after
     share = row.saved / coverage.etime if coverage.etime else 0.0
     what = f"{row.attribute} {','.join(row.types)}"
+    saves = (
+        f"an index would save about {in_seconds(seconds)}{saved_between(row.before, after)} in "
+        f"{counted(row.examining, 'search')}, {percent(share)} of the search time"
+    )
+    lacks = f"{counted(row.refused, 'search', 'searches')} failed for lack of it"
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_cost(_cost(row, plan, coverage), limits),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
-        title=f"{plan.server} has no index {what}: an index would save about {in_seconds(seconds)}"
-        f"{saved_between(row.before, after)} in {counted(row.search_count, 'search')}, {percent(share)} of the search "
-        "time",
+        title=f"{plan.server} has no index {what}: "
+        + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
         detail="\n".join(_sentences(row, plan, coverage.fastest)),
         observed={
             "server": plan.server,
@@ -150,6 +158,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
             "sets": [indexes_as_data(one) for one in set_with(row, plan, coverage)],
             "base": first.base,
             "searches": row.search_count,
+            "refused": row.refused,
             "etime_seconds": round(row.before / SECOND, 9),
             "saves_seconds": round(seconds, 9),
             "after_seconds": {"least": round(after.least / SECOND, 9), "most": round(after.most / SECOND, 9)},
@@ -172,16 +181,17 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     whole = row is plan.indexes[0]
     saved, scans = (plan.saved, plan.resolved) if whole else (row.saved, row.resolved)
     share = saved / coverage.etime if coverage.etime else 0.0
-    return Cost(share, saved / SECOND, sum(scan.count for scan in scans), coverage.seconds)
+    count, refused = sum(scan.count for scan in scans), sum(scan.refused for scan in scans)
+    return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:
     for one in row.resolved[:3]:
         noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
-        after = one.after(plan.added).part(max(1, one.count))
+        then = time_with(one.each_after(plan.added), one.mean, fastest) if one.examining else TIME_UNKNOWN
         yield (
             f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
-            f"{duration(one.mean / SECOND)}{noted}; with the index {time_with(after, one.mean, fastest)}."
+            f"{duration(one.mean / SECOND)}{noted}; with the index {then}."
         )
     first = row.resolved[0].group
     yield from trend_sentences(first.trend, f"Those for {first.shape}" if len(row.resolved) > 1 else "These searches")
@@ -193,9 +203,9 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[s
         if slow is not None:
             mean, longer = duration(one.mean / SECOND), between(slow.least, slow.most)
             yield f"{one.group.shape} takes longer with it: {longer} instead of {mean}."
-    if refused := sum(one.refused for one in row.resolved):
+    if row.refused:
         by = ", ".join(refused_accounts(row.requesters)[:3])
-        yield f"{refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
+        yield f"{row.refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

@@ -104,10 +104,12 @@ class MissingIndex(TypedDict):
     """Of the filter with the most search time."""
     clients: list[str] | None
     etime_seconds: float | None
-    """Of these searches; of one that needs several attributes indexed, an equal part."""
+    """Of these searches, without refused ones; of one that needs several attributes indexed, an equal part."""
     first_share: float | None
     growing: bool | None
     last_share: float | None
+    refused: int | None
+    """Of the searches, those that failed for lack of the index; they save no time."""
     refused_accounts: list[str] | None
     """Those with searches that ended with code 3, 11, 50 or 53; at most 10 of each."""
     saves_seconds: float | None

@@ -31,6 +31,7 @@ def test_a_filter_that_scans_names_its_attribute_and_type(audit: Audit) -> None:
         "sets": [{"attribute": "displayName", "types": ["eq"], "rules": []}],
         "base": "dc=example,dc=com",
         "searches": 20,
+        "refused": 0,
         "etime_seconds": 0,
         "saves_seconds": 0,
         "after_seconds": {},
@@ -102,6 +103,30 @@ def test_what_is_refused_for_want_of_an_index_counts_though_it_takes_no_time(aud
     audit.asks("(displayName=joe)", UNINDEXED, took=0.001, times=2, err=53, entries=0)
     (found,) = audit.found("missing-index").values()
     assert "2 of them failed for lack of an index." in found.detail
+    assert (found.severity, found.observed["saves_seconds"]) == (Severity.MEDIUM, 0), "a refusal is no time to be saved"
+
+
+REQUIRES = "nsslapd-require-index: on"
+
+
+@pytest.mark.parametrize(
+    ("answered", "severity", "title"),
+    [
+        (False, Severity.HIGH, "20 searches failed for lack of it"),
+        (True, Severity.MEDIUM, "20 searches failed for lack of it; an index would save about 0.38 s"),
+    ],
+)
+def test_a_refused_search_is_a_failure_of_an_application(audit, answered, severity, title) -> None:
+    """The title's time is that of the searches of another account, which are answered."""
+    audit.others = (BACKEND.replace("\n\n", f"\n{REQUIRES}\n\n"),)
+    audit.asks("(displayName=joe)", UNINDEXED, took=0.002, err=53, entries=0)
+    if answered:
+        audit.asks("(displayName=joe)", UNINDEXED, took=0.02)
+    (found,) = audit.found("missing-index").values()
+    assert found.severity is severity
+    assert title in found.title
+    assert ("answered instead of refused" in found.detail) is not answered
+    assert "until then they are refused, as before" in found.remedies[0].changes
 
 
 @pytest.mark.parametrize(

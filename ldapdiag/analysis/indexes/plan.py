@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.search_coverage import PredictedTime, ProposedIndex, SearchCoverage, sum_of
+from ldapdiag.analysis.indexes.search_coverage import (
+    PredictedTime,
+    ProposedIndex,
+    SearchCoverage,
+    failing,
+    sum_of,
+)
 from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest
 from ldapdiag.analysis.log.searches import Requester, ranked_requesters
 from ldapdiag.analysis.log.traffic import Traffic
@@ -59,7 +65,7 @@ class PlannedIndexes:
         return (*sorted(types), *sorted(rules - present)) or tuple(sorted({change.type for change in self.changes}))
 
     before: int
-    """Nanoseconds of the resolved scans; of a scan that needs several attributes indexed, an equal part."""
+    """Nanoseconds of the resolved scans that are not refused; of one that needs several attributes, an equal part."""
     after: PredictedTime
     """The predicted nanoseconds of the same with the whole plan."""
     slowed: tuple[SearchCoverage, ...]
@@ -74,8 +80,18 @@ class PlannedIndexes:
 
     @property
     def mean_before(self) -> int:
-        """Return the average of the resolved scans."""
-        return sum(scan.etime for scan in self.resolved) // max(1, self.search_count)
+        """Return the average of the resolved scans that are not refused."""
+        return sum(scan.examining_etime for scan in self.resolved) // max(1, self.examining)
+
+    @property
+    def refused(self) -> int:
+        """Return how many of the resolved searches are refused for lack of these indexes."""
+        return sum(scan.refused for scan in self.resolved)
+
+    @property
+    def examining(self) -> int:
+        """Return how many are not."""
+        return self.search_count - self.refused
 
     @property
     def search_count(self) -> int:
@@ -96,7 +112,7 @@ class IndexPlan:
     configured: bool
     """False: the index configuration was not collected, so the plan is only a possibility."""
     indexes: tuple[PlannedIndexes, ...]
-    """The most time saved first."""
+    """Those without which searches fail first, then the most time saved."""
     exact: bool
     """No other set costs less; if False, the plan costs at most `cost / lower_bound` times as much as the cheapest."""
     cost: int
@@ -134,8 +150,13 @@ class IndexPlan:
 
     @property
     def before(self) -> int:
-        """Return the time of the resolved scans in nanoseconds."""
-        return sum(scan.etime for scan in self.resolved)
+        """Return the time of the resolved scans in nanoseconds, without those that are refused."""
+        return sum(scan.examining_etime for scan in self.resolved)
+
+    @property
+    def refused(self) -> int:
+        """Return how many of the resolved searches are refused for lack of an index."""
+        return sum(scan.refused for scan in self.resolved)
 
     @property
     def after(self) -> PredictedTime:
@@ -217,14 +238,16 @@ def _planned(
             backend=backends.get(database),
             resolved=tuple(sorted(several, key=lambda scan: -scan.etime)),
             requesters=_requesters(several),
-            before=sum(scan.etime // lines[id(scan)] for scan in several),
+            before=sum(scan.examining_etime // lines[id(scan)] for scan in several),
             after=sum_of(scan.after(added).part(lines[id(scan)]) for scan in several),
             slowed=tuple(scan for scan in scans_slowed if _uses(scan, database, attribute, added)),
-            mean_after=sum_of(scan.after(added) for scan in several).part(max(1, sum(scan.count for scan in several))),
+            mean_after=sum_of(scan.after(added) for scan in several).part(
+                max(1, sum(scan.examining for scan in several))
+            ),
         )
         for (database, attribute), several in needing.items()
     ]
-    return tuple(sorted(planned, key=lambda indexes: (-indexes.saved, indexes.attribute, indexes.types)))
+    return tuple(sorted(planned, key=lambda row: (-failing(row.resolved), -row.saved, row.attribute, row.types)))
 
 
 def _uses(scan: SearchCoverage, database: str, attribute: str, added: frozenset[ProposedIndex]) -> bool:

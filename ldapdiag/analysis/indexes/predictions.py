@@ -183,6 +183,10 @@ LEAST = SECOND // 10_000
 """A lower bound below is 0: no prediction is that exact."""
 
 
+TIME_UNKNOWN = "answered instead of refused; how long that takes is not in the log"
+"""What is known of the time of searches that are all refused."""
+
+
 def time_with(after: PredictedTime, before: int, fastest: int) -> str:
     """Return the average time with an index: `0.4 ms (0.3 to 16 ms)`, `83 µs, or no gain (up to 140 ms)`.
 

@@ -130,22 +130,43 @@ class SearchCoverage:
         mean = self.group.entries / self.group.answered if self.group.answered else 0.0
         return min(mean, self.most_entries) if self.most_entries >= 0 else mean
 
+    @property
+    def examining(self) -> int:
+        """Return the number of results that were not refused."""
+        return self.count - self.refused
+
+    @property
+    def examining_etime(self) -> int:
+        """Return their time: that of a refusal is not the time of a search, and no index saves it."""
+        refused = self.stopped.etime * self.refused // self.stopped.results if self.stopped and self.refused else 0
+        return self.etime - refused
+
     def saved(self, indexes: frozenset[ProposedIndex]) -> int:
         """Return the time that one of the sets probably saves in all."""
-        return self.etime - self.predicted[indexes].expected * self.count if indexes in self.predicted else self.etime
+        if indexes not in self.predicted:
+            return self.examining_etime
+        return self.examining_etime - self.predicted[indexes].expected * self.examining
 
     def slowed_by(self, added: frozenset[ProposedIndex]) -> PredictedTime | None:
         """Return the predicted average time if added indexes make these searches slower; None if they do not."""
         return next((time for indexes, time in self.slower.items() if indexes <= added), None)
 
     def after(self, added: frozenset[ProposedIndex]) -> PredictedTime:
-        """Return the predicted time of all these searches with indexes added; the least of the sets among them."""
-        within = [time for indexes, time in self.predicted.items() if indexes <= added]
-        best = min(within, key=lambda time: time.expected, default=None)
-        if best is None:
-            return PredictedTime(self.etime, self.etime, self.etime)
-        least, expected, most = (min(time, self.etime) for time in best.times(self.count))
+        """Return the predicted time of those that are not refused, with indexes added."""
+        etime = self.examining_etime
+        least, expected, most = (min(time, etime) for time in self.each_after(added).times(self.examining))
         return PredictedTime(least, expected, most)
+
+    def each_after(self, added: frozenset[ProposedIndex]) -> PredictedTime:
+        """Return the predicted average time with indexes added; the least of the sets among them."""
+        within = [time for indexes, time in self.predicted.items() if indexes <= added]
+        unchanged = PredictedTime(self.mean, self.mean, self.mean)
+        return min(within, key=lambda time: time.expected, default=unchanged)
+
+
+def failing(searches: Iterable[SearchCoverage]) -> int:
+    """Return how many searches are refused of kinds of which none is answered: these do not work at all."""
+    return sum(search.refused for search in searches if not search.examining)
 
 
 class GroupPart(NamedTuple):

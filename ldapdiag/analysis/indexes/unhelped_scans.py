@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
@@ -72,6 +73,11 @@ class UnhelpedScans:
     def refused(self) -> int:
         """Return how many failed because they were unindexed."""
         return sum(search.refused for search in self.searches)
+
+    @property
+    def failing(self) -> int:
+        """Return how many of these are of a base and scope where none is answered."""
+        return failing(self.searches)
 
     @property
     def requesters(self) -> tuple[Requester, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, indexes_as_data, set_with
-from ldapdiag.analysis.indexes.predictions import time_with
-from ldapdiag.analysis.indexes.search_coverage import sum_of
+from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, time_with
+from ldapdiag.analysis.indexes.search_coverage import PredictedTime, sum_of
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.finding import Severity, finding_id
 from ldapdiag.report.indexes.remedies import of_plans
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.indexes.plan import PlannedIndexes
-    from ldapdiag.analysis.indexes.search_coverage import PredictedTime, ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.log.searches import Requester
     from ldapdiag.diagnosis import Diagnosis
 
@@ -68,14 +68,17 @@ def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
         return "no index to add"
     scanned = sum(row.etime for row in coverage.scans)
     changes = counted(len(plan.indexes), "index change")
+    refused = counted(plan.refused, "refused search", "refused searches")
     least, probable, most = (
         percent(each / scanned if scanned else 0).removesuffix(" %").replace("<1", "0")
         for each in (plan.before - plan.after.most, plan.saved, plan.before - plan.after.least)
     )
     share = f"{probable} %" if least == most else f"about {probable} % ({least} to {most} %)"
     possible = "possible: " if coverage.indexes is None else ""
-    removes = f"remove{'s' * (len(plan.indexes) == 1)}"
-    return f"{possible}{changes} {removes} {share} of the unindexed search time ({_how_good(plan)})"
+    s = "s" * (len(plan.indexes) == 1)
+    effects = [f"let{s} the server answer {refused}"] * bool(plan.refused)
+    effects += [f"remove{s} {share} of the unindexed search time"] * bool(plan.before or not plan.refused)
+    return f"{possible}{changes} {' and '.join(effects)} ({_how_good(plan)})"
 
 
 def _how_good(plan: IndexPlan) -> str:
@@ -113,7 +116,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row, plan, coverage) for row in plan.indexes],
         "shapes": list(islice(_shapes(plan, coverage), MOST_SHAPES)),
-        "predicted": [_predicted(scan, plan) for scan in plan.resolved],
+        "predicted": [_predicted(scan, plan) for scan in plan.resolved if scan.examining],
         "not_built": _searches(plan.unbuilt),
         "indexed_later": _searches(plan.younger),
         "indexed_since": f"{plan.indexed_since:%Y-%m-%dT%H:%M:%SZ}" if plan.indexed_since else None,
@@ -165,13 +168,15 @@ def _shapes(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[dict[str, Any]
 
 def _with_plan(search: SearchCoverage, plan: IndexPlan) -> PredictedTime:
     slowed = search.slowed_by(plan.added)
-    return search.after(plan.added) if slowed is None else slowed.times(search.count)
+    if slowed is not None:
+        return slowed.times(search.count)
+    unpredicted = search.etime - search.examining_etime
+    return sum_of([search.after(plan.added), PredictedTime(unpredicted, unpredicted, unpredicted)])
 
 
 def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
     """Return the average time of a kind of search, before and with the plan."""
-    after = scan.after(plan.added)
-    count = max(1, scan.count)
+    after = scan.each_after(plan.added)
     return {
         "shape": scan.group.shape,
         "base": scan.group.base,
@@ -180,9 +185,9 @@ def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
         "searches": scan.count,
         "mean_seconds": seconds(scan.mean),
         "after_seconds": {
-            "least": seconds(after.least // count),
-            "expected": seconds(after.expected // count),
-            "most": seconds(after.most // count),
+            "least": seconds(after.least),
+            "expected": seconds(after.expected),
+            "most": seconds(min(after.most, scan.mean)),
         },
     }
 
@@ -198,7 +203,7 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
-        "then_each": time_with(row.mean_after, row.mean_before, coverage.fastest),
+        "then_each": time_with(row.mean_after, row.mean_before, coverage.fastest) if row.examining else TIME_UNKNOWN,
         "requesters": [{"client": requester.client, "account": requester.account} for requester in row.requesters],
         **_senders(row.requesters),
     }

@@ -111,8 +111,8 @@ def add_indexes(
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text=adding(server, backend, "Index", chosen) if chosen.changes else chosen.why_none,
         changes=(
-            "Searches by these attributes use an index once it is built; until then they scan the database, as before. "
-            f"{_offline_sentence(chosen)}{chosen.left_out_sentence}"
+            f"Searches by these attributes use an index once it is built; until then they {_unindexed(backend)}, as "
+            f"before. {_offline_sentence(chosen, backend)}{chosen.left_out_sentence}"
         ).strip(),
         risk=_risk_of_building(backend, configuration),
         undo=undoing_add(server, backend, chosen),
@@ -166,7 +166,8 @@ def build_indexes(
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text=adding(server, backend, "Build", chosen) if chosen.changes else chosen.why_none,
-        changes="The indexes are used again. Until the build has ended, no search uses any index of these attributes.",
+        changes="The indexes are used again. Until the build has ended, no search uses any index of these attributes"
+        f"{_then_refused(backend)}.",
         risk=_risk_of_building(backend, configuration),
         undo="None needed: the same indexes are rebuilt.",
         verify=_verify_commands(server, backend, chosen.attributes),
@@ -226,10 +227,22 @@ def _as_configured(names: Iterable[str], backend: Backend, schema: Schema) -> En
     return EntryChanges(tuple(EntryChange(one, (), known=known) for one, known in found if known is not None))
 
 
-def _offline_sentence(chosen: EntryChanges) -> str:
+def _unindexed(backend: Backend) -> str:
+    """Return what becomes of an unindexed search, as a verb."""
+    return "are refused" if backend.refuses_unindexed else "scan the database"
+
+
+def _then_refused(backend: Backend) -> str:
+    """Return what a build means where unindexed searches are refused, as a clause."""
+    why = ": they are refused meanwhile, because the database requires an index (nsslapd-require-index)"
+    return why if backend.refuses_unindexed else ""
+
+
+def _offline_sentence(chosen: EntryChanges, backend: Backend) -> str:
     """Return a sentence on the existing indexes of the attributes."""
     named = ", ".join(change.attribute for change in chosen.changes if change.known is not None and change.known.types)
-    return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
+    unused = f"During the build no search by {named} uses an index, not even an existing type{_then_refused(backend)}. "
+    return unused if named else ""
 
 
 def _kept_sentence(chosen: EntryChanges) -> str:

@@ -107,7 +107,7 @@ def test_only_refused_searches_are_judged_by_themselves() -> None:
         ([(LIMITED, 11, UNINDEXED, 3), (OTHER, 0, UNINDEXED, 5000)], False),
     ],
 )
-def test_how_many_have_an_attribute_is_unknown_where_all_searches_were_refused(results, planned: bool) -> None:  # noqa: FBT001
+def test_how_many_have_an_attribute_is_unknown_where_all_searches_were_refused(results, planned) -> None:
     audit = audit_of("(employeeType=*)", *results)
     assert set(audit.found("missing-index")) == ({"employeeType"} if planned else set())
     if planned:
