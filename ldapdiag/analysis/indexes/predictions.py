@@ -48,6 +48,8 @@ class Prediction:
     """Entries that the scan examines."""
     copied: float
     """IDs that the server copies to unite the keys of ranges."""
+    returning: bool
+    """What is left is what the scan takes beyond others, which test every entry and return next to nothing."""
 
 
 def entries_in_scope(scan: SearchCoverage, databases: Sequence[SimulatedDatabase]) -> float | None:
@@ -89,9 +91,11 @@ def predict(
     ]
     if copied.expected * copying < scan.own_time:  # no server takes longer with a list than without, but for copying
         times = [min(each, scan.own_time) for each in times]
+    rest = scan.own_time - costs.most_saved(scan)
+    times = [max(each, rest) for each in times]
     least, expected, most = map(int, times)
     time = PredictedTime(least, expected, most + scan.wait)
-    return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected)
+    return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected, returning=expected <= rest)
 
 
 def _in_database(

@@ -120,6 +120,10 @@ def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, predicti
             reason="no known schema defines it, so what an index would save is not known",
             inferred=True,
         )
+    if prediction.returning:
+        returned = counted(round(trial.scan.returned), "entry", "entries")
+        reason = f"each search returns {returned}, which takes most of its time: others examine every entry in less"
+        return Obstacle(cause=Cause.LIMIT, attribute=assertion.name, text=assertion.text, reason=reason)
     certain = listed and prediction.candidates.least == prediction.candidates.expected
     of_all = f" of {number(round(prediction.total))}" if prediction.total > prediction.candidates.expected else ""
     reason = f"with {wanted} each search would still read {entries}{of_all}"

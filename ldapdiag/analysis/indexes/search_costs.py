@@ -6,6 +6,9 @@
 
 A scan of N entries that returns r takes fixed + N * examined + r * returned; so each scan has its own `examined`.
 
+However many entries there are: no index saves more of a scan than testing all of them takes, as those scans of the log
+show that return next to nothing. What a scan takes beyond, it takes to return entries.
+
 Match counts: how many candidates a filter has, by the entries it returns and what the log shows of its parts.
 
     (displayName=?)                         the entries returned, for nothing else is in the ID list
@@ -24,15 +27,18 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from ldapdiag.analysis.indexes.server_indexes import is_within
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
+from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import IndexUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 
+WHOLE_TREE = "sub"
 FEW, MANY = 2, 20
 """Entries returned by searches that show the fixed cost, and by those that show the cost of each entry."""
 ALL_BUT = 0.9
@@ -60,6 +66,23 @@ class MeasuredSearch(NamedTuple):
     """None: not known."""
 
 
+class EmptyScan(NamedTuple):
+    """A scan that returns next to nothing."""
+
+    base: str
+    """Comparable."""
+    scope: str
+    time: float
+    """Of testing all entries in its scope."""
+
+    def contains(self, scan: SearchCoverage) -> bool:
+        """Return whether all entries in the scope of a scan are in this one's."""
+        base = comparable(scan.group.base)
+        if self.scope != WHOLE_TREE:
+            return (base, scan.group.scope) == (self.base, self.scope)
+        return base == self.base or is_within(base, self.base)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCosts:
     """The costs that all searches of one server share."""
@@ -71,6 +94,11 @@ class SearchCosts:
     """None: the log has no search that returns many."""
     examined: float | None = None
     """None: the log has no scan of a known number of entries."""
+    empty_scans: tuple[EmptyScan, ...] = ()
+
+    def most_saved(self, scan: SearchCoverage) -> float:
+        """Return how long a scan tests entries at most: as one that returns next to nothing below the same base."""
+        return max((each.time for each in self.empty_scans if each.contains(scan)), default=float(scan.own_time))
 
     def of_returned(self, scan: SearchCoverage, total: float) -> Estimate:
         """Return the cost of each entry that a scan of `total` entries returns."""
@@ -131,7 +159,16 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
             and (rest := scan.own_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.own_time
         ]
     upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
-    return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined)
+    empty = tuple(_empty_scans(samples, fixed))
+    return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined, empty_scans=empty)
+
+
+def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> Iterator[EmptyScan]:
+    """Yield the scans that return next to nothing, of all entries if their number is known."""
+    for scan, total in samples:
+        if scan.is_scan and (scan.returned < MANY if total is None else scan.returned * SPARSE <= total):
+            time = scan.own_time - min(fixed, FIXED_SHARE * scan.own_time)
+            yield EmptyScan(comparable(scan.group.base), scan.group.scope, time)
 
 
 def _is_plain(search: SearchCoverage) -> bool:

@@ -72,6 +72,32 @@ def test_what_nearly_all_entries_have_gets_no_index(audit) -> None:
     assert "10,000 entries" in kept.obstacle.reason
 
 
+@pytest.mark.parametrize("filter_", ["(employeeType=*)", "(title~=boss)", "(|(title=*os*)(l=*er*))"])
+def test_no_index_saves_more_than_the_scans_of_the_log_take(filter_) -> None:
+    """No count of entries is in the evidence, and no indexed search returns many; what is returned is costly."""
+    whole = TOTAL * TESTED
+    audit = Audit(limit=-1)
+    audit.asks("(uid=joe)", took=0.0002)
+    audit.has("uid", "eq")
+    audit.asks("(employeeNumber=5)", UNINDEXED, took=whole, entries=1)
+    audit.asks(filter_, UNINDEXED, took=whole + 900 * 300e-6, entries=900)
+    plan = plan_of(audit)
+    saved = [one.mean - one.each_after(plan.added).least for one in plan.resolved]
+    assert saved
+    assert max(saved) <= whole * 1e9
+
+
+def test_what_only_takes_time_to_return_gets_no_index() -> None:
+    audit = Audit(limit=-1)
+    audit.has("uid", "eq")
+    audit.asks("(uid=joe)", took=0.0002)
+    audit.asks("(employeeNumber=5)", UNINDEXED, took=0.016, entries=1)
+    audit.asks("(title=x)", UNINDEXED, took=0.3, entries=900)
+    plan = plan_of(audit)
+    (kept,) = [one for one in plan.remaining if one.group.shape == "(title=?)"]
+    assert "each search returns 900 entries, which takes most of its time" in kept.obstacle.reason
+
+
 def test_nothing_is_saved_twice(audit) -> None:
     audit.asks("(|(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
     plan = plan_of(audit)
