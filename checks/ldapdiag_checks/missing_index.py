@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, between, saved_between, time_with
 from ldapdiag.analysis.indexes.search_coverage import failing
-from ldapdiag.analysis.indexes.unhelped_scans import refused_accounts
+from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans, refused_accounts
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
@@ -27,10 +27,12 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
+from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.wording import counted, duration, percent
 from ldapdiag.wording import seconds as in_seconds
 
+ASK_FOR_PAGES = "ask the owner of the client whether it requests pages (1.2.840.113556.1.4.319)"
 MOST = 10
 """Filters, clients and accounts named."""
 
@@ -65,7 +67,8 @@ def judge(  # noqa: PLR0913  one parameter per setting
     The time with the index is predicted from the log: from the candidates left, the time of a scan for each entry
     it tests, and the time of indexed searches for each entry they return. It is an interval where the log does not
     show how many entries match. An index that removes a scan and saves less than a quarter of its time is not
-    recommended.
+    recommended. Where the log does not note pages (slapd), searches that all return the size of a page are not judged:
+    how many entries match is not known.
 
     - certain: the server notes the searches as unindexed, and the simulation shows that the index removes the scan.
     - likely: otherwise.
@@ -104,6 +107,9 @@ def judge(  # noqa: PLR0913  one parameter per setting
         searches = counted(sum(row.count for row in cut), "unindexed search")
         reason = f"the log truncates the filters of {searches}"
         yield NotJudged(subject=f"long filters at {plan.server}", reason=reason, how="ask the owners of the clients")
+    for one in find_unhelped_scans(coverage, {Cause.PAGES}):
+        if one.worth_a_change:
+            yield NotJudged(subject=one.subject, reason=one.obstacle.reason, how=ASK_FOR_PAGES)
     if not plan.indexes:
         scans = len(coverage.scans)
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""

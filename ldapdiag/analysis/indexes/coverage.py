@@ -24,6 +24,7 @@ from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.index_ages import indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import without_views
+from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
@@ -123,7 +124,7 @@ def audit_searches(
     costs = measure_costs(
         MeasuredSearch(search, total)
         for (search, _), total in zip(found, totals, strict=True)
-        if not by_time_alone(search, family)
+        if not by_time_alone(search, family) and not may_be_pages(search.group, search.filter, family)
     )
     known = [settled(search, total, costs, family) for (search, _), total in zip(found, totals, strict=True)]
     proposed = [

@@ -42,6 +42,10 @@ SORTED_AS_NUMBERS = "integerOrderingMatch"
 """The rule that every new index of integers has."""
 
 
+NOT_UNHELPED = (Cause.NOT_BUILT, Cause.YOUNGER, Cause.PAGES)
+"""Obstacles of scans that an index may help."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedIndexes:
     """The indexes to add for one attribute of one database."""
@@ -146,7 +150,7 @@ class IndexPlan:
     @property
     def unhelped(self) -> tuple[SearchCoverage, ...]:
         """Return the scans that no index helps."""
-        return tuple(scan for scan in self.remaining if not _has(scan, Cause.NOT_BUILT, Cause.YOUNGER))
+        return tuple(scan for scan in self.remaining if not _has(scan, *NOT_UNHELPED))
 
     @property
     def before(self) -> int:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members
 from ldapdiag.analysis.indexes.limit_classes import shows_few
+from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
@@ -67,6 +68,8 @@ def propose(
     """Return a scan with the sets of new indexes that would help, and their predicted times, or with the obstacle."""
     if scan.filter is None:
         return scan
+    if (of_pages := obstacle_of_pages(scan, family, costs)) is not None:
+        return replace(scan, obstacle=of_pages)
     trials = [IndexTrial(scan, scan.filter, database, family) for database in databases]
     helpful = [_helpful_sets(trial, alone=len(trials) == 1) for trial in trials]
     # Every database must be indexed: one set of each.

@@ -100,6 +100,11 @@ class SearchCosts:
         """Return how long a scan tests entries at most: as one that returns next to nothing below the same base."""
         return max((each.time for each in self.empty_scans if each.contains(scan)), default=float(scan.own_time))
 
+    def least_scan(self, scan: SearchCoverage) -> float:
+        """Return how long a scan of the same scope that returns next to nothing takes at least; 0: there is none."""
+        place = comparable(scan.group.base), scan.group.scope
+        return min((each.time for each in self.empty_scans if (each.base, each.scope) == place), default=0.0)
+
     def of_returned(self, scan: SearchCoverage, total: float) -> Estimate:
         """Return the cost of each entry that a scan of `total` entries returns."""
         own = scan.own_time - self.fixed_of(scan)

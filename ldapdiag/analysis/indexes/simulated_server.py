@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.index_ages import as_built, younger_indexes
 from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
+from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -140,10 +141,12 @@ class ResultCounts:
             return self.returned / self.answered if self.answered else None
         return self.complete if self.complete > 0 else None
 
-    def add(self, search: SearchGroup) -> None:
+    def add(self, search: SearchGroup, *, may_be_pages: bool) -> None:
         """Count the results of a group of searches."""
         self.entries = max(self.entries, search.most_entries, search.most_limited)
-        self.limited |= more_may_match(search)
+        self.limited |= may_be_pages or more_may_match(search)
+        if may_be_pages:
+            return
         self.complete = max(self.complete, search.most_entries)
         if (completed := divide(search).completed) is not None:
             self.answered += completed.answered
@@ -235,18 +238,19 @@ def _results(
 ) -> tuple[dict[Key, ResultCounts], dict[tuple[str, str], ResultCounts]]:
     """Return the results of single assertions by key, and those of (objectClass=*) by base and scope."""
     suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
+    family = indexes.configuration.identity.family if indexes else None
     results: dict[Key, ResultCounts] = {}
     below_bases: dict[tuple[str, str], ResultCounts] = {}
     for search in searches:
         tree = parse_shape(search.shape)
         if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
             continue
-        base = comparable(search.base)
+        base, paged = comparable(search.base), may_be_pages(search, tree, family)
         if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
-            below_bases.setdefault((base, search.scope), ResultCounts()).add(search)
+            below_bases.setdefault((base, search.scope), ResultCounts()).add(search, may_be_pages=paged)
         else:
             counts = results.setdefault(_key(tree, indexes), ResultCounts())
-            counts.add(search)
+            counts.add(search, may_be_pages=paged)
             counts.limited |= base not in suffixes or search.scope != "sub"
     return results, below_bases
 

@@ -52,6 +52,8 @@ class Cause(StrEnum):
     """No index answers it: negation, an extensible match without a rule of its own, objectClass=*, computed values."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
     """The schema lacks the attribute or a rule for this kind of assertion: nothing matches, nothing is scanned."""
+    PAGES = "perhaps-pages"
+    """The results may be pages of larger ones: how many entries match is not known."""
     UNCONFIGURED = "no-configuration"
     """The index configuration is not known."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audits import PARTLY, UNINDEXED, Audit
-from incidents import diagnosed, finding
+from incidents import diagnosed, finding, not_judged
 from ldapdiag.analysis.indexes.plan import IndexPlan
 
 if TYPE_CHECKING:
@@ -205,3 +205,24 @@ def test_a_range_alone_is_no_reason_for_an_index_of_slapd(tmp_path) -> None:
     assert plan.indexes == ()
     reason = next(one.obstacle.reason for one in plan.remaining if "uidNumber" in one.group.shape)
     assert "takes longer" in reason
+
+
+def test_pages_of_slapd_are_not_taken_for_results(tmp_path) -> None:
+    """Each page has its own lines, without a note: 20,000 entries in pages of 500."""
+    plan = slapd_plan(tmp_path, ("(mail=*)", 0.027, 500), ("(title=x)", 0.1, 1))
+    assert [row.attribute for row in plan.indexes] == ["title"]
+    assert "(mail=*)" not in {one.group.shape for one in plan.unhelped}
+    verdict = not_judged(diagnosed(tmp_path), "missing-index", f"(mail=*) at {tmp_path.name}")
+    assert "none of its 20 results has more than 500 entries" in verdict.reason
+    assert "they may be pages of a larger result" in verdict.reason
+
+
+@pytest.mark.parametrize(("seconds", "planned"), [(0.1, {"l", "title"}), (0.02, {"title"})])
+def test_a_search_that_is_much_quicker_than_a_scan_ended_early(tmp_path, seconds, planned) -> None:
+    plan = slapd_plan(tmp_path, ("(l=x)", seconds, 250), ("(title=x)", 0.1, 1))
+    assert {row.attribute for row in plan.indexes} == planned
+
+
+def test_a_presence_index_is_planned_where_the_result_has_no_size_of_a_page(tmp_path) -> None:
+    plan = slapd_plan(tmp_path, ("(mail=*)", 0.1, 487), ("(title=x)", 0.1, 1))
+    assert {row.attribute for row in plan.indexes} == {"mail", "title"}

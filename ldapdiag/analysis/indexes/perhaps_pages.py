@@ -1,0 +1,73 @@
+"""Perhaps pages: results that may be parts of larger ones, where the log does not note pages (slapd).
+
+    (mail=*)    40 results, 500 entries each    500 entries have mail? or 20,000, which a client reads in pages of 500
+
+Then nothing is known of how many entries match: an index is neither planned nor excluded.
+
+    the filter has no value     the same search has the same result each time; 500 is a page's size rather than a number
+    any filter                  it takes a third of the time of scans that return next to nothing: it ended early
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.indexes.search_coverage import Obstacle
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Not, assertions
+from ldapdiag.servers.indexes.candidates import Cause
+from ldapdiag.servers.traits import traits_of
+from ldapdiag.wording import counted, number
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.indexes.search_costs import SearchCosts
+    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
+    from ldapdiag.analysis.log.searches import SearchGroup
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.filter_tree import Node
+
+SEVERAL = 3
+"""Results; fewer show no size that repeats."""
+LARGEST, ROUND = 5_000, 50
+"""Entries of a page: clients ask for 100, 500 or 1,000."""
+FULL = 0.6
+"""The least average result, as a part of the largest one: the last page is a smaller one."""
+EARLY = 0.3
+"""The part of the time of a scan below which a search has not tested every entry."""
+WITHOUT_VALUE = frozenset({AssertionKind.PRESENCE})
+
+
+def may_be_pages(search: SearchGroup, filter_: Node | None, family: Family | None) -> bool:
+    """Return whether results of one size may be pages, by that size and by the filter, which has no value."""
+    if filter_ is None or isinstance(filter_, Not) or not _repeats(search, family):
+        return False
+    return all(
+        one.kind in WITHOUT_VALUE or (one.attribute == "objectclass" and one.kind is AssertionKind.EQUALITY)
+        for one in assertions(filter_)
+    )
+
+
+def _repeats(search: SearchGroup, family: Family | None) -> bool:
+    """Return whether nearly every result has the size of the largest one, in a log that does not note pages."""
+    size = search.most_entries
+    if traits_of(family).logs_pages or search.answered < SEVERAL or size % ROUND or not 0 < size <= LARGEST:
+        return False
+    return search.entries >= FULL * search.most_entries * search.answered
+
+
+def obstacle_of_pages(scan: SearchCoverage, family: Family | None, costs: SearchCosts) -> Obstacle | None:
+    """Return that nothing is known of an index because the results of a scan may be pages; None: they are results."""
+    early = scan.own_time < EARLY * costs.least_scan(scan) and _repeats(scan.group, family)
+    if scan.filter is None or not (early or may_be_pages(scan.group, scan.filter, family)):
+        return None
+    assertion = _part(scan.filter)
+    size, results = number(scan.group.most_entries), counted(scan.completed, "result")
+    reason = (
+        f"none of its {results} has more than {size} entries, and most have as many: they may be pages of a larger "
+        "result, which this log does not note, so how many entries match is not known"
+    )
+    return Obstacle(cause=Cause.PAGES, attribute=assertion.name, text=assertion.text, reason=reason, inferred=True)
+
+
+def _part(filter_: Node) -> Assertion:
+    found = list(assertions(filter_))
+    return next((one for one in found if one.attribute != "objectclass"), found[0])
