@@ -68,6 +68,8 @@ class Product:
     copy_over_test: float = 0.0
     """The time to copy one ID while the lists of a range's keys are united, as a share of the time to test an entry; 0:
     the server appends them all and sorts once."""
+    approximate_over_test: float = 1.0
+    """How many times the time of another test that of an approximate match takes."""
     storage: StorageRules | None = None
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
     shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies

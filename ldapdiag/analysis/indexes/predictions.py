@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
     from ldapdiag.servers.indexes.candidates import Leaf
+    from ldapdiag.servers.product import Product
 
 UNBOUNDED = float(1 << 62)
 OBJECT_CLASS = "objectclass"
@@ -84,14 +85,15 @@ def predict(
         found, ids = _in_database(scan, database, indexes, total * part, scan.returned * part)
         candidates, copied = candidates.plus(found), copied.plus(ids)
     candidates = candidates.within(scan.returned, total)
-    copying = tested * _copy_over_test(databases)
+    product = _product(databases[0])
+    copying = tested * (product.copy_over_test if product is not None else 0.0)
     times = [
         costs.fixed_of(scan) + scan.returned * each + (listed - scan.returned) * tested + ids * copying
         for each, listed, ids in zip(returned, candidates, copied, strict=True)
     ]
     if copied.expected * copying < scan.own_time:  # no server takes longer with a list than without, but for copying
         times = [min(each, scan.own_time) for each in times]
-    rest = scan.own_time - costs.most_saved(scan)
+    rest = scan.own_time - costs.most_saved(scan, product.approximate_over_test if product is not None else 1.0)
     times = [max(each, rest) for each in times]
     least, expected, most = map(int, times)
     time = PredictedTime(least, expected, most + scan.wait)
@@ -118,7 +120,8 @@ def _in_database(
     size = Estimate(returned, returned, returned)
     found = counts.candidates(scan.filter, size) or Estimate(total, total, total)
     copied = Estimate(0, 0, 0)
-    for assertion, own in counts.sizes(scan.filter, size) if _copy_over_test([database]) else ():
+    product = _product(database)
+    for assertion, own in counts.sizes(scan.filter, size) if product is not None and product.copy_over_test else ():
         if assertion.kind in RANGES and counts.has_list(assertion):
             paired = any(_are_bounds(assertion, other) for other in leaves)
             copied = copied.plus(_copied(assertion, own, total, database, paired=paired))
@@ -163,20 +166,18 @@ def _copied(bound: Assertion, size: Estimate, total: float, database: SimulatedD
 
 def _longest(database: SimulatedDatabase) -> float:
     """Return the longest list that a server keeps."""
-    if not isinstance(database, ConfiguredDatabase):
+    product = _product(database)
+    if product is None or not isinstance(database, ConfiguredDatabase):
         return UNBOUNDED
-    product = product_of(database.database.configuration.identity.family)
-    limit = product.longest_list(database.database) if product is not None else None
+    limit = product.longest_list(database.database)
     return UNBOUNDED if limit is None else limit
 
 
-def _copy_over_test(databases: Sequence[SimulatedDatabase]) -> float:
-    """Return the time to copy one ID as a share of the time to test an entry; 0: the server copies none."""
-    first = databases[0]
-    if not isinstance(first, ConfiguredDatabase):
-        return 0.0
-    product = product_of(first.database.configuration.identity.family)
-    return product.copy_over_test if product is not None else 0.0
+def _product(database: SimulatedDatabase) -> Product | None:
+    """Return what is known of the product; None without index configuration."""
+    if not isinstance(database, ConfiguredDatabase):
+        return None
+    return product_of(database.database.configuration.identity.family)
 
 
 GAIN = 0.99

@@ -283,10 +283,13 @@ class IndexTrial:
     def _few_have_it(self) -> bool:
         """Return whether few entries below the base have the attribute of the filter; elsewhere is unknown.
 
-        Where pages are not noted, one may look like a complete result. If every search was refused, no result shows
-        how many have it: that is unknown, not many, unless the refused ones returned many.
+        Those that have one of an OR are in its result. Where pages are not noted, one may look like a complete result.
+        If every search was refused, no result shows how many have it: that is unknown, not many, unless the refused
+        ones returned many.
         """
-        if not (isinstance(self.filter, Assertion) and self.filter.kind is AssertionKind.PRESENCE):
+        members = self.filter.members if isinstance(self.filter, Or) else (self.filter,)
+        presence = {each for each in assertions(self.filter) if each.kind is AssertionKind.PRESENCE}
+        if not presence <= {each for each in members if isinstance(each, Assertion)}:
             return False
         if self.scan.refused and not self.scan.completed:
             return self.scan.group.most_limited <= FEW_ENTRIES

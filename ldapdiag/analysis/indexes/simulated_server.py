@@ -22,6 +22,7 @@ from ldapdiag.analysis.indexes.index_ages import as_built, younger_indexes
 from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
+from ldapdiag.analysis.indexes.search_costs import RANGES
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
@@ -189,7 +190,7 @@ class LoggedFrequencies:
     def usual(self, assertion: Assertion) -> float | None:
         """Return how many entries have the values that searches ask for, on average; None: the log does not show it."""
         name, kind, value = key = _key(assertion, self.indexes)
-        if kind not in EXACT_KINDS:
+        if kind not in EXACT_KINDS | RANGES:
             return None
         results = self.results.get(key)
         if results is not None and name == "objectclass":

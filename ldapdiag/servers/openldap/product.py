@@ -23,6 +23,7 @@ PRODUCT = Product(
     raise_scan_limit=raise_scan_limit,
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
+    approximate_over_test=candidates.APPROXIMATE_OVER_TEST,
     storage=storage,
     shorten_commits=shorten_commits,
 )
