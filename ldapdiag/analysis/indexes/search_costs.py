@@ -79,6 +79,8 @@ class EmptyScan(NamedTuple):
     scope: str
     time: float
     """Of testing all entries in its scope."""
+    parts: int
+    """Of its filter."""
 
     def contains(self, scan: SearchCoverage) -> bool:
         """Return whether all entries in the scope of a scan are in this one's."""
@@ -104,14 +106,13 @@ class SearchCosts:
     def most_saved(self, scan: SearchCoverage, approximate: float = 1.0) -> float:
         """Return how long a scan tests entries at most: as one that returns next to nothing below the same base.
 
-        `approximate`: how many times the time of another test that of an approximate match takes.
+        Of a filter with more parts, each part as long as that scan, which reads the entries as well. `approximate`: how
+        many times the time of another test that of an approximate match takes.
         """
-        longest = max((each.time for each in self.empty_scans if each.contains(scan)), default=None)
-        if longest is None:
-            return float(scan.own_time)
-        kinds = {one.kind for one in assertions(scan.filter)} if scan.filter is not None else set[AssertionKind]()
-        times = approximate if AssertionKind.APPROXIMATE in kinds else 1
-        return min(float(scan.own_time), longest * times)
+        found = assertions(scan.filter) if scan.filter is not None else ()
+        parts = sum(approximate if one.kind is AssertionKind.APPROXIMATE else 1.0 for one in found)
+        times = [each.time * max(1.0, parts / each.parts) for each in self.empty_scans if each.contains(scan)]
+        return min(float(scan.own_time), max(times, default=float(scan.own_time)))
 
     def least_scan(self, scan: SearchCoverage) -> float:
         """Return how long a scan of the same scope that returns next to nothing takes at least; 0: there is none."""
@@ -186,7 +187,8 @@ def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> Iterator[Em
     for scan, total in samples:
         if scan.is_scan and (scan.returned < MANY if total is None else scan.returned * SPARSE <= total):
             time = scan.own_time - min(fixed, FIXED_SHARE * scan.own_time)
-            yield EmptyScan(comparable(scan.group.base), scan.group.scope, time)
+            parts = sum(1 for _ in assertions(scan.filter)) if scan.filter is not None else 1
+            yield EmptyScan(comparable(scan.group.base), scan.group.scope, time, max(1, parts))
 
 
 def _is_plain(search: SearchCoverage) -> bool:

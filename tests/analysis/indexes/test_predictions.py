@@ -84,7 +84,7 @@ def test_no_index_saves_more_than_the_scans_of_the_log_take(filter_) -> None:
     plan = plan_of(audit)
     saved = [one.mean - one.each_after(plan.added).least for one in plan.resolved]
     assert saved
-    assert max(saved) <= whole * 1e9
+    assert max(saved) <= whole * 1e9 * filter_.count("=")
 
 
 def test_what_only_takes_time_to_return_gets_no_index() -> None:
