@@ -107,7 +107,7 @@ def judge(  # noqa: PLR0913  one parameter per setting
         searches = counted(sum(row.count for row in cut), "unindexed search")
         reason = f"the log truncates the filters of {searches}"
         yield NotJudged(subject=f"long filters at {plan.server}", reason=reason, how="ask the owners of the clients")
-    for one in find_unhelped_scans(coverage, {Cause.PAGES}):
+    for one in find_unhelped_scans(coverage, {Cause.PAGES}) if coverage.indexes is not None else ():
         if one.worth_a_change:
             yield NotJudged(subject=one.subject, reason=one.obstacle.reason, how=ASK_FOR_PAGES)
     if not plan.indexes:

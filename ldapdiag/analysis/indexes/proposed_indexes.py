@@ -68,8 +68,6 @@ def propose(
     """Return a scan with the sets of new indexes that would help, and their predicted times, or with the obstacle."""
     if scan.filter is None:
         return scan
-    if (of_pages := obstacle_of_pages(scan, family, costs)) is not None:
-        return replace(scan, obstacle=of_pages)
     trials = [IndexTrial(scan, scan.filter, database, family) for database in databases]
     helpful = [_helpful_sets(trial, alone=len(trials) == 1) for trial in trials]
     # Every database must be indexed: one set of each.
@@ -77,6 +75,8 @@ def propose(
     sets = tuple(each for each in combined if each)[:MOST_PROPOSED]
     predictions = {indexes: predict(scan, databases, costs, indexes) for indexes in sets}
     saving = tuple(indexes for indexes in sets if saves_enough(scan, predictions, indexes))
+    if saving and (of_pages := obstacle_of_pages(scan, family, costs)) is not None:
+        return replace(scan, obstacle=of_pages)
     obstacle = _obstacle(trials[0], helped=bool(sets))
     return replace(
         scan,

@@ -194,7 +194,7 @@ class LoggedFrequencies:
             return None
         results = self.results.get(key)
         if results is not None and name == "objectclass":
-            return results.entries
+            return None if results.limited and results.complete < results.entries else results.entries
         if results is not None and results.usual is not None:
             return results.usual
         lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))

@@ -231,6 +231,15 @@ def test_what_a_range_returns_alone_it_matches_in_an_and(audit) -> None:
     assert expected > 0.0002 + 20 * RETURNED + 700 * TESTED
 
 
+def test_a_limit_does_not_show_how_many_have_an_object_class(audit) -> None:
+    """Two thousand persons are what the account may read; there may be as many as entries."""
+    audit.asks("(objectClass=person)", UNINDEXED, took=scan(2000), entries=2000, err=4)
+    audit.asks("(modifyTimestamp>=2026)", UNINDEXED, took=scan(900), entries=900)
+    audit.asks("(&(objectClass=person)(modifyTimestamp>=2026))", UNINDEXED, took=scan(20), entries=20)
+    _, expected, _ = seconds_after(audit, "(&(objectClass=person)(modifyTimestamp>=?))")
+    assert expected > 0.0002 + 20 * RETURNED + 700 * TESTED
+
+
 def test_the_presence_list_of_an_or_is_within_its_result(audit) -> None:
     audit.limit = 4000
     audit.asks("(|(displayName=*joe*)(employeeType=*))", UNINDEXED, took=scan(90), entries=90)
