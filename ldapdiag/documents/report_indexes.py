@@ -125,7 +125,8 @@ class Expected(TypedDict):
 class PredictedSearch(TypedDict):
     """A kind of search that the plan makes indexed."""
 
-    after_seconds: Expected
+    after_seconds: Expected | None
+    """Null: all of them are refused, and how long they take with the index is not known."""
     base: str
     lengths: str | None
     """Of substrings, one digit each."""

@@ -116,7 +116,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "cost_at_least": plan.lower_bound,
         "plan": [_row(row, plan, coverage) for row in plan.indexes],
         "shapes": list(islice(_shapes(plan, coverage), MOST_SHAPES)),
-        "predicted": [_predicted(scan, plan) for scan in plan.resolved if scan.examining],
+        "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "not_built": _searches(plan.unbuilt),
         "indexed_later": _searches(plan.younger),
         "indexed_since": f"{plan.indexed_since:%Y-%m-%dT%H:%M:%SZ}" if plan.indexed_since else None,
@@ -188,7 +188,9 @@ def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
             "least": seconds(after.least),
             "expected": seconds(after.expected),
             "most": seconds(min(after.most, scan.mean)),
-        },
+        }
+        if scan.examining
+        else None,
     }
 
 

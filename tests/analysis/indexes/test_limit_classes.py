@@ -6,6 +6,7 @@ import pytest
 
 from audits import PARTLY, SUFFIX, UNINDEXED, Audit
 from ldapdiag.finding import Confidence
+from ldapdiag.report.indexes.as_data import plans
 
 LIMITED = b"uid=web,dc=example,dc=com"
 OTHER = b"uid=portal,dc=example,dc=com"
@@ -114,6 +115,9 @@ def test_how_many_have_an_attribute_is_unknown_where_all_searches_were_refused(r
         (found,) = audit.found("missing-index").values()
         assert found.confidence is Confidence.LIKELY
         assert "It helps if fewer entries match than an ID list may have" in found.detail
+        (told,) = plans(audit.diagnosis())
+        assert [one["after_seconds"] for one in told["predicted"]] == [None]
+        assert "answer 10 refused searches" in told["summary"]
 
 
 def test_a_refused_substring_does_not_stand_for_a_longer_one() -> None:
