@@ -89,7 +89,7 @@ class RequesterRow(TypedDict):
 
 
 class PlannedIndex(TypedDict):
-    """An index to add; ordered by saving."""
+    """An index to add; those without which searches fail first, then by saving."""
 
     accounts: list[str]
     after_seconds: Bounds

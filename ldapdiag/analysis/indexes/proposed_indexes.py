@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members
+from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members, why_expensive
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
@@ -321,7 +321,8 @@ class IndexTrial:
         schema = self.database.database.schema
         of_substrings = change.type in SUBSTRING_KINDS
         if of_substrings and has_members(change.attribute, self.database.database.configuration, schema):
-            return substrings_of_members(self.family)
+            why = why_expensive(self.family, change.attribute, change.type, schema)
+            return why or substrings_of_members(self.family)
         return ""
 
     @property

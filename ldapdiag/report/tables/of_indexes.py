@@ -66,7 +66,7 @@ PLAN = Table(
     ),
     rows_at("plan"),
     within="indexes",
-    title="{caption} {server}, the most time saved first",
+    title="{caption} {server}: what is refused now first, then the most time saved",
     most=30,
     what="indexes are",
 )
