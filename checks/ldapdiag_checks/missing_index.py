@@ -100,8 +100,9 @@ def judge(  # noqa: PLR0913  one parameter per setting
     limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if coverage.indexes is None and plan.indexes:
         yield _possible(plan)
+    fastest = coverage.fastest
     for row in plan.indexes if coverage.indexes is not None else ():
-        yield _finding(row, plan, coverage, limits)
+        yield _finding(row, plan, coverage, fastest, limits)
     cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
         searches = counted(sum(row.count for row in cut), "unindexed search")
@@ -138,7 +139,9 @@ def _possible(plan: IndexPlan) -> Verdict:
     )
 
 
-def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limits: CostLimits) -> Finding:
+def _finding(
+    row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, fastest: int, limits: CostLimits
+) -> Finding:
     first = row.resolved[0].group
     seconds, after = row.saved / SECOND, row.after
     share = row.saved / coverage.etime if coverage.etime else 0.0
@@ -155,7 +158,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, limi
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(_sentences(row, plan, coverage.fastest)),
+        detail="\n".join(_sentences(row, plan, fastest)),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,

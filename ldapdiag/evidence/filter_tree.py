@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 DEEPEST = 40
 """Nesting depth of sets, as 389-ds' nsslapd-max-filter-nest-level; deeper filters are not parsed."""
 
-MOST_REMEMBERED = 4096
-"""Cached trees of shapes; a shape is parsed many times in a run."""
+MOST_REMEMBERED = 1 << 14
+"""Cached trees of shapes, more than a log has rows, and their leaves; a shape is parsed many times in a run."""
 
 ASSERTION = pattern(
     r"(?P<undefined>\??)(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)?(?P<options>(?:;[A-Za-z0-9_=-]+)*)"
@@ -172,6 +172,11 @@ def _with_lengths(node: Node, lengths: Iterator[int]) -> Node:
             return node
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _leaf_of_shape(written: str) -> Assertion | None:
+    return _Parser(written, shape=True).leaf(written)
+
+
 class _Parser:
     """A parser of one filter; not recursive, because the client decides how deeply a filter is nested."""
 
@@ -221,9 +226,9 @@ class _Parser:
             return And(()) if "true" in written else Or(())
         if written == "(?=undefined)":
             return Assertion(AssertionKind.EQUALITY, "", written, undefined=True)
-        return self._leaf(written)
+        return _leaf_of_shape(written) if self.shape else self.leaf(written)
 
-    def _leaf(self, written: str) -> Assertion | None:
+    def leaf(self, written: str) -> Assertion | None:
         """Return the assertion between two parentheses."""
         found = ASSERTION.fullmatch(written[1:-1].lstrip())
         if found is None or not (found["name"] or found["rule"] or found["dn"]):

@@ -122,6 +122,7 @@ def whole_number(text: str) -> int | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def comparable(dn: str) -> str:
     """Return a DN for comparison: in lower case, without blanks around `,` and `=`."""
     parts = (part.partition("=") for part in dn.lower().split(","))

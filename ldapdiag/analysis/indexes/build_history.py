@@ -134,10 +134,12 @@ def trace_builds(
         if definition.types and not definition.system
     ]
     histories += _absent(indexes)
+    as_text = any(misses_numbers(history.definition, indexes) for history in histories)
+    ranges = searched_ranges(traffic) if traffic is not None and as_text else {}
     return BuildHistory(
         server=server.name,
         host=server.host,
-        indexes=tuple(_in_order(_with_task(history, own_tasks, starts), indexes, traffic) for history in histories),
+        indexes=tuple(_in_order(_with_task(history, own_tasks, starts), indexes, ranges) for history in histories),
         origins=tuple(sorted({*indexes.origins, *server.origins_of(*server.logs, *probes)})),
     )
 
@@ -248,7 +250,7 @@ def _with_running(history: IndexHistory, task: IndexTask) -> IndexHistory:
     return replace(history, state=BuildState.UNKNOWN, why=why, built=began)
 
 
-def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | None) -> IndexHistory:
+def _in_order(history: IndexHistory, indexes: ServerIndexes, ranges: SearchedRanges) -> IndexHistory:
     """Return a history with what the order of the keys does to ranges of numbers."""
     answer, definition = history.answer, history.definition
     if not misses_numbers(definition, indexes):
@@ -256,7 +258,7 @@ def _in_order(history: IndexHistory, indexes: ServerIndexes, traffic: Traffic | 
     wrong = answer.filters if answer is not None else ()
     if history.state is BuildState.WRONG and wrong and all(one.endswith(RANGE_FILTERS) for one in wrong):
         return replace(history, state=BuildState.TEXT_ORDER)
-    count = count_ranges(history.backend, definition, indexes, traffic)
+    count = count_ranges(history.backend, definition, indexes, ranges)
     if not count or history.state in INCOMPLETE:
         return history
     why = f"its keys are sorted as text, and {counted(count, 'search', 'searches')} for a range used it"
@@ -282,19 +284,26 @@ def misses_numbers(definition: IndexDefinition, indexes: ServerIndexes) -> bool:
     return as_text and "eq" in definition.types and sorts_as_text(definition.attribute, definition, indexes.schema)
 
 
-def count_ranges(backend: Backend, definition: IndexDefinition, indexes: ServerIndexes, traffic: Traffic | None) -> int:
-    """Return the number of searches in a log that an index answered by such a range: they have no note.
+SearchedRanges = Mapping[frozenset[str], list["SearchGroup"]]
+"""Searches for ranges alone, by the names of their attributes in lower case."""
+
+
+def count_ranges(backend: Backend, definition: IndexDefinition, indexes: ServerIndexes, ranges: SearchedRanges) -> int:
+    """Return the number of searches that an index answered by such a range: they have no note.
 
     A search with a note examined every entry, and is right; one with another part may have been answered by that.
     """
     names = indexes.schema.names(definition.attribute)
-    groups = traffic.workload.searches if traffic is not None else ()
-    own = (group for group in groups if not group.unidentified and group.scope != "base" and _is_range(group, names))
+    own = (group for attributes, groups in ranges.items() if attributes <= names for group in groups)
     return sum(group.answered - group.unindexed for group in own if backend in indexes.backends(group.base))
 
 
-def _is_range(group: SearchGroup, names: frozenset[str]) -> bool:
-    """Return whether a filter consists of ranges of one attribute, and perhaps of object classes."""
-    tree = parse_shape(group.shape)
-    parts = [assertion for assertion in assertions(tree) if assertion.attribute.lower() != OBJECT_CLASS] if tree else []
-    return bool(parts) and all(part.kind in RANGES and part.attribute.lower() in names for part in parts)
+def searched_ranges(traffic: Traffic) -> SearchedRanges:
+    """Return the searches whose filters consist of ranges, and perhaps of object classes."""
+    ranges: dict[frozenset[str], list[SearchGroup]] = {}
+    for group in traffic.workload.searches:
+        tree = None if group.unidentified or group.scope == "base" else parse_shape(group.shape)
+        parts = [one for one in assertions(tree) if one.attribute != OBJECT_CLASS] if tree else []
+        if parts and all(part.kind in RANGES for part in parts):
+            ranges.setdefault(frozenset(part.attribute for part in parts), []).append(group)
+    return ranges

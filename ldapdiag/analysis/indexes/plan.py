@@ -130,6 +130,8 @@ class IndexPlan:
 
     added: frozenset[ProposedIndex]
     """All the indexes to add, one by one."""
+    after: PredictedTime
+    """The predicted time of the resolved scans with these."""
 
     @property
     def unbuilt(self) -> tuple[SearchCoverage, ...]:
@@ -161,11 +163,6 @@ class IndexPlan:
     def refused(self) -> int:
         """Return how many of the resolved searches are refused for lack of an index."""
         return sum(scan.refused for scan in self.resolved)
-
-    @property
-    def after(self) -> PredictedTime:
-        """Return their predicted time with the indexes."""
-        return sum_of(scan.after(self.added) for scan in self.resolved)
 
     @property
     def saved(self) -> int:
@@ -201,6 +198,7 @@ def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
         remaining=tuple(scan for scan in coverage.scans if not scan.sufficient_sets),
         below_threshold=tuple(scan for scan in helped if not _resolves(added, scan)),
         added=added,
+        after=sum_of(scan.after(added) for scan in resolved),
     )
 
 
@@ -235,6 +233,7 @@ def _planned(
         others = added - {(database, change) for change in own}
         needing[database, attribute] = [scan for scan in using[database, attribute] if not _resolves(others, scan)]
     lines = Counter(id(scan) for several in needing.values() for scan in several)
+    after = {id(scan): scan.after(added) for scan in scans}
     planned = [
         PlannedIndexes(
             attribute=attribute,
@@ -243,9 +242,9 @@ def _planned(
             resolved=tuple(sorted(several, key=lambda scan: -scan.etime)),
             requesters=_requesters(several),
             before=sum(scan.examining_etime // lines[id(scan)] for scan in several),
-            after=sum_of(scan.after(added).part(lines[id(scan)]) for scan in several),
+            after=sum_of(after[id(scan)].part(lines[id(scan)]) for scan in several),
             slowed=tuple(scan for scan in scans_slowed if _uses(scan, database, attribute, added)),
-            mean_after=sum_of(scan.after(added) for scan in several).part(
+            mean_after=sum_of(after[id(scan)] for scan in several).part(
                 max(1, sum(scan.examining for scan in several))
             ),
         )

@@ -139,8 +139,11 @@ def _known(assertion: Assertion, database: SimulatedDatabase, total: float) -> E
     """Return how many entries an assertion matches, by other searches; an object class not seen is every entry's."""
     usual, bounds = None, Amount()
     if isinstance(database, ConfiguredDatabase):
-        frequencies = database.database.frequencies
-        usual, bounds = frequencies.usual(assertion), frequencies.of(assertion)
+        remembered, frequencies = database.database.remembered, database.database.frequencies
+        key = "entries", assertion
+        if key not in remembered:
+            remembered[key] = frequencies.usual(assertion), frequencies.of(assertion)
+        usual, bounds = remembered[key]
     most = total if bounds.most is None else bounds.most
     if usual is None and assertion.attribute == OBJECT_CLASS:
         return Estimate(bounds.least, total, total)

@@ -37,7 +37,7 @@ from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ldapdiag.analysis.indexes.predictions import Prediction
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
@@ -74,7 +74,8 @@ def propose(
     combined = dict.fromkeys(first.union(*others) for first, *others in product(*helpful))
     sets = tuple(each for each in combined if each)[:MOST_PROPOSED]
     predictions = {indexes: predict(scan, databases, costs, indexes) for indexes in sets}
-    saving = tuple(indexes for indexes in sets if saves_enough(scan, predictions, indexes))
+    quickest = min((one.time.expected for one in predictions.values()), default=0)
+    saving = tuple(indexes for indexes in sets if saves_enough(scan, predictions[indexes].time.expected, quickest))
     if saving and (of_pages := obstacle_of_pages(scan, family, costs)) is not None:
         return replace(scan, obstacle=of_pages)
     obstacle = _obstacle(trials[0], helped=bool(sets))
@@ -88,20 +89,17 @@ def propose(
     )
 
 
-def saves_enough(
-    scan: SearchCoverage, predictions: Mapping[frozenset[ProposedIndex], Prediction], indexes: frozenset[ProposedIndex]
-) -> bool:
+def saves_enough(scan: SearchCoverage, predicted: int, quickest: int) -> bool:
     """Return whether a set saves a worthwhile part of a scan's time, and not much less than the best set.
 
     What fails for lack of an index needs one whatever it takes then, unless the same searches of other accounts would
     be no faster: their candidates stay as many. What is quick is not worth one anyway.
     """
     if scan.refused:
-        return not scan.completed or predictions[indexes].time.expected < scan.own_time
+        return not scan.completed or predicted < scan.own_time
     if scan.mean < QUICK:
         return True
-    saved = {each: scan.mean - one.time.expected for each, one in predictions.items()}
-    return saved[indexes] >= max(LEAST_SAVED * scan.mean, NEAR_BEST * max(saved.values()))
+    return scan.mean - predicted >= max(LEAST_SAVED * scan.mean, NEAR_BEST * (scan.mean - quickest))
 
 
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:

@@ -97,7 +97,7 @@ class ConfiguredDatabase:
         if changes not in self.changed:
             inherits = traits_of(self.database.configuration.identity.family).has_default_types
             backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
-            self.changed[changes] = replace(self.database, backend=backend)
+            self.changed[changes] = self.database.with_indexes_of(backend)
         return self.changed[changes]
 
     def in_schema(self, attribute: str) -> bool:
@@ -191,7 +191,7 @@ def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *,
                 attribute=attribute, types=_inherited(backend, attribute, schema) if inherits else NONE
             )
             definitions.append(known)
-        definitions[definitions.index(known)] = replace(
+        definitions[next(place for place, one in enumerate(definitions) if one is known)] = replace(
             known,
             types=known.types | {change.type for change in several},
             rules=(*known.rules, *sorted({change.rule for change in several} - {"", *known.rules})),

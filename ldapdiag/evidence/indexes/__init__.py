@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import ClassVar
@@ -89,10 +89,24 @@ class Backend:
 
     vlv_searches: tuple[VlvSearch, ...] = ()
     """389-ds, DSEE: the searches that have VLV indexes."""
+    places: Mapping[str, Sequence[int]] = field(init=False, compare=False, repr=False)
+    """Of the definitions, by attribute in lower case without options."""
+
+    def __post_init__(self) -> None:
+        """Note where the indexes of each attribute are: filters of thousands of shapes ask for them."""
+        places: dict[str, list[int]] = {}
+        for place, definition in enumerate(self.definitions):
+            places.setdefault(definition.attribute.lower().partition(";")[0], []).append(place)
+        object.__setattr__(self, "places", places)
+
+    def definitions_of(self, names: Collection[str]) -> Iterator[IndexDefinition]:
+        """Yield the indexes of an attribute by any of its names, in lower case, with any options."""
+        found = {place for name in names for place in self.places.get(name.partition(";")[0], ())}
+        return map(self.definitions.__getitem__, sorted(found))
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""
-        return next((definition for definition in self.definitions if definition.attribute.lower() in names), None)
+        return next((one for one in self.definitions_of(names) if one.attribute.lower() in names), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, as_written, rearranged
+from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, in_order
 from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import KEY_LENGTH
@@ -77,9 +77,9 @@ def forecast_with(rules: EvaluationRules, filter_: Node, base: str, scope: str, 
             index_use=IndexUse.INDEXED, leaves=leaves, why=BASE_ALONE, possible=possible, notes=frozenset({""})
         )
     evaluation = FilterEvaluation(database, limits=rules.limits, checks_names=rules.checks_names)
-    part = as_written(filter_)
-    ids = evaluation.find(rearranged(part) if rules.rearranges else part, reached=True, in_and=scope == "one")
-    results = set(_results(ids, evaluation.noted, _Scope(base, scope, database, rules.limits)))
+    part = in_order(filter_, rearranges=rules.rearranges)
+    ids = evaluation.find(part, reached=True, in_and=scope == "one")
+    results = set(_results(ids, evaluation.noted, _entries_in_scope(base, scope, database, rules.limits)))
     possible = frozenset(result.index_use for result in results)
     reasons = {result.why for result in results}
     return Forecast(
@@ -99,35 +99,36 @@ class _Result(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(NamedTuple):
     """The entries in the scope of a search."""
 
-    base: str
-    scope: str
-    database: Database
-    limits: LimitsOf
+    amount: Amount
+    """If their number is not known, the suffix has many."""
+    exceeds_limit: bool | None
+    """The server's own list of them (parentid, ancestorid) is over its limit."""
 
-    @property
-    def amount(self) -> Amount:
-        """Return the number of entries in scope; if it is not known, the suffix has many."""
-        amount = self.database.frequencies.below(self.base, self.scope)
-        if self.scope == "one" or amount.exceeds(MANY) is not None:
-            return amount
-        whole = {"", *(comparable(suffix) for suffix in self.database.backend.suffixes)}
-        at_suffix = comparable(self.base) in whole
-        return replace(amount, least=max(amount.least, amount.most or 1 << 62)) if at_suffix else amount
 
-    @property
-    def exceeds_limit(self) -> bool | None:
-        """Return whether the server's own list of the entries in scope (parentid, ancestorid) is over its limit."""
-        name = "parentid" if self.scope == "one" else "ancestorid"
-        definition = self.database.definition(name)
-        limits = self.limits(definition, "eq", None, self.database, in_and=True)
-        base_itself = 0 if self.scope == "one" else 1
-        amount = self.amount
+def _entries_in_scope(base: str, scope: str, database: Database, limits_of_lists: LimitsOf) -> _Scope:
+    definition = database.definition("parentid" if scope == "one" else "ancestorid")
+    key = base, scope, definition, limits_of_lists
+    if key not in database.remembered:
+        amount = _amount(base, scope, database)
+        base_itself = 0 if scope == "one" else 1
         most = None if amount.most is None else max(0, amount.most - base_itself)
-        return exceeds(Amount(max(0, amount.least - base_itself), most), limits)
+        limits = limits_of_lists(definition, "eq", None, database, in_and=True)
+        exceeded = exceeds(Amount(max(0, amount.least - base_itself), most), limits)
+        database.remembered[key] = _Scope(amount, exceeded)
+    found: _Scope = database.remembered[key]
+    return found
+
+
+def _amount(base: str, scope: str, database: Database) -> Amount:
+    amount = database.frequencies.below(base, scope)
+    if scope == "one" or amount.exceeds(MANY) is not None:
+        return amount
+    whole = {"", *(comparable(suffix) for suffix in database.backend.suffixes)}
+    at_suffix = comparable(base) in whole
+    return replace(amount, least=max(amount.least, amount.most or 1 << 62)) if at_suffix else amount
 
 
 def _results(ids: IdList, noted: bool | None, scope: _Scope) -> Iterable[_Result]:  # noqa: FBT001  three values

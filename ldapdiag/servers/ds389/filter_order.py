@@ -11,6 +11,7 @@ in turn; nothing in a NOT is. Source: slapi_filter_optimise() in ldap/servers/sl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
@@ -64,6 +65,13 @@ class _Numbering:
             case Assertion():
                 self.count += 1
                 return AssertionPart(node, self.count - 1)
+
+
+@lru_cache(maxsize=64)
+def in_order(filter_: Node, *, rearranges: bool) -> FilterPart:
+    """Return a filter in the order of evaluation; each is asked for with several sets of indexes in a row."""
+    part = as_written(filter_)
+    return rearranged(part) if rearranges else part
 
 
 def rearranged(part: FilterPart) -> FilterPart:

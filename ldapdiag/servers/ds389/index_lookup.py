@@ -96,9 +96,24 @@ def look_up(
 
     `limits` returns the limits of its ID list; `checks_names`: the server first looks attributes up in the schema.
     """
+    definition = database.definition(assertion.attribute)
+    key = assertion, definition, in_and, limits, checks_names
+    if key not in database.remembered:
+        database.remembered[key] = _looked_up(*key, database)
+    found: Lookup = database.remembered[key]
+    return found
+
+
+def _looked_up(
+    assertion: Assertion,
+    definition: IndexDefinition | None,
+    in_and: bool,  # noqa: FBT001  a part of a key
+    limits: LimitsOf,
+    checks_names: bool,  # noqa: FBT001  a part of a key
+    database: Database,
+) -> Lookup:
     if lacks := _why_unknown(assertion, database):
         return _of_unknown(assertion, lacks, checks_names=checks_names)
-    definition = database.definition(assertion.attribute)
     if assertion.kind is AssertionKind.EXTENSIBLE:
         return _extensible(assertion, definition, database, limits, in_and=in_and)
     if unindexable := _unindexable(assertion, definition, database):

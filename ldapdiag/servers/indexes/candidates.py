@@ -6,9 +6,9 @@ The module `candidates` of each product simulates its server; their common input
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ldapdiag.lazy_dataclass import dataclass
 
@@ -156,10 +156,25 @@ class Database:
     """The state of the indexes, as reported by the server's own tool (OpenDJ)."""
     lacking: Mapping[str, str] = field(default_factory=dict)
     """Attributes, in lower case, that the server notes as lacking in its schema, and the evidence as a clause."""
+    remembered: dict[object, Any] = field(init=False, compare=False)
+    """What few index definitions decide, by these; shared with copies that have other indexes, and no others."""
+
+    def __post_init__(self) -> None:
+        """Begin without results."""
+        object.__setattr__(self, "remembered", {})
+
+    def with_indexes_of(self, backend: Backend) -> Database:
+        """Return the database with other indexes."""
+        copy = replace(self, backend=backend)
+        object.__setattr__(copy, "remembered", self.remembered)
+        return copy
 
     def definition(self, attribute: str) -> IndexDefinition | None:
         """Return the indexes of an attribute, configured with any of its names; not those of its supertype."""
-        return self.backend.definition(self.schema.names(attribute))
+        key = "names", attribute
+        if key not in self.remembered:
+            self.remembered[key] = self.schema.names(attribute)
+        return self.backend.definition(self.remembered[key])
 
     @property
     def version(self) -> Version:

@@ -74,7 +74,7 @@ def with_types(changes: Sequence[Change], backend: Backend, schema: Schema) -> L
     wanted: dict[str, IndexDefinition] = {}
     for change in fit:
         name, *tags = change.attribute.split(";")
-        own = own_line(name, tags, backend.definitions, schema)
+        own = own_line(name, tags, backend, schema)
         key = _key(change.attribute, schema)
         known = wanted.get(key) or own or _inherited(change.attribute, backend, schema)
         types = known.types | {change.type}
@@ -89,7 +89,7 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
     fit, wanted = [], dict[str, IndexDefinition]()
     for change in changes:
         name, *tags = change.attribute.split(";")
-        own = own_line(name, tags, backend.definitions, schema) if is_attribute_description(change.attribute) else None
+        own = own_line(name, tags, backend, schema) if is_attribute_description(change.attribute) else None
         if own is None or not NEVER_DROPPED.isdisjoint(schema.names(name)) or not _removed(change) & own.types:
             continue
         key = _key(change.attribute, schema)
@@ -102,7 +102,7 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
 def rewritten(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
     """Return the lines of attributes, to be removed and added again."""
     names = [attribute for attribute in attributes if is_attribute_description(attribute)]
-    own = [own_line(name.split(";")[0], name.split(";")[1:], backend.definitions, schema) for name in names]
+    own = [own_line(name.split(";")[0], name.split(";")[1:], backend, schema) for name in names]
     found = [one for one in own if one is not None]
     lines = tuple(dict.fromkeys(map(line_as_written, found)))
     built = tuple(Change(one.attribute, type_) for one in found for type_ in TYPES if type_ in one.types)
@@ -141,7 +141,7 @@ def _removed(change: Change) -> frozenset[str]:
 def _inherited(attribute: str, backend: Backend, schema: Schema) -> IndexDefinition:
     """Return a definition with the types that an attribute without a line of its own inherits from a supertype."""
     name, *tags = attribute.split(";")
-    inherited = line_of(name, tags, backend.definitions, schema)
+    inherited = line_of(name, tags, backend, schema)
     return IndexDefinition(attribute=attribute, types=inherited.types if inherited else frozenset())
 
 
@@ -153,7 +153,7 @@ def _changes(
     added, removed = list[Change](), list[Change]()
     for attribute, one in wanted.items():
         name, *tags = attribute.split(";")
-        own = own_line(name, tags, backend.definitions, schema)
+        own = own_line(name, tags, backend, schema)
         added += [Change(one.attribute, each) for each in TYPES if each in one.types - _types(own)]
         if own is not None:
             owned[own.attribute.lower()] = one

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from ldapdiag.evidence.indexes import IndexDefinition
+    from ldapdiag.evidence.indexes import Backend, IndexDefinition
     from ldapdiag.evidence.schema import AttributeType, Schema
 
 SUBSTRING_TYPES = frozenset({"sub", "subinitial", "subany", "subfinal"})
@@ -24,24 +24,22 @@ UNTAGGED = frozenset({"binary"})
 """Options that select an encoding (RFC 4522); the others tag values, as lang- does (RFC 3866)."""
 
 
-def line_of(
-    attribute: str, options: Collection[str], definitions: Sequence[IndexDefinition], schema: Schema
-) -> IndexDefinition | None:
+def line_of(attribute: str, options: Collection[str], backend: Backend, schema: Schema) -> IndexDefinition | None:
     """Return the index line that slapd uses for an attribute; None if there is none.
 
     For an attribute with tags: its own line, or that of the attribute without tags, unless it has nolang. Else the
     first line without nosubtypes of the attribute and its supertypes, nearest first: so nolang alone excludes nothing.
     """
     tags = tags_of(options)
-    own = own_line(attribute, tags, definitions, schema)
+    own = own_line(attribute, tags, backend, schema)
     if own is not None:
         return own
     if tags:
-        untagged = own_line(attribute, (), definitions, schema)
+        untagged = own_line(attribute, (), backend, schema)
         if untagged is not None and untagged.options:
             return untagged
     for name in lineage(attribute, schema):
-        line = own_line(name, (), definitions, schema)
+        line = own_line(name, (), backend, schema)
         if line is not None and line.subtypes:
             return line
     return None
@@ -62,12 +60,10 @@ def types_of(line: IndexDefinition) -> frozenset[str]:
     return frozenset("sub" if one in SUBSTRING_TYPES else one for one in line.types)
 
 
-def own_line(
-    attribute: str, tags: Collection[str], definitions: Sequence[IndexDefinition], schema: Schema
-) -> IndexDefinition | None:
+def own_line(attribute: str, tags: Collection[str], backend: Backend, schema: Schema) -> IndexDefinition | None:
     """Return the line of exactly this attribute description, written with any of its names or its OID."""
     names = _names(attribute, schema.find(attribute))
-    for definition in definitions:
+    for definition in backend.definitions_of(names):
         written, *written_tags = definition.attribute.lower().split(";")
         if written in names and tags_of(written_tags) == set(tags):
             return definition

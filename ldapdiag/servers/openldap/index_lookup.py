@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.indexes.candidates import Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.indexes.index_types import is_long_enough
-from ldapdiag.servers.openldap.index_lines import line_of, own_line, tags_of, types_of
+from ldapdiag.servers.openldap.index_lines import line_of, lineage, own_line, tags_of, types_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition, SubstringKeys
@@ -50,6 +50,19 @@ ALL_ENTRIES = "every entry has it, and slapd uses no index for it"
 
 def look_up(assertion: Assertion, database: Database) -> Leaf:
     """Return the prediction for an assertion, independent of its place in the filter."""
+    schema, remembered = database.schema, database.remembered
+    names = "lineage", assertion.attribute
+    if names not in remembered:
+        remembered[names] = frozenset().union(*map(schema.names, lineage(assertion.attribute, schema)))
+    key = assertion, tuple(database.backend.definitions_of(remembered[names]))
+    if key not in remembered:
+        remembered[key] = _looked_up(assertion, database)
+    found: Leaf = remembered[key]
+    return found
+
+
+def _looked_up(assertion: Assertion, database: Database) -> Leaf:
+    """Return the prediction; of all indexes, only those of the attribute and of its supertypes matter."""
     undefined = _undefined(assertion, database)
     if undefined:
         return _leaf(assertion, IndexUse.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=undefined)
@@ -127,7 +140,7 @@ def _wanted(assertion: Assertion, database: Database) -> tuple[str, ...]:
 
 def _typed(assertion: Assertion, database: Database, wanted: tuple[str, ...]) -> Leaf:
     """Return the prediction for an assertion that these index types answer."""
-    line = line_of(assertion.attribute, assertion.options, database.backend.definitions, database.schema)
+    line = line_of(assertion.attribute, assertion.options, database.backend, database.schema)
     available = [one for one in wanted if line is not None and one in types_of(line)]
     if available == ["approx"] and not _has_phonetic_key(assertion.value):
         return _leaf(
@@ -214,8 +227,8 @@ def _without(assertion: Assertion, database: Database, line: IndexDefinition | N
 def _attribute_to_index(assertion: Assertion, line: IndexDefinition | None, database: Database) -> str:
     """Return the attribute to index; with its tags if the line of the attribute itself is not used for them."""
     name, tags = database.schema.primary(assertion.attribute), tags_of(assertion.options)
-    plain = own_line(assertion.attribute, (), database.backend.definitions, database.schema)
-    tagged = own_line(assertion.attribute, tags, database.backend.definitions, database.schema)
+    plain = own_line(assertion.attribute, (), database.backend, database.schema)
+    tagged = own_line(assertion.attribute, tags, database.backend, database.schema)
     if tags and (tagged is not None or (plain is not None and line is not plain)):
         return ";".join((name, *sorted(tags)))
     return name
