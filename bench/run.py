@@ -19,6 +19,7 @@ import live_sockets
 import log_hostile
 import log_speed
 import many_clients
+import many_shapes
 import object_stores
 import one_stream
 import pairing
@@ -46,6 +47,7 @@ def main() -> None:
             cluster.figures(tables),
             instructions.figures(tables),
             index_advice.figures(tables),
+            many_shapes.figures(tables),
         ):
             for figure in figures:
                 print(figure, flush=True)

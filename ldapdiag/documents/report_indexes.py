@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from ldapdiag.documents.common import RemedyRow
 
@@ -146,6 +146,20 @@ class ShapeTime(TypedDict):
     with_plan_seconds: Expected | None
 
 
+class NotJudged(TypedDict):
+    """The searches that are not judged one by one: of kinds (filter shape, base, scope) beyond the costliest."""
+
+    etime_seconds: float
+    judged_kinds: int
+    kinds: int
+    """Not judged, with a row of their own in the log's counts."""
+    others: bool
+    """There are still other kinds, which the log counts together."""
+    searches: int
+    unindexed_etime_seconds: Bounds
+    """How much of their time is without an index; what the log does not show is between these."""
+
+
 class IndexReport(TypedDict):
     """The indexes of one server, in the report of ldapdiag indexes."""
 
@@ -169,6 +183,8 @@ class IndexReport(TypedDict):
     no_index_helps: list[IndexedSearches]
     not_built: list[IndexedSearches]
     """A configured index would help if it were built."""
+    not_judged: NotRequired[NotJudged]
+    """Where there are too many kinds of search; they are in the sums, and not in the plan."""
     not_used: list[UnusedIndexRow]
     not_worth_an_index: list[IndexedSearches]
     outside_suffixes: int
@@ -185,3 +201,4 @@ class IndexReport(TypedDict):
     summary: str
     """What the plan saves, and how good it is."""
     unindexed_etime_seconds: float
+    """At least: `not_judged` says how much of what is not judged is in it."""

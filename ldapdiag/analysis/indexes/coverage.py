@@ -27,6 +27,7 @@ from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
+from ldapdiag.analysis.indexes.remaining_searches import RemainingSearches, divide_by_cost, remaining_searches
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
@@ -73,6 +74,8 @@ class IndexCoverage:
     family: Family | None
     searches: tuple[SearchCoverage, ...]
     """The most expensive first."""
+    remaining: RemainingSearches | None = None
+    """Those that are not judged one by one, and not in `searches`; None: there are none."""
     outside_suffixes: int
     """The number of searches below no configured suffix."""
     indexes: ServerIndexes | None
@@ -91,6 +94,16 @@ class IndexCoverage:
     def scans(self) -> tuple[SearchCoverage, ...]:
         """Return the searches that examine every entry."""
         return tuple(search for search in self.searches if search.is_scan)
+
+    @property
+    def count(self) -> int:
+        """Return the number of all results."""
+        return sum(search.count for search in self.searches) + (self.remaining.count if self.remaining else 0)
+
+    @property
+    def unindexed_at_least(self) -> int:
+        """Return the time of all searches that certainly examine every entry, in nanoseconds."""
+        return sum(scan.etime for scan in self.scans) + (self.remaining.unindexed.least if self.remaining else 0)
 
     @property
     def fastest(self) -> int:
@@ -114,10 +127,12 @@ def audit_searches(
     workload = traffic.workload
     family = server.family or workload.family
     simulated = SimulatedServer(family, workload, indexes, builds)
+    audited = [(group, simulated.databases(group.base, group.scope)) for group in _audited(workload.searches, family)]
+    judged, others = divide_by_cost([one for one in audited if one[1]])
+    remaining = remaining_searches(len(judged), (group for group, _ in others), workload, family)
     found = [
         (as_logged(coverage, databases, family), _scanned(coverage, databases, family))
-        for group in _audited(workload.searches, family)
-        for databases in [simulated.databases(group.base, group.scope)]
+        for group, databases in judged
         for coverage in _covered(group, databases, family)
     ]
     totals = [entries_in_scope(search, databases) for search, databases in found]
@@ -142,11 +157,12 @@ def audit_searches(
         family=family,
         outside_suffixes=sum(group.count for group in workload.searches if _is_outside(group, simulated)),
         searches=tuple(sorted(covered, key=_rank)),
+        remaining=remaining,
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,
         resolution=traffic.segment.resolution,
-        unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated)),
+        unlisted=unlisted_searches(traffic, _judged_groups(workload.searches, simulated), remaining),
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
 
@@ -182,8 +198,6 @@ def _covered(
     group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
 ) -> Iterator[SearchCoverage]:
     """Yield the coverage of a group, in parts if the lengths of its substrings make a difference."""
-    if not databases:
-        return
     completed = divide(group).completed or group
     slow = _is_slow(completed, completed.answered, completed.etime)
     # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.

@@ -27,6 +27,7 @@ from ldapdiag.wording import seconds as in_seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ldapdiag.analysis.indexes.remaining_searches import RemainingSearches
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.analysis.log.traffic import Traffic
@@ -59,19 +60,24 @@ NO_SEARCHES = "the access log has no search with a result, except those of one e
 """The searches of one entry (scope base) need no index, and every server has some: what monitors it sends them."""
 
 
-def unlisted_searches(traffic: Traffic, judged: Iterable[SearchGroup]) -> str:
+def unlisted_searches(
+    traffic: Traffic, judged: Iterable[SearchGroup], remaining: RemainingSearches | None = None
+) -> str:
     """Return what may hide a search that is worth an index; empty: nothing.
 
-    No results at all among those that are `judged`, as far as the log shows the requests; searches without result; or
-    without a row in a full table.
+    No results at all among those that are `judged`, as far as the log shows the requests; searches without result;
+    without a row in a full table; or `remaining` beside the costliest kinds.
     """
     searches, shapes = traffic.workload.searches, traffic.segment.shapes
     parts = [without_result(search for search in searches if not search.answered)]
     if not any(one.answered for one in judged):
         parts.insert(0, _why_none(searches))
-    if shapes.full and shapes.omitted >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
-        bound = f"a filter that is not listed took at most {in_seconds(shapes.omitted / SECOND)}"
-        parts.append(f"the log has more different filters than are counted separately; {bound}")
+    longest = shapes.omitted + (remaining.longest if remaining else 0)
+    unindexed = remaining.unindexed.most if remaining else 0
+    if (shapes.full or remaining) and max(longest, unindexed) >= LEAST_TIME * max(1.0, traffic.seconds / HOUR) / 2:
+        how = "judged one by one" if remaining and remaining.kinds else "counted separately"
+        bound = f"a filter that is not listed took at most {in_seconds(longest / SECOND)}"
+        parts.append(f"the log has more different filters than are {how}; {bound}")
     return "; ".join(filter(None, parts))
 
 
@@ -103,9 +109,10 @@ def _marked(searches: Sequence[SearchCoverage], limits: Limits) -> list[SearchCo
             saved[indexes] += search.saved(indexes)
         if search.is_scan and not search.sufficient_sets:
             unhelped[search.group.shape] += search.etime
+    worth = [search.refused > 0 or _is_worth(search, saved, unhelped, limits) for search in searches]
     return [
-        replace(search, worth_an_index=search.refused > 0 or _is_worth(search, saved, unhelped, limits))
-        for search in searches
+        search if search.worth_an_index == is_worth else replace(search, worth_an_index=is_worth)
+        for search, is_worth in zip(searches, worth, strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.report.headline import CLEAR, first_step, headline, reservation
 from ldapdiag.report.html.listing import IN_FULL
+from ldapdiag.report.indexes.plan_block import unindexed_time
 from ldapdiag.report.verdicts import is_accepted
 from ldapdiag.wording import are, between, counted, duration, number, seconds, size
 
@@ -157,7 +158,7 @@ def _index_numbers(servers: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
         yield f"of access log, {server['server']}", duration(server["log_seconds"])
         yield f"searches, {server['server']}", number(server["searches"])
         yield f"of search time, {server['server']}", duration(server["etime_seconds"])
-        yield f"of it unindexed, {server['server']}", duration(server["unindexed_etime_seconds"])
+        yield f"of it unindexed, {server['server']}", unindexed_time(server)
 
 
 def _probe_numbers(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

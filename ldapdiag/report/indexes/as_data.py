@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.indexes.plan import PlannedIndexes
+    from ldapdiag.analysis.indexes.remaining_searches import RemainingSearches
     from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.analysis.log.searches import Requester
     from ldapdiag.diagnosis import Diagnosis
@@ -64,8 +65,10 @@ def _contained(diagnosis: Diagnosis, plan: IndexPlan) -> Iterator[str]:
 
 def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
     """Return how many indexes a plan adds, and what they save."""
+    remaining = coverage.remaining
+    costliest = f"the costliest {counted(remaining.judged, 'kind')} of search" if remaining else ""
     if not plan.indexes:
-        return "no index to add"
+        return f"no index to add{f' for {costliest}' if costliest else ''}"
     scanned = sum(row.etime for row in coverage.scans)
     changes = counted(len(plan.indexes), "index change")
     refused = counted(plan.refused, "refused search", "refused searches")
@@ -75,9 +78,10 @@ def _summary(plan: IndexPlan, coverage: IndexCoverage) -> str:
     )
     share = f"{probable} %" if least == most else f"about {probable} % ({least} to {most} %)"
     possible = "possible: " if coverage.indexes is None else ""
+    judged = f" of {costliest}" if costliest else ""
     s = "s" * (len(plan.indexes) == 1)
     effects = [f"let{s} the server answer {refused}"] * bool(plan.refused)
-    effects += [f"remove{s} {share} of the unindexed search time"] * bool(plan.before or not plan.refused)
+    effects += [f"remove{s} {share} of the unindexed search time{judged}"] * bool(plan.before or not plan.refused)
     return f"{possible}{changes} {' and '.join(effects)} ({_how_good(plan)})"
 
 
@@ -101,20 +105,22 @@ def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None) -> dict[str, Any]:
     configured = coverage.indexes.configuration.backends if coverage.indexes is not None else ()
+    fastest = coverage.fastest
     return {
         "server": plan.server,
         "configured": coverage.indexes is not None,
         "backends": [one.name for one in configured],
         "summary": _summary(plan, coverage),
         "log_seconds": round(coverage.seconds, 9),
-        "searches": sum(row.count for row in coverage.searches),
+        "searches": coverage.count,
         "etime_seconds": seconds(coverage.etime),
-        "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scans)),
+        "unindexed_etime_seconds": seconds(coverage.unindexed_at_least),
+        **_remaining(coverage.remaining),
         **_saving(plan),
         "exact": plan.exact,
         "cost": plan.cost,
         "cost_at_least": plan.lower_bound,
-        "plan": [_row(row, plan, coverage) for row in plan.indexes],
+        "plan": [_row(row, plan, coverage, fastest) for row in plan.indexes],
         "shapes": list(islice(_shapes(plan, coverage), MOST_SHAPES)),
         "predicted": [_predicted(scan, plan) for scan in plan.resolved],
         "not_built": _searches(plan.unbuilt),
@@ -133,6 +139,23 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
             }
             for one in (usage.unused if usage else ())
         ],
+    }
+
+
+def _remaining(remaining: RemainingSearches | None) -> dict[str, Any]:
+    """Return the searches that are not judged one by one; nothing where there are none."""
+    if remaining is None:
+        return {}
+    least, most = remaining.unindexed
+    return {
+        "not_judged": {
+            "judged_kinds": remaining.judged,
+            "kinds": remaining.kinds,
+            "others": remaining.unlisted,
+            "searches": remaining.count,
+            "etime_seconds": seconds(remaining.etime),
+            "unindexed_etime_seconds": {"least": seconds(least), "most": seconds(most)},
+        }
     }
 
 
@@ -194,7 +217,7 @@ def _predicted(scan: SearchCoverage, plan: IndexPlan) -> dict[str, Any]:
     }
 
 
-def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
+def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage, fastest: int) -> dict[str, Any]:
     return {
         "attribute": row.attribute,
         "types": list(row.types),
@@ -205,7 +228,7 @@ def _row(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> dict[
         "searches": row.search_count,
         "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
         "slows": list(dict.fromkeys(one.group.shape for one in row.slowed)),
-        "then_each": time_with(row.mean_after, row.mean_before, coverage.fastest) if row.examining else TIME_UNKNOWN,
+        "then_each": time_with(row.mean_after, row.mean_before, fastest) if row.examining else TIME_UNKNOWN,
         "requesters": [{"client": requester.client, "account": requester.account} for requester in row.requesters],
         **_senders(row.requesters),
     }

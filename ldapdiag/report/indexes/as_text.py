@@ -15,6 +15,7 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ldapdiag.analysis.indexes.predictions import between
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
@@ -24,14 +25,14 @@ from ldapdiag.report.findings import FIRST, brief_text, first_sentence, print_co
 from ldapdiag.report.head import print_head
 from ldapdiag.report.headline import Headline, first_step
 from ldapdiag.report.indexes.as_data import IN_THE_PLAN
-from ldapdiag.report.indexes.plan_block import PLAN, audit_command, step_of_plan
+from ldapdiag.report.indexes.plan_block import PLAN, audit_command, step_of_plan, unindexed_share
 from ldapdiag.report.log.quantities import AccountNames, span
 from ldapdiag.report.log.rows_text import NumberTable
 from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted, duration, number, percent, shown_time
+from ldapdiag.wording import counted, duration, number, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -109,21 +110,19 @@ class IndexScreen(ReportScreen):
 
     def server(self, plan: Row, *, is_first: bool) -> None:
         """Print the search time of one server, and its plan."""
-        total, scanned = plan["etime_seconds"], plan["unindexed_etime_seconds"]
-        share = f" ({percent(scanned / total)})" if total and scanned else ""
-        unindexed = f"{duration(scanned)}{share}" if scanned else "none"
         self.page.line(
             [
                 plan["server"],
                 f"{span(round(plan['log_seconds'] * SECOND))} of log",
                 counted(plan["searches"], "search", "searches"),
-                f"{duration(total)} of search time, {unindexed} of it without an index",
+                f"{duration(plan['etime_seconds'])} of search time, {unindexed_share(plan)} of it without an index",
             ],
             "bold",
         )
         self.page.blank()
         self.plan(plan, is_first=is_first)
         self.other_searches(plan)
+        self.not_planned(plan)
         self.page.blank()
 
     def plan(self, plan: Row, *, is_first: bool) -> None:
@@ -239,6 +238,20 @@ class IndexScreen(ReportScreen):
             self.page.labelled("later", f"{text}; needs a log from {shown_time(plan['indexed_since'])} on", "bold")
             for row in rows if self.verbose else ():
                 self.page.indented(f"{number(row['searches'])} x {row['shape']}: {_why(row)}")
+
+    def not_planned(self, plan: Row) -> None:
+        """Print in one line the searches beyond the costliest kinds."""
+        if (rest := plan.get("not_judged")) is None:
+            return
+        kinds = [f"{number(rest['kinds'])} more kinds"] if rest["kinds"] else []
+        kinds += ["others counted together"] if rest["others"] else []
+        many, took = counted(rest["searches"], "search", "searches"), duration(rest["etime_seconds"])
+        bounds = rest["unindexed_etime_seconds"]
+        unindexed = between(round(bounds["least"] * SECOND), round(bounds["most"] * SECOND))
+        judged = f"beyond the costliest {number(rest['judged_kinds'])} kinds"
+        which = " and ".join(kinds)
+        text = f"{many} {judged} ({took}, {unindexed} of it without an index) are not in the plan: {which}"
+        self.page.labelled("not planned", text, "bold")
 
     def searches(self, label: str, text: str, rows: Sequence[Row], explain: Callable[[Row], str]) -> None:
         """Print searches by filter, each with the time it took."""

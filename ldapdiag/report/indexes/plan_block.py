@@ -8,10 +8,10 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.report.common_parts import hint_for
 from ldapdiag.report.findings import LONG_FIRST, first_sentence, print_commands
 from ldapdiag.report.headline import FirstStep
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, duration, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ldapdiag.evidence.family import Family
     from ldapdiag.report.page import Page
@@ -30,6 +30,30 @@ def print_plan(page: Page, document: Mapping[str, Any], plan: Mapping[str, Any],
     many = counted(len(plan["findings"]), "finding")
     page.indented(f"{many} on its searches in one place, with all commands:")
     print_commands(page, audit_command(document))
+
+
+def unindexed_share(plan: Mapping[str, Any]) -> str:
+    """Return the search time of a server without an index: `none`, `190 min (87 %)`, `3 to 9 s (30 to 90 %)`."""
+    total = plan["etime_seconds"]
+    least, most = _unindexed(plan)
+    if not total or not most:
+        return duration(most) if most else "none"
+    shares = [percent(each / total) for each in (least, most)]
+    share = shares[1] if shares[0] == shares[1] else f"{shares[0].removesuffix(' %')} to {shares[1]}"
+    return f"{unindexed_time(plan)} ({share})"
+
+
+def unindexed_time(plan: Mapping[str, Any], in_words: Callable[[float], str] = duration) -> str:
+    """Return that time alone; its bounds where not all searches are judged."""
+    least, most = map(in_words, _unindexed(plan))
+    return most if least == most else f"{least} to {most}"
+
+
+def _unindexed(plan: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the bounds of the search time of a server that is without an index, in seconds."""
+    least = plan["unindexed_etime_seconds"]
+    bounds = plan["not_judged"]["unindexed_etime_seconds"] if "not_judged" in plan else {"least": 0, "most": 0}
+    return least, least - bounds["least"] + bounds["most"]
 
 
 def audit_command(document: Mapping[str, Any]) -> str:

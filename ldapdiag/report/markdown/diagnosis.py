@@ -14,6 +14,7 @@ from ldapdiag.report.candidates import candidates
 from ldapdiag.report.changes import change_word, count_parts, former_lines
 from ldapdiag.report.charts.terminal import bars
 from ldapdiag.report.headline import UNKNOWN, headline, reservation
+from ldapdiag.report.indexes.plan_block import unindexed_time
 from ldapdiag.report.log.quantities import span
 from ldapdiag.report.markdown.writing import ROOM, PageEntry, fenced, fitted, listed, parts, prose, size, table
 from ldapdiag.report.tables.of_indexes import PLAN, captioned
@@ -112,7 +113,7 @@ def _plan(plan: Plain) -> Iterator[str]:
     possible = "" if plan["configured"] else "This is possible only: the index configuration was not read. "
     yield (
         f"{possible}Of {seconds(plan['etime_seconds'])} of search time in "
-        f"{log} of log, {seconds(plan['unindexed_etime_seconds'])} is unindexed; the plan saves "
+        f"{log} of log, {unindexed_time(plan, seconds)} is unindexed; the plan saves "
         f"about {seconds(plan['saves_seconds'])}."
     )
     yield from parts(captioned(plan), [PLAN])
