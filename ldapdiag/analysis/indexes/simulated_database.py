@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.indexes.candidates import Candidates, Database
 
+Key = TypeVar("Key")
+Cached = TypeVar("Cached")
+
 WHOLE_TREE = "sub"
 NONE = frozenset[str]()
 BUILT_IN = frozenset({("objectclass", AssertionKind.EQUALITY)})
 """Every product has these indexes unless an administrator removed them."""
+MOST_CACHED = 20_000
+"""Results of each kind that are cached; a filter is asked about several times in a row, and hardly later."""
+MOST_CHANGED = 2_000
+"""Databases after changes that are cached: each has all indexes."""
 
 
 class SimulatedDatabase(Protocol):
@@ -80,6 +87,7 @@ class ConfiguredDatabase:
     def leaf(self, assertion: Assertion) -> Leaf:
         """Simulate a search for one assertion below the suffix."""
         if assertion not in self.leaves:
+            _make_room(self.leaves, MOST_CACHED)
             suffix = next(iter(self.database.backend.suffixes), "")
             self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
         return self.leaves[assertion]
@@ -88,6 +96,8 @@ class ConfiguredDatabase:
         """Simulate a search after these indexes are added."""
         key = filter_, base, scope, changes
         if key not in self.forecasts:
+            _make_room(self.forecasts, MOST_CACHED)
+            _make_room(self.database.remembered, MOST_CACHED)
             self.forecasts[key] = self.candidates.forecast(filter_, base, scope, self._changed(changes))
         return self.forecasts[key]
 
@@ -95,6 +105,7 @@ class ConfiguredDatabase:
         if not changes:
             return self.database
         if changes not in self.changed:
+            _make_room(self.changed, MOST_CHANGED)
             inherits = traits_of(self.database.configuration.identity.family).has_default_types
             backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
             self.changed[changes] = self.database.with_indexes_of(backend)
@@ -173,6 +184,12 @@ class UnconfiguredDatabase:
     def distinct_lengths(self, piece_lengths: str) -> str:
         """Return the lengths as they are: which make a difference is not known."""
         return piece_lengths
+
+
+def _make_room(cache: dict[Key, Cached], most: int) -> None:
+    """Empty a cache that is full: what a client may ask for has no end."""
+    if len(cache) >= most:
+        cache.clear()
 
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *, inherits: bool = False) -> Backend:

@@ -14,7 +14,7 @@ import facts
 import many_filters
 from audits import Audit
 from incidents import diagnosed_facts, judged
-from ldapdiag.analysis.indexes import remaining_searches
+from ldapdiag.analysis.indexes import remaining_searches, simulated_database
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import named
@@ -84,6 +84,14 @@ def test_sums_are_right_whatever_is_judged(
     assert listed + rest["searches"] == SEARCHES
     if product == "389-ds" and rows >= KINDS:
         assert least == pytest.approx(scanned, abs=1e-9), "each kind is noted or is not"
+
+
+@pytest.mark.parametrize("product", READ)
+def test_full_caches_change_no_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, product: str) -> None:
+    plan, _ = audited(tmp_path / "before" / "ldap", product, 1000)
+    monkeypatch.setattr(simulated_database, "MOST_CACHED", 3)
+    monkeypatch.setattr(simulated_database, "MOST_CHANGED", 1)
+    assert audited(tmp_path / "after" / "ldap", product, 1000)[0] == plan
 
 
 def test_one_line_says_what_is_not_in_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
