@@ -7,9 +7,12 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +21,14 @@ from command import LDAPDIAG, LOGIN, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def wait_until_asleep(pid: int) -> None:
+    """Wait until a process has nothing to do but wait for keys: a Ctrl-C just before its read would not end that."""
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "R":
+        time.sleep(0.005)
 
 
 def on_terminal(
@@ -51,12 +59,17 @@ def on_terminal(
         os.close(theirs)
         screen = b""
         with contextlib.suppress(OSError):  # the terminal is closed by its last process
-            while part := os.read(ours, 1 << 16):
+            while select.select([ours], [], [], PATIENCE)[0] and (part := os.read(ours, 1 << 16)):
                 screen += part
                 if prompt and prompt.encode() in screen:
+                    wait_until_asleep(process.pid)
                     os.write(ours, typed.encode())
                     prompt = ""
         os.close(ours)
-        code = process.wait(PATIENCE)
+        try:
+            code = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     text = screen.decode()
     return code, (text if raw else CONTROL.sub("", text)).replace("\r\n", "\n")
