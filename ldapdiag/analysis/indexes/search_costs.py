@@ -23,12 +23,13 @@ Parts of an AND are taken for independent of each other. What a log cannot show 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.indexes.server_indexes import is_within
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import dataclass
@@ -71,23 +72,9 @@ class MeasuredSearch(NamedTuple):
     """None: not known."""
 
 
-class EmptyScan(NamedTuple):
-    """A scan that returns next to nothing."""
-
-    base: str
-    """Comparable."""
-    scope: str
-    time: float
-    """Of testing all entries in its scope."""
-    parts: int
-    """Of its filter."""
-
-    def contains(self, scan: SearchCoverage) -> bool:
-        """Return whether all entries in the scope of a scan are in this one's."""
-        base = comparable(scan.group.base)
-        if self.scope != WHOLE_TREE:
-            return (base, scan.group.scope) == (self.base, self.scope)
-        return base == self.base or is_within(base, self.base)
+EmptyScans = Mapping[tuple[str, str], Mapping[int, tuple[float, float]]]
+"""The least and the most time of scans that return next to nothing: by base (comparable) and scope, and by the number
+of parts of their filter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +88,7 @@ class SearchCosts:
     """None: the log has no search that returns many."""
     examined: float | None = None
     """None: the log has no scan of a known number of entries."""
-    empty_scans: tuple[EmptyScan, ...] = ()
+    empty_scans: EmptyScans = field(default_factory=dict)
 
     def most_saved(self, scan: SearchCoverage, approximate: float = 1.0) -> float:
         """Return how long a scan tests entries at most: as one that returns next to nothing below the same base.
@@ -111,13 +98,19 @@ class SearchCosts:
         """
         found = assertions(scan.filter) if scan.filter is not None else ()
         parts = sum(approximate if one.kind is AssertionKind.APPROXIMATE else 1.0 for one in found)
-        times = [each.time * max(1.0, parts / each.parts) for each in self.empty_scans if each.contains(scan)]
+        base = comparable(scan.group.base)
+        places = {(base, scan.group.scope), *((above, WHOLE_TREE) for above in _and_above(base))}
+        times = [
+            most * max(1.0, parts / number)
+            for place in places
+            for number, (_, most) in self.empty_scans.get(place, {}).items()
+        ]
         return min(float(scan.own_time), max(times, default=float(scan.own_time)))
 
     def least_scan(self, scan: SearchCoverage) -> float:
         """Return how long a scan of the same scope that returns next to nothing takes at least; 0: there is none."""
         place = comparable(scan.group.base), scan.group.scope
-        return min((each.time for each in self.empty_scans if (each.base, each.scope) == place), default=0.0)
+        return min((least for least, _ in self.empty_scans.get(place, {}).values()), default=0.0)
 
     def of_returned(self, scan: SearchCoverage, total: float) -> Estimate:
         """Return the cost of each entry that a scan of `total` entries returns."""
@@ -178,17 +171,29 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
             and (rest := scan.own_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.own_time
         ]
     upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
-    empty = tuple(_empty_scans(samples, fixed))
+    empty = _empty_scans(samples, fixed)
     return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined, empty_scans=empty)
 
 
-def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> Iterator[EmptyScan]:
-    """Yield the scans that return next to nothing, of all entries if their number is known."""
+def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> EmptyScans:
+    """Return the scans that return next to nothing, of all entries if their number is known."""
+    found: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
     for scan, total in samples:
         if scan.is_scan and (scan.returned < MANY if total is None else scan.returned * SPARSE <= total):
             time = scan.own_time - min(fixed, FIXED_SHARE * scan.own_time)
             parts = sum(1 for _ in assertions(scan.filter)) if scan.filter is not None else 1
-            yield EmptyScan(comparable(scan.group.base), scan.group.scope, time, max(1, parts))
+            times = found[comparable(scan.group.base), scan.group.scope]
+            least, most = times.get(max(1, parts), (time, time))
+            times[max(1, parts)] = min(least, time), max(most, time)
+    return found
+
+
+def _and_above(dn: str) -> Iterator[str]:
+    """Yield a DN and all that are above it; a comma within a value yields one that no entry has."""
+    while dn:
+        yield dn
+        dn = dn.partition(",")[2]
+    yield ""
 
 
 def _is_plain(search: SearchCoverage) -> bool:
