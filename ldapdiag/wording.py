@@ -66,6 +66,20 @@ def duration(value: float) -> str:
     return f"{value / unit:,.3g} {name}" if value / unit < 999.5 else f"{value / unit:,.0f} {name}"
 
 
+def durations(least: float, most: float) -> str:
+    """Return two times in seconds: `0.3 to 16 ms`, `12 ms to 1.3 s`, `0 to 4 s`; one if both are printed alike."""
+    low, high = duration(least), duration(most)
+    if low == high:
+        return high
+    value, _, unit = low.rpartition(" ")
+    if least < LEAST:
+        return f"0 to {high}"
+    return f"{value} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
+
+
+LEAST = 0.0001
+"""Seconds; a lower bound below is 0."""
+
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 

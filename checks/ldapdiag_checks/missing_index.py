@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
-from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, between, saved_between, time_with
+from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, saved_between, time_with
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans, refused_accounts
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
@@ -29,7 +29,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.example_search import search_command
-from ldapdiag.wording import counted, duration, percent
+from ldapdiag.wording import counted, duration, durations, percent
 from ldapdiag.wording import seconds as in_seconds
 
 ASK_FOR_PAGES = "ask the owner of the client whether it requests pages (1.2.840.113556.1.4.319)"
@@ -210,7 +210,7 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[s
     for one in row.slowed[:3]:
         slow = one.slowed_by(plan.added)
         if slow is not None:
-            mean, longer = duration(one.mean / SECOND), between(slow.least, slow.most)
+            mean, longer = duration(one.mean / SECOND), durations(slow.least / SECOND, slow.most / SECOND)
             yield f"{one.group.shape} takes longer with it: {longer} instead of {mean}."
     if row.refused:
         by = ", ".join(refused_accounts(row.requesters)[:3])

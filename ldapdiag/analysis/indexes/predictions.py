@@ -20,7 +20,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Cause, IndexUse
 from ldapdiag.servers.products import product_of
-from ldapdiag.wording import duration
+from ldapdiag.wording import duration, durations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,10 +187,6 @@ GAIN = 0.99
 """What is left of a time is no gain from here on."""
 
 
-LEAST = SECOND // 10_000
-"""A lower bound below is 0: no prediction is that exact."""
-
-
 TIME_UNKNOWN = "answered instead of refused; how long that takes is not in the log"
 """What is known of the time of searches that are all refused."""
 
@@ -208,22 +204,15 @@ def time_with(after: PredictedTime, before: int, fastest: int) -> str:
     if least == most:
         return shown
     low = after.least < floor
-    return f"{shown} (up to {most})" if low else f"{shown} ({between(max(after.least, floor), after.most)})"
+    return (
+        f"{shown} (up to {most})"
+        if low
+        else f"{shown} ({durations(max(after.least, floor) / SECOND, after.most / SECOND)})"
+    )
 
 
 def saved_between(before: int, after: PredictedTime) -> str:
     """Return the bounds of the time that is saved, in parentheses after a space; empty if they are equal."""
     least, most = before - after.most, before - after.least
-    shown = between(least, most)
+    shown = durations(least / SECOND, most / SECOND)
     return f" ({shown})" if " to " in shown else ""
-
-
-def between(least: int, most: int) -> str:
-    """Return `0.3 to 16 ms`, `12 ms to 1.3 s`, `0 to 4 s`; one time if both are printed alike. Nanoseconds."""
-    low, high = duration(least / SECOND), duration(most / SECOND)
-    if low == high:
-        return high
-    value, _, unit = low.rpartition(" ")
-    if least < LEAST:
-        return f"0 to {high}"
-    return f"{value} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"

@@ -15,7 +15,6 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ldapdiag.analysis.indexes.predictions import between
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
@@ -32,7 +31,7 @@ from ldapdiag.report.page import packed, page_for
 from ldapdiag.report.table import COUNT, SECONDS, Column, words
 from ldapdiag.report.verdicts import severity_of
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted, duration, number, shown_time
+from ldapdiag.wording import counted, duration, durations, number, shown_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -247,7 +246,7 @@ class IndexScreen(ReportScreen):
         kinds += ["others counted together"] if rest["others"] else []
         many, took = counted(rest["searches"], "search", "searches"), duration(rest["etime_seconds"])
         bounds = rest["unindexed_etime_seconds"]
-        unindexed = between(round(bounds["least"] * SECOND), round(bounds["most"] * SECOND))
+        unindexed = durations(bounds["least"], bounds["most"])
         judged = f"beyond the costliest {number(rest['judged_kinds'])} kinds"
         which = " and ".join(kinds)
         text = f"{many} {judged} ({took}, {unindexed} of it without an index) are not in the plan: {which}"
