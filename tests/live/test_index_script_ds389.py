@@ -15,7 +15,7 @@ import pytest
 
 from command import ldapdiag
 from lab.directory_servers import DSE, PASSWORD
-from lab.host import Host
+from lab.host import Host, wait_for
 from lab.laboratory import need
 from lab.odd_directory import ACCESS
 from lab.two_database_servers import two_databases_389
@@ -63,13 +63,20 @@ def searches():
     }
 
 
+def results(server):
+    """Return the results of searches in the log, in which one may come after the client has it."""
+    return server.host.run(f"grep RESULT {ACCESS} | grep tag=101 || true").splitlines()
+
+
 def answers(server):
     """Return note and number of entries of one search for each index."""
     found = {}
     for branch, filters in searches().items():
         for one in filters:
+            logged = len(results(server))
             server.host.run(["ldapsearch", *BIND, "-b", branch.suffix, f"({one})", "1.1"])
-            line = server.host.run(f"grep RESULT {ACCESS} | grep tag=101 | tail -1")
+            wait_for(lambda logged=logged: len(results(server)) > logged, "the result is not logged")
+            line = results(server)[-1]
             note = re.search(r"notes=(\S+)", line)
             found[branch.suffix, one] = (note[1] if note else "", int(re.search(r"nentries=(\d+)", line)[1]))
     return found
