@@ -51,6 +51,8 @@ ATTRIBUTES = (
 )
 """The attributes read of cn=config. In the answer to a search for all of these, a missing attribute is not set."""
 REPLICATION = ("nsDS5ReplicaBindDN", "nsDS5ReplicaBindDNGroup")
+OF_THE_SERVER = frozenset(name.lower() for name in ATTRIBUTES if name.startswith(OWN_NAMES)) - {"nsslapd-security"}
+"""Without any of these, the entry is the answer to a question about indexes (indexes/ds389_internal_searches.py)."""
 
 
 class Ds389Configuration:
@@ -64,7 +66,7 @@ class Ds389Configuration:
 
     def take(self, entry: Entry) -> None:
         """Read cn=config, and the idle timeout or the replication account in any other entry."""
-        if entry.key == CONFIG and any(name.startswith(OWN_NAMES) for name in entry.attributes):
+        if entry.key == CONFIG and not OF_THE_SERVER.isdisjoint(entry.attributes):
             self.main = _settings(entry, self.document)
         if len(self.idle_exemptions) + len(self.replication_accounts) >= MOST_ACCOUNTS:
             self.document.note(f"Only the first {MOST_ACCOUNTS:,} accounts with their own idle timeout were kept.")
