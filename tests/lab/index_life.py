@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lab.directory_servers import DSE, INSTANCE, SUFFIX
-from lab.host import wait_for
-from lab.odd_directory import ACCESS, entries
+from lab.odd_directory import ACCESS, ERRORS, INDEXES_389, add_index, begin_build, build, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,8 +25,6 @@ NAME = "employeeNumber"
 ENTRIES = 20_000
 VALUES = range(100, ENTRIES - 100, ENTRIES // 30)
 """Of entries all over the database, which a build reaches one after the other."""
-ERRORS = "/var/log/dirsrv/slapd-live/errors"
-IX = f"cn={NAME},cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
 STARTING = re.compile(r"(?m)^.*starting up$")
 
 
@@ -124,30 +121,16 @@ class LifeOf389(Life):
         return {"whole errors log": whole, "its begin": begin, "one with a gap": f"{begin}{banner}{last}"}
 
     def define(self) -> None:
-        self.server.modify(
-            f"dn: {IX}\nchangetype: add\nobjectClass: nsIndex\ncn: {NAME}\nnsSystemIndex: false\nnsIndexType: eq\n"
-        )
+        add_index(self.server, NAME)
 
     def drop(self) -> None:
-        self.server.modify(f"dn: {IX}\nchangetype: delete\n")
-
-    def begin_build(self, name: str) -> str:
-        task = f"cn={name},cn=index,cn=tasks,cn=config"
-        self.server.modify(
-            f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\ncn: {name}\n"
-            f"nsInstance: userroot\nnsIndexAttribute: {NAME}\n"
-        )
-        return task
-
-    def build(self, name: str) -> None:
-        task = self.begin_build(name)
-        wait_for(lambda: "nsTaskExitCode: 0" in self.server.search(task), "the build does not end")
+        self.server.modify(f"dn: cn={NAME},{INDEXES_389}\nchangetype: delete\n")
 
     def halt_in_a_build(self) -> None:
         """Begin a build, and halt the server in it; again, if the build was faster."""
         for attempt in range(8):
             logged = self._builds()
-            self.begin_build(f"halted{attempt}")
+            begin_build(self.server, f"halted{attempt}", NAME)
             line = f"grep -c 'Indexing attribute: {NAME}' {ERRORS} || true"
             self.server.host.run(f"while [ $({line}) = {logged} ]; do :; done; kill -STOP {self.server.pid}")
             if "Finished" not in self.server.host.run(["cat", ERRORS]).rpartition("Indexing attribute")[2]:
@@ -171,7 +154,7 @@ class LifeOf389(Life):
         yield self.moment("building", is_halted=True)
         self.enter(self.kill)
         yield self.moment("killed while building")
-        self.enter(lambda: self.build("first"))
+        self.enter(lambda: build(self.server, "first", NAME))
         yield self.moment("built")
         self.enter(self.server.restart)
         yield self.moment("restarted")
@@ -179,7 +162,7 @@ class LifeOf389(Life):
         yield self.moment("dropped")
         self.enter(lambda: (self.define(), self.server.restart()))
         yield self.moment("added, restarted")
-        self.enter(lambda: self.build("second"))
+        self.enter(lambda: build(self.server, "second", NAME))
         yield self.moment("built at last")
 
 

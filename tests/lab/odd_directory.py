@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 DATABASES = "cn=ldbm database,cn=plugins,cn=config"
 BACKEND, LDBM = f"cn=userRoot,{DATABASES}", f"cn=config,{DATABASES}"
-ACCESS = "/var/log/dirsrv/slapd-live/access"
+INDEXES_389, BUILDS = f"cn=index,{BACKEND}", "cn=index,cn=tasks,cn=config"
+ACCESS, ERRORS = "/var/log/dirsrv/slapd-live/access", "/var/log/dirsrv/slapd-live/errors"
 SCAN_LIMIT = 500
 LOOKTHROUGH_LIMIT = 4000
 PLACES = {"people": 0, "few": 5, "ten": 9, "eleven": 11, "limit": SCAN_LIMIT - 1, "more": SCAN_LIMIT + 1}
@@ -102,9 +103,30 @@ def configured(dse: str, scan_limit: int = SCAN_LIMIT) -> str:
     return "\n\n".join([dse.rstrip("\n"), *(index_entry(*one) for one in INDEXES.items())]) + "\n"
 
 
+def add_index(server: Server, attribute: str) -> None:
+    """Add an index for equality to a running server, which does not build it."""
+    server.modify(index_entry(attribute, "nsIndexType: eq\n").replace("\n", "\nchangetype: add\n", 1))
+
+
+def begin_build(server: Server, name: str, *attributes: str) -> str:
+    """Begin to build indexes, and return the DN of the task of this name."""
+    task = f"cn={name},{BUILDS}"
+    names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
+    server.modify(
+        f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\ncn: {name}\nnsInstance: userroot\n{names}"
+    )
+    return task
+
+
+def build(server: Server, name: str, *attributes: str) -> None:
+    """Build indexes by a task of this name."""
+    task = begin_build(server, name, *attributes)
+    wait_for(lambda: "nsTaskExitCode: 0" in server.search(task), "the build does not end")
+
+
 def index_entry(attribute: str, settings: str) -> str:
     """Return the entry of an index."""
-    dn = f"cn={attribute},cn=index,{BACKEND}"
+    dn = f"cn={attribute},{INDEXES_389}"
     return f"dn: {dn}\nobjectClass: nsIndex\ncn: {attribute}\nnsSystemIndex: false\n{settings}"
 
 

@@ -14,8 +14,7 @@ import pytest
 
 from command import ldapdiag
 from lab.directory_servers import DSE, INSTANCE, SUFFIX
-from lab.host import wait_for
-from lab.odd_directory import ACCESS, entries
+from lab.odd_directory import ACCESS, ERRORS, INDEXES_389, add_index, build, entries
 from lab.topology import Topology
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from lab.directory_servers import Server
 
 ENTRIES = 6000
-ERRORS = "/var/log/dirsrv/slapd-live/errors"
-IX = "cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
 NAME, OTHER = "employeeNumber", "title"
 ON_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})
 WRONG = "wrong-answers-possible"
@@ -56,20 +53,6 @@ class Site:
     def finds(self, name: str = NAME) -> bool:
         value = {NAME: "100", OTHER: "t3"}[name]
         return self.server.search(SUFFIX, f"({name}={value})", "1.1").count("dn: ") > 0
-
-    def build(self, name: str) -> None:
-        self.server.modify(
-            f"dn: cn=b-{name},cn=index,cn=tasks,cn=config\nchangetype: add\nobjectClass: extensibleObject\n"
-            f"cn: b-{name}\nnsInstance: userroot\nnsIndexAttribute: {name}\n"
-        )
-        done = f"cn=b-{name},cn=index,cn=tasks,cn=config"
-        wait_for(lambda: "nsTaskExitCode: 0" in self.server.search(done), "the build does not end")
-
-    def define(self, name: str) -> None:
-        self.server.modify(
-            f"dn: cn={name},{IX}\nchangetype: add\nobjectClass: nsIndex\ncn: {name}\n"
-            "nsSystemIndex: false\nnsIndexType: eq\n"
-        )
 
 
 def accused(report: dict[str, Any], checks: frozenset[str], name: str = NAME) -> set[str]:
@@ -109,8 +92,8 @@ def test_the_life_of_an_index_with_one_log(site: Site) -> None:
     assert accused(site.audit(site.errors()), ON_SCANS) == {"missing-index"}
     assert site.finds()
     time.sleep(1)  # times of entries are in whole seconds: the index is younger than the last search
-    site.define(NAME)
-    site.build("uid")  # so that the errors log has lines from after the change
+    add_index(site.server, NAME)
+    build(site.server, "b-uid", "uid")  # so that the errors log has lines from after the change
     unbuilt = site.audit(site.errors())
     assert site.finds()
     assert accused(unbuilt, ON_SCANS) == {"index-not-built"}
@@ -123,7 +106,7 @@ def test_the_life_of_an_index_with_one_log(site: Site) -> None:
         assert accused(report, ON_SCANS) == set()
         assert NAME in not_judged(report, WRONG)
 
-    site.build(NAME)
+    build(site.server, f"b-{NAME}", NAME)
     for restarts in (False, True):
         if restarts:
             site.server.restart()
@@ -136,7 +119,7 @@ def test_the_life_of_an_index_with_one_log(site: Site) -> None:
             assert ldapdiag("indexes", site.folder, "--script").text.endswith("# nothing to change\n")
             assert report["indexes"][0]["indexed_later"][0]["shape"] == f"({NAME}=?)"
 
-    site.server.modify(f"dn: cn={NAME},{IX}\nchangetype: delete\n")
+    site.server.modify(f"dn: cn={NAME},{INDEXES_389}\nchangetype: delete\n")
     assert site.finds()
     assert accused(site.audit(site.errors()), ON_SCANS) == {"missing-index"}
 
@@ -145,8 +128,8 @@ def test_a_server_that_could_not_log_its_builds(site: Site) -> None:
     """It is restarted meanwhile, too; its access log has the task that built the index."""
     logs = "dn: cn=config\nchangetype: modify\nreplace: nsslapd-errorlog-logging-enabled\n"
     site.server.modify(f"{logs}nsslapd-errorlog-logging-enabled: off\n")
-    site.define(OTHER)
-    site.build(OTHER)
+    add_index(site.server, OTHER)
+    build(site.server, f"b-{OTHER}", OTHER)
     site.server.restart()
     time.sleep(NOT_LOGGED)
     site.server.modify(f"{logs}nsslapd-errorlog-logging-enabled: on\n")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lab.directory_servers import DSE, INSTANCE, SUFFIX
-from lab.host import wait_for
-from lab.odd_directory import entries
+from lab.odd_directory import ERRORS, INDEXES_389, add_index, begin_build, build, entries
 from lab.terminal import paste
 from lab.topology import Topology
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 ENTRIES = 6000
 PEOPLE = 20_000
-ERRORS = "/var/log/dirsrv/slapd-live/errors"
-IX = "cn=index,cn=userroot,cn=ldbm database,cn=plugins,cn=config"
 NEW, RULED, DEFAULT, HALF = "employeeNumber", "uidNumber", "gidNumber", "title"
 WRONG = "wrong-answers-possible"
 
@@ -98,22 +95,12 @@ def ds389(laboratory, desk_of, tmp_path_factory) -> Iterator[Site]:
         yield Site(server, desk, tmp_path_factory.mktemp("ds1"), way)
 
 
-def define(server: Server, attribute: str) -> None:
-    server.modify(
-        f"dn: cn={attribute},{IX}\nchangetype: add\nobjectClass: nsIndex\ncn: {attribute}\n"
-        "nsSystemIndex: false\nnsIndexType: eq\n"
-    )
-
-
 def crash_during_a_build(site: Site, attribute: str, value: str, middle: int) -> None:
     """Build an index and kill the server before half of the build is done; again, if the build was faster."""
     server = site.server
     for attempt in range(8):
         logged = server.host.run(f"grep -c 'Indexing attribute: {attribute}' {ERRORS} || true").strip()
-        server.modify(
-            f"dn: cn=t{attempt},cn=index,cn=tasks,cn=config\nchangetype: add\nobjectClass: extensibleObject\n"
-            f"cn: t{attempt}\nnsInstance: userroot\nnsIndexAttribute: {attribute}\n"
-        )
+        begin_build(server, f"t{attempt}", attribute)
         begun = f"$(grep -c 'Indexing attribute: {attribute}' {ERRORS})"
         server.host.run(f"while [ {begun} = {logged} ]; do :; done; kill -9 {server.pid}")
         server.process.end()
@@ -136,9 +123,9 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
     assert ds389.answers_wrong("(uidNumber<=10)", of="(employeeNumber=9)"), "a range, in the order of text"
     unordered = ("text-order", "certain", "high")
     assert states(ds389.probed()) == {"uidnumber": unordered, "gidnumber": unordered}
-    define(server, NEW)
-    define(server, HALF)
-    server.modify(f"dn: cn={DEFAULT},{IX}\nchangetype: delete\n")
+    add_index(server, NEW)
+    add_index(server, HALF)
+    server.modify(f"dn: cn={DEFAULT},{INDEXES_389}\nchangetype: delete\n")
     assert not ds389.answers_wrong(f"({NEW}=100)")
     # dse.ldif does not show whether the server has started since; the server itself does.
     unused = dict.fromkeys((NEW.lower(), HALF.lower()), ("unused", "likely", "high"))
@@ -147,7 +134,7 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
     assert states(ds389.probed()) == {"uidnumber": unordered, DEFAULT.lower(): unused[NEW.lower()]}
 
     rule = "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\n"
-    server.modify(f"dn: cn={RULED},{IX}\nchangetype: modify\n{rule}")
+    server.modify(f"dn: cn={RULED},{INDEXES_389}\nchangetype: modify\n{rule}")
     middle, late = ENTRIES // 2, ENTRIES - 20
     crash_during_a_build(ds389, HALF, f"t{middle % 20}", middle)
     assert ds389.answers_wrong(f"({NEW}=100)")
@@ -173,8 +160,7 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
         with pytest.raises(AssertionError, match="WRONG: "):
             paste(server.host, proved[name.lower()]["remedies"][0]["text"])
 
-    server.modify(build(*proved))
-    wait_for(lambda: "nsTaskExitCode: 0" in server.search(f"cn=all,{TASKS}"), "the build does not end")
+    build(server, "all", *proved)
     assert not ds389.answers_wrong(f"({NEW}=100)")
     for name in (NEW, RULED):
         assert "right: " in paste(server.host, proved[name.lower()]["remedies"][0]["text"])
@@ -194,14 +180,6 @@ def test_the_life_of_indexes_of_a_389_ds(ds389) -> None:
     (errors,) = capture.rglob("errors")
     assert build_line in errors.read_text()
     assert states(ds389.verdicts(str(capture))) == {}
-
-
-TASKS = "cn=index,cn=tasks,cn=config"
-
-
-def build(*attributes: str) -> str:
-    names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
-    return f"dn: cn=all,{TASKS}\nchangetype: add\nobjectClass: extensibleObject\ncn: all\nnsInstance: userroot\n{names}"
 
 
 # slapd, which records nowhere whether an index was built: only a probe shows it.
@@ -226,7 +204,7 @@ def indexer_runs(server: Server) -> bool:
     return "mdb_online_index" in server.search("cn=Runqueue,cn=Threads,cn=Monitor", "-s", "base", "monitoredInfo")
 
 
-def add_index(line: str) -> str:
+def with_index(line: str) -> str:
     return f"dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\nadd: olcDbIndex\nolcDbIndex: {line}\n"
 
 
@@ -234,10 +212,10 @@ def test_the_life_of_indexes_of_a_slapd(slapd) -> None:
     """A restart while an index is built, and an index that is added to the configuration of a stopped server."""
     server = slapd.server
     assert states(slapd.probed()) == {}
-    server.modify(add_index(f"{ADDED} eq"))
+    server.modify(with_index(f"{ADDED} eq"))
     assert indexer_runs(server), "PEOPLE are too few for this machine"
     server.stop()
-    server.host.run("slapmodify -n0 -F /etc/ldap/slapd.d", stdin=add_index(f"{EDITED} eq"))
+    server.host.run("slapmodify -n0 -F /etc/ldap/slapd.d", stdin=with_index(f"{EDITED} eq"))
     server.start()
     last = PEOPLE - 1
     assert slapd.answers_wrong(f"({ADDED}=person {last})")

@@ -27,7 +27,7 @@ from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
-from ldapdiag.analysis.indexes.remaining_searches import RemainingSearches, divide_by_cost, remaining_searches
+from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
 from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
@@ -313,7 +313,6 @@ def _is_slow(group: SearchGroup, count: int, etime: int) -> bool:
 
 LARGE_PART = 0.25
 """The share of all entries that a search must test to count as a scan although an index answers a part of it."""
-SLOW = 5 * MILLISECOND
 LISTED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS})
 
 

@@ -30,6 +30,7 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.lazy_dataclass import dataclass
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 
-WHOLE_TREE = "sub"
 FEW, MANY = 2, 20
 """Entries returned by searches that show the fixed cost, and by those that show the cost of each entry."""
 ALL_BUT = 0.9
