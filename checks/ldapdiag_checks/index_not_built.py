@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ldapdiag.analysis.indexes.build_history import BuildHistory, IndexHistory
 from ldapdiag.analysis.indexes.build_states import BuildState, shown
@@ -27,7 +27,7 @@ from ldapdiag.evidence.log.stamps import when
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
 from ldapdiag.servers.index_remedies import build_indexes
 from ldapdiag.servers.indexes.candidates import Cause
-from ldapdiag.wording import counted, percent
+from ldapdiag.wording import counted, number, percent
 from ldapdiag.wording import seconds as in_seconds
 
 MOST_NAMED = 10
@@ -58,7 +58,8 @@ def judge(  # noqa: PLR0913  one parameter per setting
       written, or the account may not see all entries.
 
     An index that was added, changed or built after the log began is not judged: searches before that prove nothing. On
-    OpenLDAP any change of the entry of the database after the log counts, because it has all its indexes.
+    OpenLDAP any change of the entry of the database after the log counts, because it has all its indexes. Without time
+    stamps an index is not judged if only some searches of a kind examined every entry, and none returned many.
 
     ## Severity
     By default:
@@ -82,8 +83,8 @@ def judge(  # noqa: PLR0913  one parameter per setting
         building = history is not None and history.state is BuildState.BUILDING
         yield _being_built(one) if building else _finding(one, coverage, history, limits)
     younger = find_unhelped_scans(coverage, {Cause.YOUNGER})
-    if younger and traffic is not None:
-        yield _younger(younger, coverage, traffic)
+    if traffic is not None:
+        yield from _younger(younger, coverage, traffic)
     if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
         how = IndexConfiguration.how
@@ -103,21 +104,41 @@ def _history(one: UnhelpedScans, coverage: IndexCoverage, builds: BuildHistory |
     return next((found for name in names if (found := builds.of(backends[0], name))), None)
 
 
-def _younger(found: Sequence[UnhelpedScans], coverage: IndexCoverage, traffic: Traffic) -> NotJudged:
-    """Return one verdict on all searches that have an index which is younger than the log."""
-    since = max(one.obstacle.since for one in found if one.obstacle.since is not None)
+def _younger(found: Sequence[UnhelpedScans], coverage: IndexCoverage, traffic: Traffic) -> Iterator[NotJudged]:
+    """Yield one verdict on all searches that have an index which is younger than the log, and on those that may."""
+    if dated := [one for one in found if not one.obstacle.inferred]:
+        since = max(one.obstacle.since for one in dated if one.obstacle.since is not None)
+        searches = counted(sum(one.count for one in dated), "search", "searches")
+        reason = (
+            f"{searches} ({in_seconds(sum(one.seconds for one in dated))}) are from before an index that answers them "
+            f"was added, changed or built, the last at {shown(since)}: {_names(dated)}"
+        )
+        yield NotJudged(subject=coverage.server, reason=reason, how=_log_from(since, traffic))
+    undated = [one for one in found if one.obstacle.inferred]
+    for why in sorted({one.obstacle.reason for one in undated}):
+        alike = [one for one in undated if one.obstacle.reason == why]
+        noted = sum(scan.noted for one in alike for scan in one.searches)
+        reason = (
+            f"{number(noted)} of {counted(sum(one.count for one in alike), 'search', 'searches')} for {_names(alike)} "
+            f"examined every entry, and an index answered the others of the same kinds: {why}"
+        )
+        last = max(one.obstacle.since for one in alike if one.obstacle.since is not None)
+        yield NotJudged(
+            subject=f"{coverage.server}, indexes of unknown age", reason=reason, how=_log_from(last, traffic)
+        )
+
+
+def _names(found: Sequence[UnhelpedScans]) -> str:
     names = list(dict.fromkeys(one.attribute for one in found))
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    searches = counted(sum(one.count for one in found), "search", "searches")
-    reason = (
-        f"{searches} ({in_seconds(sum(one.seconds for one in found))}) are from before an index that answers them was "
-        f"added, changed or built, the last at {shown(since)}: {', '.join(names[:MOST_NAMED])}{more}"
-    )
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+
+
+def _log_from(since: datetime, traffic: Traffic) -> str:
+    """Return how to get a log of searches after a time."""
     last = traffic.segment.last_time
     within = last is not None and since < when(last)
     after = since + timedelta(seconds=1)  # time stamps of entries are in whole seconds
-    how = f"--since {after:%Y-%m-%dT%H:%M:%SZ}" if within else f"an access log from {shown(since)} on"
-    return NotJudged(subject=coverage.server, reason=reason, how=how)
+    return f"--since {after:%Y-%m-%dT%H:%M:%SZ}" if within else f"an access log from {shown(since)} on"
 
 
 def _being_built(one: UnhelpedScans) -> NotJudged:

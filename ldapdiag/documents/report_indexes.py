@@ -175,9 +175,9 @@ class IndexReport(TypedDict):
     exact: bool
     harmless: list[IndexedSearches]
     indexed_later: list[IndexedSearches]
-    """An index answers them that was added, changed or built after the log began: not judged."""
+    """An index answers them that was added, changed or built after the log began, or perhaps: not judged."""
     indexed_since: str | None
-    """The last of these times: a log from then on shows whether the indexes answer."""
+    """The last of these times, or the end of the log: a log from then on shows whether the indexes answer."""
     log_seconds: float
     """From the first operation to the last."""
     no_index_helps: list[IndexedSearches]

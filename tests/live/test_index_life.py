@@ -36,9 +36,14 @@ class Site:
     server: Server
     folder: Path
 
-    def audit(self, errors: str | None, access: str = "") -> dict[str, Any]:
-        """Return the report with this errors log (None: there is none), and with the log from before the index."""
-        (self.folder / "dse.ldif").write_text(self.server.host.run(["cat", DSE]))
+    def audit(self, errors: str | None, access: str = "", *, dated: bool = True) -> dict[str, Any]:
+        """Return the report with this errors log (None: there is none), and with the log from before the index.
+
+        `dated`: the configuration has time stamps.
+        """
+        lines = self.server.host.run(["cat", DSE]).splitlines(keepends=True)
+        kept = [line for line in lines if dated or not line.startswith(("createTimestamp", "modifyTimestamp"))]
+        (self.folder / "dse.ldif").write_text("".join(kept))
         (self.folder / "errors").unlink(missing_ok=True)
         if errors is not None:
             (self.folder / "errors").write_text(errors)
@@ -118,6 +123,12 @@ def test_the_life_of_an_index_with_one_log(site: Site) -> None:
             assert NAME in not_judged(report, "index-not-built")
             assert ldapdiag("indexes", site.folder, "--script").text.endswith("# nothing to change\n")
             assert report["indexes"][0]["indexed_later"][0]["shape"] == f"({NAME}=?)"
+
+    before = (site.folder / "access").read_text()
+    across = site.audit(None, site.server.host.run(["cat", ACCESS]), dated=False)
+    assert accused(across, ON_SCANS) == set()
+    assert "no time stamps of the indexes" in not_judged(across, "index-not-built")
+    (site.folder / "access").write_text(before)
 
     site.server.modify(f"dn: cn={NAME},{INDEXES_389}\nchangetype: delete\n")
     assert site.finds()

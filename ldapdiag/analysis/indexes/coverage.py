@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.build_history import BuildHistory
-from ldapdiag.analysis.indexes.index_ages import indexed_since
+from ldapdiag.analysis.indexes.index_ages import indexed_since, perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
@@ -272,7 +272,9 @@ def as_logged(search: SearchCoverage, databases: Sequence[SimulatedDatabase], fa
     Where the log notes no unindexed searches, one that is slow for what it returns was a scan.
     """
     slow = not notes_unindexed(family) and _is_slow(search.group, search.count, search.etime)
-    obstacle = indexed_since(search, databases) if search.is_scan or slow else None
+    if not (search.is_scan or slow):
+        return search
+    obstacle = indexed_since(search, databases) or perhaps_indexed_since(search, databases, {IndexUse.INDEXED})
     return replace(search, index_use=IndexUse.UNINDEXED, obstacle=obstacle) if obstacle is not None else search
 
 

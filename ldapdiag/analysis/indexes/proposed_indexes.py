@@ -20,6 +20,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members, why_expensive
+from ldapdiag.analysis.indexes.index_ages import perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
@@ -180,6 +181,8 @@ def _obstacle(trial: IndexTrial, *, helped: bool) -> Obstacle | None:
     obstacle = find_obstacle(trial.filter, trial.database.leaf)
     if helped and (obstacle is None or obstacle.cause is not Cause.NOT_BUILT):
         return None
+    if not helped and (younger := perhaps_indexed_since(trial.scan, [trial.database], set(IndexUse))) is not None:
+        return younger
     if obstacle is None:
         return _obstacle_of_first(trial)
     group = trial.scan.group
@@ -330,8 +333,7 @@ class IndexTrial:
         if not isinstance(self.database, ConfiguredDatabase) or not search.answered:
             return False
         returned, database = search.entries // search.answered, self.database.database
-        limit = database.configuration.scan_limit or database.backend.entry_limit or 0
-        if 0 < limit < returned:
+        if returned > self.database.longest_list:
             return True
         total = database.frequencies.below(search.base, search.scope).most
         return returned > (MOST_RETURNED if total is None else max(FEW_ENTRIES, total // 4))

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
+from math import inf
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ldapdiag.evidence.family import Family
@@ -66,6 +67,8 @@ class ConfiguredDatabase:
     database: Database
     younger: Mapping[str, datetime] = field(default_factory=dict)
     """Attributes, in lower case, whose indexes are younger than the log whose searches are simulated; since when."""
+    undated: Mapping[str, datetime] = field(default_factory=dict)
+    """Those of whose indexes that is not known, and the end of the log: at the latest since then."""
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
     forecasts: dict[tuple[Node, str, str, frozenset[Change]], Forecast] = field(default_factory=dict)
     changed: dict[frozenset[Change], Database] = field(default_factory=dict)
@@ -79,6 +82,12 @@ class ConfiguredDatabase:
         configured = [length for each in backend.definitions for length in (each.initial, each.middle, each.final)]
         configured += [keys.if_minlen, keys.if_maxlen, keys.any_len]
         self.longest_piece = 1 + max(self.candidates.SUBSTRING_KEY_LENGTH, *(each or 0 for each in configured))
+
+    @property
+    def longest_list(self) -> float:
+        """Return the entries of the longest ID list, unless an index has a limit of its own; infinite: no limit."""
+        limit = self.database.configuration.scan_limit or self.database.backend.entry_limit or 0
+        return limit if limit > 0 else inf
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Simulate a search."""

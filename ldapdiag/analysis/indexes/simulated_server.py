@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.index_ages import as_built, younger_indexes
+from ldapdiag.analysis.indexes.index_ages import as_built, undated_indexes, younger_indexes
 from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
 from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
@@ -93,7 +93,8 @@ class SimulatedServer:
             lacking=self._lacking(self.indexes.schema),
         )
         younger = younger_indexes(backend, self.workload, self.builds)
-        return ConfiguredDatabase(product.candidates, database, younger)
+        undated = undated_indexes(backend, self.workload, self.builds)
+        return ConfiguredDatabase(product.candidates, database, younger, undated)
 
     def _lacking(self, schema: Schema) -> Mapping[str, str]:
         """Return the attributes that the server notes as lacking in its schema."""

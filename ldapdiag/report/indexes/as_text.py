@@ -230,10 +230,10 @@ class IndexScreen(ReportScreen):
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
     def indexed_later(self, plan: Row) -> None:
-        """Print in one line the searches that an index answers which is younger than the log; with -v each."""
+        """Print in one line the searches that an index answers which is, or may be, younger; with -v each."""
         if rows := plan["indexed_later"]:
             many = counted(sum(row["searches"] for row in rows), "search", "searches")
-            text = f"{many} ({duration(_etime(rows))}) from before an index that answers them: not judged"
+            text = f"{many} ({duration(_etime(rows))}) that an index answers which is, or may be, younger: not judged"
             self.page.labelled("later", f"{text}; needs a log from {shown_time(plan['indexed_since'])} on", "bold")
             for row in rows if self.verbose else ():
                 self.page.indented(f"{number(row['searches'])} x {row['shape']}: {_why(row)}")

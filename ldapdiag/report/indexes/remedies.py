@@ -231,11 +231,11 @@ def _not_planned(diagnosis: Diagnosis) -> list[str]:
 
 
 def _indexed_later(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a comment for each server with searches that an index answers which is younger than the log."""
+    """Yield a comment for each server with searches that an index answers which is, or may be, younger."""
     for plan in diagnosis.facts.every(IndexPlan):
         if plan.indexed_since is not None:
             many = counted(sum(scan.count for scan in plan.younger), "search", "searches")
-            text = f"{many} from before an index that answers them are not judged"
+            text = f"{many} that an index answers which is, or may be, younger are not judged"
             yield f"# {neutral(plan.server)}: {text}: that needs a log from {shown(plan.indexed_since)} on\n"
 
 
