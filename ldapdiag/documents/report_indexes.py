@@ -17,6 +17,7 @@ Cause = Literal[
     "unindexable",
     "unknown-attribute",
     "no-configuration",
+    "perhaps-pages",
     "indexed",
 ]
 """Why no index answers a search."""
@@ -189,6 +190,8 @@ class IndexReport(TypedDict):
     not_worth_an_index: list[IndexedSearches]
     outside_suffixes: int
     """Searches outside every suffix of the index configuration, which are not judged."""
+    perhaps_pages: list[IndexedSearches]
+    """Their results may be pages of larger ones, which the log does not note: not judged."""
     plan: list[PlannedIndex]
     predicted: list[PredictedSearch]
     remedies: list[RemedyRow]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from indexes_389 import plugin
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
@@ -23,6 +25,7 @@ from ldapdiag.finding import NotJudged
 from ldapdiag.report.as_json import document
 from ldapdiag.report.indexes.as_data import plans
 from ldapdiag.servers.indexes.candidates import IndexUse
+from reading import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -255,6 +258,31 @@ def test_no_later_audit_takes_a_planned_index_back(work: list[Asked], indexes: I
             assert check != "missing-index"
             types = one.observed["types"] if check in TAKES_BACK else ()
             assert not {(one.observed["attribute"], type_) for type_ in types} & added
+
+
+def of_slapd(story: Audit, indexes: Indexes) -> list[Any]:
+    """Return the same log as slapd's, and its configuration with these indexes."""
+    lines = "".join(f"olcDbIndex: {name} {','.join(sorted(types))}\n" for name, types in sorted(indexes.items()))
+    database = (
+        "dn: olcDatabase={1}mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: {1}mdb\n"
+        f"olcSuffix: {SUFFIX.decode()}\nolcDbDirectory: /var/lib/ldap\nolcDbIndex: objectClass eq\n{lines}\n"
+    )
+    read = [replace(one, origin=facts.origin("ldap", "config.ldif")) for one in facts_of(database)]
+    return [story.log.fact(family=Family.OPENLDAP), *read]
+
+
+LISTS = ("predicted", "not_built", "indexed_later", "perhaps_pages", "no_index_helps", "not_worth_an_index")
+
+
+@given(workloads(), configurations(), st.sampled_from((Family.DS389, Family.OPENLDAP)))
+def test_every_scan_is_in_one_list_of_the_plan(work: list[Asked], indexes: Indexes, family: Family) -> None:
+    """Pages of 500 entries too, which slapd's log does not note."""
+    story = audit([*work, Asked("(title=*)", UNINDEXED, 0.02, 500, SUFFIX, 2)], indexes)
+    diagnosis = diagnosed_facts(of_slapd(story, indexes) if family is Family.OPENLDAP else story.facts())
+    listed = Counter(row["shape"] for plan in plans(diagnosis) for name in LISTS for row in plan[name])
+    (coverage,) = diagnosis.facts.every(IndexCoverage)
+    event(f"pages: {any(plan['perhaps_pages'] for plan in plans(diagnosis))}")
+    assert listed == Counter(scan.group.shape for scan in coverage.scans)
 
 
 OF_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})

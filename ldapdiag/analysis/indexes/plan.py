@@ -150,6 +150,11 @@ class IndexPlan:
         return max((one.since for one in obstacles if one and one.since), default=None)
 
     @property
+    def perhaps_pages(self) -> tuple[SearchCoverage, ...]:
+        """Return the scans whose results may be pages of larger ones: whether an index helps is not known."""
+        return tuple(scan for scan in self.remaining if _has(scan, Cause.PAGES))
+
+    @property
     def unhelped(self) -> tuple[SearchCoverage, ...]:
         """Return the scans that no index helps."""
         return tuple(scan for scan in self.remaining if not _has(scan, *NOT_UNHELPED))

@@ -126,6 +126,7 @@ def _plan(plan: IndexPlan, coverage: IndexCoverage, usage: UnusedIndexes | None)
         "not_built": _searches(plan.unbuilt),
         "indexed_later": _searches(plan.younger),
         "indexed_since": f"{plan.indexed_since:%Y-%m-%dT%H:%M:%SZ}" if plan.indexed_since else None,
+        "perhaps_pages": _searches(plan.perhaps_pages),
         "no_index_helps": _searches(plan.unhelped),
         "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),

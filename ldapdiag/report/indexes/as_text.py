@@ -209,6 +209,7 @@ class IndexScreen(ReportScreen):
         """Print the searches that only a build or no index helps, or not worth one, harmless ones, unused indexes."""
         self.searches("not built", "an index is configured for these: build it", plan["not_built"], _why)
         self.indexed_later(plan)
+        self.searches("pages", "these may be: not judged", plan["perhaps_pages"], _why)
         self.searches("no index", "would help", plan["no_index_helps"], _why)
         self.searches("not worth", "an index: they take little time", plan["not_worth_an_index"], _needs)
         if plan["outside_suffixes"]:

@@ -32,7 +32,8 @@ SENT_BY = 4
 LISTS = {
     "not_built": "A configured index would help these searches if it were built",
     "no_index_helps": "No index helps these searches",
-    "indexed_later": "From before an index that answers them, so not judged",
+    "indexed_later": "An index answers them that is, or may be, younger, so not judged",
+    "perhaps_pages": "Their results may be pages of larger ones, so not judged",
     "not_worth_an_index": "Not worth an index",
 }
 

@@ -10,6 +10,7 @@ import pytest
 from audits import PARTLY, UNINDEXED, Audit
 from incidents import diagnosed, finding, not_judged
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.report.indexes.as_data import plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,6 +252,9 @@ def test_pages_of_slapd_are_not_taken_for_results(tmp_path) -> None:
     plan = slapd_plan(tmp_path, ("(mail=*)", 0.027, 500), ("(title=x)", 0.1, 1))
     assert [row.attribute for row in plan.indexes] == ["title"]
     assert "(mail=*)" not in {one.group.shape for one in plan.unhelped}
+    (listed,) = plans(diagnosed(tmp_path))[0]["perhaps_pages"]
+    assert (listed["shape"], listed["cause"]) == ("(mail=*)", "perhaps-pages")
+    assert "they may be pages of a larger result" in listed["reason"]
     verdict = not_judged(diagnosed(tmp_path), "missing-index", f"(mail=*) at {tmp_path.name}")
     assert "none of its 20 results has more than 500 entries" in verdict.reason
     assert "they may be pages of a larger result" in verdict.reason

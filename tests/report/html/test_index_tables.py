@@ -28,6 +28,7 @@ def test_a_table_without_rows_is_left_out() -> None:
         "configured": True,
         "plan": [],
         "no_index_helps": [],
+        "perhaps_pages": [],
         "not_built": [],
         "not_worth_an_index": [],
         "not_used": [],
