@@ -80,8 +80,10 @@ class Traits:
     """Lists are sorted in memory by an overlay, which no index helps."""
     sorts_as_text: bool = False
     """Without a matching rule of its own, an index sorts numbers as text, and ranges are read from it."""
-    computes_roles: bool = False
-    """Plug-ins compute roles and classes of service."""
+    computed: Mapping[str, str] = field(default_factory=dict)
+    """Attributes, in lower case, whose values plug-ins compute whatever is configured, and what they are."""
+    own_attributes: frozenset[str] = frozenset()
+    """Attributes, in lower case, that its schema has and no RFC."""
     compares_all_values: bool = False
     """Removing one value compares the keys of all values of the attribute."""
     has_one_writer: bool = False

@@ -30,6 +30,14 @@ def test_what_no_index_answers(filter_: str, part: str) -> None:
     assert audit.found("missing-index") == {}
 
 
+def test_computed_values_without_the_configuration() -> None:
+    audit = Audit(configured=False)
+    audit.asks("(nsRole=cn=admins,dc=example,dc=com)", UNINDEXED, entries=0)
+    (found,) = audit.found("unindexable-filter").values()
+    assert "its values are computed (roles)" in found.title
+    assert audit.found("unknown-attribute") == {}
+
+
 def test_beside_a_part_that_an_index_would_answer_it_is_harmless() -> None:
     audit = Audit()
     audit.asks("(&(displayName=joe)(!(uid=joe)))", UNINDEXED)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from audits import UNKNOWN, Audit
+from audits import UNINDEXED, UNKNOWN, Audit
 from ldapdiag.finding import Confidence, Severity
 
 
@@ -12,6 +12,15 @@ def test_what_the_server_notes_is_told_with_its_attribute() -> None:
     (found,) = audit.found("unknown-attribute").values()
     assert (found.observed["attribute"], found.observed["searches"]) == ("noSuchThing", 8)
     assert found.severity is Severity.LOW
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_what_the_product_has_itself_is_not_unknown(configured: bool) -> None:  # noqa: FBT001  a parameter
+    audit = Audit(configured=configured)
+    audit.asks("(nsAccountLock=true)", UNINDEXED, entries=0)
+    audit.asks("(|(nsRole=cn=a)(noSuchThing=1))", UNKNOWN, took=0.001, entries=0)
+    (found,) = audit.found("unknown-attribute").values()
+    assert found.observed["attribute"] == "noSuchThing"
 
 
 def test_of_several_attributes_it_is_one_of_them() -> None:

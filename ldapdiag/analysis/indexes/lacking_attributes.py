@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import assertions, parse_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ldapdiag.analysis.log.searches import SearchGroup
-    from ldapdiag.evidence.schema import Schema
 
 NOTED = "the server notes that its schema lacks the attribute"
 NOTED_OF_SEVERAL = "the server notes that its schema lacks an attribute of the filter, perhaps this one"
 
 
-def lacking_attributes(searches: Iterable[SearchGroup], schema: Schema, note: str) -> dict[str, str]:
+def lacking_attributes(searches: Iterable[SearchGroup], is_defined: Callable[[str], bool], note: str) -> dict[str, str]:
     """Return the attributes that a server does not have, in lower case, and why as a clause; `note`: of such searches.
 
     Of several in one filter that no known schema has, all count: one of them is lacking, and which is not known.
@@ -32,7 +31,7 @@ def lacking_attributes(searches: Iterable[SearchGroup], schema: Schema, note: st
     for search in searches if note else ():
         tree = parse_shape(search.shape)
         names = {one.attribute for one in assertions(tree)} - {""} if tree is not None else set[str]()
-        unknown = {name for name in names if schema.find(name) is None}
+        unknown = {name for name in names if not is_defined(name)}
         if any(note in notes.split(",") for notes in search.notes):
             suspected.append(unknown)
         elif search.answered:

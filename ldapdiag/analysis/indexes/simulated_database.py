@@ -122,7 +122,7 @@ class ConfiguredDatabase:
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
-        return self.database.schema.find(attribute) is not None
+        return defines(self.database.schema, attribute, self.database.configuration.identity.family)
 
     def distinct_lengths(self, piece_lengths: str) -> str:
         """Return lengths of substring pieces, those that make no difference as one length."""
@@ -156,6 +156,9 @@ class UnconfiguredDatabase:
             scanned = assertion.kind is AssertionKind.SUBSTRING
             index_use = IndexUse.UNINDEXED if scanned else IndexUse.INDEXED
             return Leaf(assertion=assertion, index_use=index_use, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
+        if computed := traits_of(self.family).computed.get(assertion.attribute, ""):
+            why = f"its values are computed ({computed})"
+            return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         type_ = index_type(self.family, assertion.kind)
         if type_ is None and self._has_rule_indexes and assertion.attribute and assertion.rule:
             type_ = index_type(self.family, AssertionKind.EQUALITY)
@@ -188,11 +191,17 @@ class UnconfiguredDatabase:
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
-        return self.schema.find(attribute) is not None
+        return defines(self.schema, attribute, self.family)
 
     def distinct_lengths(self, piece_lengths: str) -> str:
         """Return the lengths as they are: which make a difference is not known."""
         return piece_lengths
+
+
+def defines(schema: Schema, attribute: str, family: Family | None) -> bool:
+    """Return whether a schema has an attribute, or leaves out what it is known to have at a product."""
+    own = traits_of(family).own_attributes if not schema.whole else NONE
+    return schema.find(attribute) is not None or attribute.lower() in own
 
 
 def _make_room(cache: dict[Key, Cached], most: int) -> None:

@@ -24,7 +24,12 @@ from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.search_costs import RANGES
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
-from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
+from ldapdiag.analysis.indexes.simulated_database import (
+    ConfiguredDatabase,
+    SimulatedDatabase,
+    UnconfiguredDatabase,
+    defines,
+)
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
@@ -98,7 +103,9 @@ class SimulatedServer:
 
     def _lacking(self, schema: Schema) -> Mapping[str, str]:
         """Return the attributes that the server notes as lacking in its schema."""
-        return lacking_attributes(self.workload.searches, schema, traits_of(self.family).lacking_note)
+        return lacking_attributes(
+            self.workload.searches, lambda name: defines(schema, name, self.family), traits_of(self.family).lacking_note
+        )
 
     def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
         """Return the single assertions that a server which notes unindexed searches answered without a note."""

@@ -104,6 +104,19 @@ CLOSE_REASONS = {
     "Encountered end of file.": CloseReason("the client closed it without UNBIND", CloseKind.CLIENT_GONE),
 }
 
+OWN_ATTRIBUTES = frozenset(
+    """
+    accountunlocktime acctpolicysubentry aci copiedfrom copyingfrom dncomp dsentrydn entryid entryusn
+    internalcreatorsname internalmodifiersname lastlogintime nsaccountlock nsbackendsuffix nscpentrydn
+    nsds5replconflict nsidletimeout nsidlistscanlimit nslookthroughlimit nspagedidlistscanlimit
+    nspagedlookthroughlimit nspagedsizelimit nsrole nsroledn nsschemacsn nssizelimit nstimelimit nsuniqueid
+    numsubordinates parentid passwordallowchangetime passwordexpirationtime passwordexpwarned passwordgraceusertime
+    passwordhistory passwordretrycount pwdpolicysubentry pwdreset pwdtprexpireat pwdtprreset pwdtprusecount
+    pwdtprvalidfrom pwdupdatetime retrycountresettime tombstonenumsubordinates vendorname vendorversion
+    """.split()  # noqa: SIM905  a list would be longer
+)
+"""Operational ones of its schema files (00core.ldif and others of 2.3.1)."""
+
 TRAITS = Traits(
     programs=("ns-slapd",),
     names_instances=True,
@@ -115,7 +128,8 @@ TRAITS = Traits(
     lacking_note="F",
     scans_long_values=True,
     sorts_as_text=True,
-    computes_roles=True,
+    computed={"nsrole": "roles"},
+    own_attributes=OWN_ATTRIBUTES,
     compares_all_values=True,
     # ldbm_back_modify.c: the lock of the backend.
     has_one_writer=True,
