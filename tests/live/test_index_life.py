@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lab.directory_servers import Server
 
 ENTRIES = 6000
-NAME, OTHER = "employeeNumber", "title"
+NAME, OTHER, LANGUAGE = "employeeNumber", "title", "preferredLanguage"
 ON_SCANS = frozenset({"missing-index", "index-not-built", "scan-limit-exceeded", "unindexable-filter"})
 WRONG = "wrong-answers-possible"
 NOT_LOGGED = 62
@@ -151,3 +151,17 @@ def test_a_server_that_could_not_log_its_builds(site: Site) -> None:
     report = site.audit(errors, site.server.host.run(["cat", ACCESS]))
     assert state(report, OTHER) is None
     assert "so a build may be missing there" in not_judged(report, WRONG)
+
+
+def test_long_lists_are_found_though_the_index_has_no_time_stamp(site: Site) -> None:
+    """Nearly all entries have p0, more than an ID list may have, and ten have p10."""
+    add_index(site.server, LANGUAGE)
+    build(site.server, f"b-{LANGUAGE}", LANGUAGE)
+    begun = len(site.server.host.run(["cat", ACCESS]).splitlines())
+    for value in ("p10", "p0") * 5:
+        site.server.search(SUFFIX, f"({LANGUAGE}={value})", "1.1")
+    lines = site.server.host.run(["cat", ACCESS]).splitlines(keepends=True)[begun:]
+    assert sum("notes=A" in line for line in lines) == 5
+    report = site.audit(None, "".join(lines), dated=False)
+    assert accused(report, ON_SCANS, LANGUAGE) == {"scan-limit-exceeded"}
+    assert not_judged(report, "index-not-built") == ""
