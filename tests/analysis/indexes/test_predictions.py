@@ -57,6 +57,15 @@ def test_what_is_returned_still_costs(audit, returned) -> None:
     assert most <= scan(returned)
 
 
+def test_an_index_saves_nothing_of_a_scan_of_a_few_entries(audit) -> None:
+    """Measured on slapd 2.5.13: 0.11 to 0.17 ms with an index below places of 3 to 100 entries, 0.01 predicted."""
+    few = "ou=few,dc=example,dc=com"
+    audit.asks("(employeeNumber=5)", UNINDEXED, took=0.00022, base=few.encode())
+    plan = plan_of(audit)
+    (found,) = [one for one in plan.resolved if one.group.base == few]
+    assert found.after(plan.added).part(found.count).least / 1e9 == pytest.approx(0.0002, rel=0.2)
+
+
 def test_what_an_and_leaves_is_an_interval(audit) -> None:
     audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
     least, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
