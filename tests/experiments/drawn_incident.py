@@ -6,8 +6,11 @@ import tempfile
 from pathlib import Path
 
 from experiments.notebook import AS_EXPECTED, Experiment
+from lab.drawn_directory import DrawnDirectory
 from lab.drawn_incident import LONG, SERVERS, DrawnIncident, drawn_incident
+from lab.drawn_kinds import drawn_kinds
 from lab.host import Host
+from lab.laboratory import Laboratory
 from lab.predicted_times import Prediction, predictions
 
 SEEDS = (20270107,)
@@ -20,11 +23,12 @@ RIGHT, BOUNDED = 0.9, 0.95
 def run(step: str, *, small: bool) -> dict[str, str]:
     """Close the loop on one server with one seed, and say what the server contradicts."""
     family, _, seed = step.partition(", seed ")
-    size = (SMALL_PEOPLE, SMALL_KINDS, 5) if small else (PEOPLE, KINDS, TIMES)
-    people, kinds, times = size
+    people, kinds, times = (SMALL_PEOPLE, SMALL_KINDS, TIMES) if small else (PEOPLE, KINDS, TIMES)
     with tempfile.TemporaryDirectory() as folder, Host("ldap") as host:
         host.run("echo 127.0.0.1 ldap >> /etc/hosts")
-        made = drawn_incident(family, Path(folder), host, seed=int(seed), people=people, kinds=kinds, times=times)
+        directory = DrawnDirectory(int(seed), people)
+        server = SERVERS[family](directory, Laboratory(Path(folder)), host)
+        made = drawn_incident(server, family, Path(folder), directory, drawn_kinds(directory, kinds), times)
     plan = made.loop.first.report.plan
     rows = predictions(made.kinds, made.loop.first, made.loop.second)
     long = [one for one in rows if one.after >= LONG]

@@ -297,3 +297,19 @@ def test_a_search_that_is_much_quicker_than_a_scan_ended_early(tmp_path, seconds
 def test_a_presence_index_is_planned_where_the_result_has_no_size_of_a_page(tmp_path) -> None:
     plan = slapd_plan(tmp_path, ("(mail=*)", 0.1, 487), ("(title=x)", 0.1, 1))
     assert {row.attribute for row in plan.indexes} == {"mail", "title"}
+
+
+PAGES = ("(title=*office*)", 0.0025, 200)
+
+
+@pytest.mark.parametrize(("took", "is_planned"), [(0.0025, False), (0.02, True)])
+def test_results_of_one_size_in_the_time_of_returning_them_may_be_pages(tmp_path, took, is_planned) -> None:
+    """The second audit of a plan asked for an index: no scan was left that shows how long one takes."""
+    filter_, _, entries = PAGES
+    last = filter_, took, entries - 20
+    (tmp_path / "slapd.log").write_text(
+        slapd_log(("(uid=joe)", 0.0002, 1), ("(sn=x)", 0.0035, 500), *[(filter_, took, entries)] * 30, last)
+    )
+    (tmp_path / "slapd.conf").write_text(SLAPD)
+    (plan,) = diagnosed(tmp_path).facts.every(IndexPlan)
+    assert bool(plan.indexes) == is_planned
