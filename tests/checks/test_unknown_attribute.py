@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.indexes.test_predictions import SLAPD, slapd_log
 from audits import UNINDEXED, UNKNOWN, Audit
+from incidents import diagnosed, findings
 from ldapdiag.finding import Confidence, Severity
 
 
@@ -53,3 +55,12 @@ def test_attributes_that_are_known_are_clear() -> None:
     audit = Audit()
     audit.asks("(uid=joe)", took=0.001)
     assert audit.found("unknown-attribute") == {}
+
+
+def test_a_negated_part_is_told_with_its_own_reason(tmp_path) -> None:
+    """It was said that slapd scans the database, which it does not where another part has an index."""
+    filter_ = "(&(uid=joe)(!(?shadowExpire<=18000)))"
+    (tmp_path / "slapd.log").write_text(slapd_log(("(uid=joe)", 0.0002, 1), (filter_, 0.0002, 0)))
+    (tmp_path / "slapd.conf").write_text(SLAPD.replace("core.schema", "nis.schema"))
+    (found,) = findings(diagnosed(tmp_path), "unknown-attribute").values()
+    assert "the attribute has no ordering rule" in found.title

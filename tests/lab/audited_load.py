@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from command import ldapdiag
 from lab.directory_servers import DSE
 from lab.phone_book import Logged
-from lab.search_kinds import PLAIN, SearchKind, kinds_of
+from lab.search_kinds import PLAIN, SearchKind
 from lab.search_load import Records, send
 from lab.two_database_servers import STEPS, probe
 from ldapdiag.evidence.filters import shape
@@ -66,14 +66,15 @@ class Round:
     report: Report
     scans: frozenset[str]
     """Kinds for which the server has more than MOST candidate entries although fewer match."""
+    log: str
 
 
-def go_round(server: Server, family: str, folder: Path, times: int) -> Round:
+def go_round(server: Server, kinds: Mapping[str, SearchKind], folder: Path, times: int) -> Round:
     """Send the load, audit it, and probe."""
-    kinds, log = kinds_of(family), Logged(server)
+    logged = Logged(server)
     records = send(server, kinds, seed=SEED, times=times)
-    report = audit(server, log.since(), folder)
-    return Round(records, report, scans(server, kinds, records))
+    log = logged.since()
+    return Round(records, audit(server, log, folder), scans(server, kinds, records), log)
 
 
 def audit(server: Server, log: str, folder: Path) -> Report:

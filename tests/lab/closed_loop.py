@@ -27,11 +27,12 @@ from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from lab.audited_load import Round
     from lab.directory_servers import Server
+    from lab.search_kinds import SearchKind
     from lab.searching_client import SearchingClient
 
 SERVERS = {"389-ds": two_databases_389, "openldap": two_databases_slapd}
@@ -55,6 +56,7 @@ class Loop:
     """Both rounds, and what the client saw in between."""
 
     family: str
+    kinds_sent: Mapping[str, SearchKind]
     server: Server
     folder: Path
     first: Round
@@ -68,15 +70,19 @@ class Loop:
 
     def kinds(self, verdict: str) -> list[str]:
         """Return the kinds of which the first report has only this verdict."""
-        return [name for name, kind in kinds_of(self.family).items() if self.first.report.verdicts(kind) == {verdict}]
+        return [name for name, kind in self.kinds_sent.items() if self.first.report.verdicts(kind) == {verdict}]
 
 
-def close_loop(server: Server, family: str, folder: Path, times: int) -> Loop:
-    """Go round, run the script, and go round again."""
-    first = go_round(server, family, folder, times)
-    with searching(server, LANES) as client:
+def close_loop(
+    server: Server, family: str, folder: Path, times: int, kinds: Mapping[str, SearchKind] | None = None,
+    lanes: Mapping[str, Lane] = LANES,
+) -> Loop:  # fmt: skip
+    """Go round with these kinds or those of the two databases, run the script, and go round again."""
+    kinds = kinds_of(family) if kinds is None else kinds
+    first = go_round(server, kinds, folder, times)
+    with searching(server, lanes) as client:
         run_script(server, family, first.report.script)
-    return Loop(family, server, folder, first, go_round(server, family, folder, times), client)
+    return Loop(family, kinds, server, folder, first, go_round(server, kinds, folder, times), client)
 
 
 def run_script(server: Server, family: str, script: str) -> None:
@@ -114,7 +120,7 @@ def without_each(loop: Loop, most: int) -> Iterator[Without]:
     ]
     for backend, attribute, type_ in every[:most]:
         drop(loop.server, backend, Change(attribute, type_))
-        kinds = {name: kind for name, kind in kinds_of(loop.family).items() if name in loop.kinds("predicted")}
+        kinds = {name: kind for name, kind in loop.kinds_sent.items() if name in loop.kinds("predicted")}
         log = Logged(loop.server)
         records = send(loop.server, kinds, seed=1, times=AGAIN)
         report = audit(loop.server, log.since(), loop.folder)

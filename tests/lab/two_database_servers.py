@@ -122,13 +122,13 @@ def two_databases_389(laboratory: Laboratory, host: Host, *, everything: bool = 
 def _content(branch: Branch) -> Iterable[str]:
     if branch is EXAMPLE:
         yield f"dn: {SUFFIX}\nobjectClass: domain\ndc: example\n{READERS}"
-        yield _limited(accounts() + probes())
+        yield limited(accounts() + probes())
     else:
         yield f"dn: {PARTNERS.suffix}\nobjectClass: organization\no: partners\n{READERS}"
     yield from branch.entries(at_389=True)
 
 
-def _limited(text: str) -> str:
+def limited(text: str) -> str:
     """Return accounts with the limits of 389-ds in their entries."""
     limits = {WIDE: NO_LIMIT, SMALL: SMALL_LIMITS}
     limits |= {probe(one): f"nsLookThroughLimit: {one}\nnsSizeLimit: -1\n" for one in STEPS}
@@ -212,8 +212,8 @@ def two_databases_slapd(
     `everything`: all attributes have every type of index that they can have.
     """
     indexes = dict.fromkeys(SLAPD_INDEXES, SLAPD_EVERYTHING) if everything else SLAPD_INDEXES
-    database = f"maxsize 1000000000\noverlay sssvlv\n{_limits()}{indexes[EXAMPLE]}"
-    partners = f"rootdn cn=admin,{SUFFIX}\nmaxsize 500000000\noverlay sssvlv\n{_limits()}{indexes[PARTNERS]}"
+    database = f"maxsize 1000000000\noverlay sssvlv\n{limits()}{indexes[EXAMPLE]}"
+    partners = f"rootdn cn=admin,{SUFFIX}\nmaxsize 500000000\noverlay sssvlv\n{limits()}{indexes[PARTNERS]}"
     root = f"dn: {PARTNERS.suffix}\nobjectClass: organization\no: partners\n\n"
     return laboratory.slapd(
         host, configuration=SLAPD_CONFIGURATION, database=database, by_file=by_file,
@@ -222,7 +222,7 @@ def two_databases_slapd(
     )  # fmt: skip
 
 
-def _limits() -> str:
+def limits() -> str:
     lines = {WIDE: "size=unlimited time=unlimited", SMALL: "size.soft=100 size.hard=100 size.unchecked=300"}
     lines |= {probe(one): f"size=unlimited size.unchecked={one} time=unlimited" for one in STEPS}
     return "".join(f'limits dn.exact="{account(name)}" {told}\n' for name, told in lines.items())

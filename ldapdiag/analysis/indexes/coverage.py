@@ -24,6 +24,7 @@ from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.index_ages import indexed_since, perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.indexes.list_views import without_views
+from ldapdiag.analysis.indexes.outweighed_indexes import without_outweighed
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
@@ -33,7 +34,7 @@ from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage,
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.simulated_server import SimulatedServer, notes_unindexed
-from ldapdiag.analysis.indexes.united_ranges import scan_instead
+from ldapdiag.analysis.indexes.united_ranges import scan_instead, unites_ranges
 from ldapdiag.analysis.indexes.worth import unlisted_searches, worth_an_index
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
@@ -139,7 +140,9 @@ def audit_searches(
     costs = measure_costs(
         MeasuredSearch(search, total)
         for (search, _), total in zip(found, totals, strict=True)
-        if not by_time_alone(search, family) and not may_be_pages(search.group, search.filter, family)
+        if not by_time_alone(search, family)
+        and not may_be_pages(search.group, search.filter, family)
+        and not unites_ranges(search, family)
     )
     known = [settled(search, total, costs, family) for (search, _), total in zip(found, totals, strict=True)]
     proposed = [
@@ -150,7 +153,7 @@ def audit_searches(
         else replace(search, scan_instead=scan_instead(search, total, costs, family))
         for search, (_, databases), total in zip(known, found, totals, strict=True)
     ]
-    covered = worth_an_index(proposed, traffic.seconds)
+    covered = worth_an_index(without_outweighed(proposed), traffic.seconds)
     return IndexCoverage(
         server=server.name,
         host=server.host,

@@ -5,7 +5,8 @@
 Then nothing is known of how many entries match: an index is neither planned nor excluded.
 
     the filter has no value     the same search has the same result each time; 500 is a page's size rather than a number
-    any filter                  it takes a third of the time of scans that return next to nothing: it ended early
+    any filter                  it takes a third of the time of scans that return next to nothing: it ended early;
+                                without such scans in the log, most of the time that its entries take to return
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ FULL = 0.6
 """The least average result, as a part of the largest one: the last page is a smaller one."""
 EARLY = 0.3
 """The part of the time of a scan below which a search has not tested every entry."""
+RETURNING = 2
+"""How many times the time to return its entries such a search takes at most, where no scan shows what one takes."""
 WITHOUT_VALUE = frozenset({AssertionKind.PRESENCE})
 
 
@@ -56,7 +59,7 @@ def _repeats(search: SearchGroup, family: Family | None) -> bool:
 
 def obstacle_of_pages(scan: SearchCoverage, family: Family | None, costs: SearchCosts) -> Obstacle | None:
     """Return that nothing is known of an index because the results of a scan may be pages; None: they are results."""
-    early = scan.own_time < EARLY * costs.least_scan(scan) and _repeats(scan.group, family)
+    early = _repeats(scan.group, family) and _ended_early(scan, costs)
     if scan.filter is None or not (early or may_be_pages(scan.group, scan.filter, family)):
         return None
     assertion = _part(scan.filter)
@@ -66,6 +69,14 @@ def obstacle_of_pages(scan: SearchCoverage, family: Family | None, costs: Search
         "result, which this log does not note, so how many entries match is not known"
     )
     return Obstacle(cause=Cause.PAGES, attribute=assertion.name, text=assertion.text, reason=reason, inferred=True)
+
+
+def _ended_early(scan: SearchCoverage, costs: SearchCosts) -> bool:
+    """Return whether a search takes too little time to have tested every entry."""
+    least = costs.least_scan(scan)
+    if least:
+        return scan.own_time < EARLY * least
+    return costs.returned is not None and scan.own_time <= RETURNING * scan.returned * costs.returned.expected
 
 
 def _part(filter_: Node) -> Assertion:

@@ -93,23 +93,43 @@ class SearchCosts:
     examined: float | None = None
     """None: the log has no scan of a known number of entries."""
     empty_scans: EmptyScans = field(default_factory=dict)
+    quickest_scans: Mapping[tuple[str, str], Mapping[int, float]] = field(default_factory=dict)
+    """The least time of scans that return anything, by the same: testing every entry takes no longer."""
 
     def most_saved(self, scan: SearchCoverage, approximate: float = 1.0) -> float:
         """Return how long a scan tests entries at most: as one that returns next to nothing below the same base.
 
-        Of a filter with more parts, each part as long as that scan, which reads the entries as well. `approximate`: how
-        many times the time of another test that of an approximate match takes.
+        `approximate`: how many times the time of another test that of an approximate match takes.
         """
         found = assertions(scan.filter) if scan.filter is not None else ()
         parts = sum(approximate if one.kind is AssertionKind.APPROXIMATE else 1.0 for one in found)
-        base = comparable(scan.group.base)
-        places = {(base, scan.group.scope), *((above, WHOLE_TREE) for above in _and_above(base))}
+        longest = self.longest_scan(scan, parts)
+        return float(scan.own_time) if longest is None else min(float(scan.own_time), longest)
+
+    def longest_scan(self, search: SearchCoverage, parts: float) -> float | None:
+        """Return how long scans below the same base that return next to nothing take at most; None: there is none.
+
+        Of a filter with more parts, each part as long. Those below an entry above the base count as well.
+        """
         times = [
             most * max(1.0, parts / number)
-            for place in places
+            for place in _places(search)
             for number, (_, most) in self.empty_scans.get(place, {}).items()
         ]
-        return min(float(scan.own_time), max(times, default=float(scan.own_time)))
+        return max(times, default=None)
+
+    def testing_all(self, search: SearchCoverage) -> float | None:
+        """Return how long a scan would test entries at most; None: the log has no scan of the same place."""
+        parts = sum(1.0 for _ in assertions(search.filter)) if search.filter is not None else 1.0
+        longest = self.longest_scan(search, parts)
+        if longest is not None:
+            return longest
+        times = [
+            least * max(1.0, parts / number)
+            for place in _places(search)
+            for number, least in self.quickest_scans.get(place, {}).items()
+        ]
+        return min(times, default=None)
 
     def least_scan(self, scan: SearchCoverage) -> float:
         """Return how long a scan of the same scope that returns next to nothing takes at least; 0: there is none."""
@@ -175,8 +195,26 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
             and (rest := scan.own_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.own_time
         ]
     upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
-    empty = _empty_scans(samples, fixed)
-    return SearchCosts(fixed=fixed, most_returned=upper, returned=_each(many), examined=examined, empty_scans=empty)
+    return SearchCosts(
+        fixed=fixed,
+        most_returned=upper,
+        returned=_each(many),
+        examined=examined,
+        empty_scans=_empty_scans(samples, fixed),
+        quickest_scans=_quickest_scans(samples),
+    )
+
+
+def _parts(scan: SearchCoverage) -> int:
+    return max(1, sum(1 for _ in assertions(scan.filter))) if scan.filter is not None else 1
+
+
+def _quickest_scans(samples: Iterable[MeasuredSearch]) -> dict[tuple[str, str], dict[int, float]]:
+    found: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    for scan in (sample.search for sample in samples if sample.search.is_scan):
+        times = found[comparable(scan.group.base), scan.group.scope]
+        times[_parts(scan)] = min(times.get(_parts(scan), float(scan.own_time)), float(scan.own_time))
+    return found
 
 
 def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> EmptyScans:
@@ -185,11 +223,16 @@ def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> EmptyScans:
     for scan, total in samples:
         if scan.is_scan and (scan.returned < MANY if total is None else scan.returned * SPARSE <= total):
             time = scan.own_time - SearchCosts(fixed=fixed).fixed_of(scan)
-            parts = sum(1 for _ in assertions(scan.filter)) if scan.filter is not None else 1
             times = found[comparable(scan.group.base), scan.group.scope]
-            least, most = times.get(max(1, parts), (time, time))
-            times[max(1, parts)] = min(least, time), max(most, time)
+            least, most = times.get(_parts(scan), (time, time))
+            times[_parts(scan)] = min(least, time), max(most, time)
     return found
+
+
+def _places(search: SearchCoverage) -> set[tuple[str, str]]:
+    """Return base and scope of searches, and of the whole trees that they are in."""
+    base = comparable(search.group.base)
+    return {(base, search.group.scope), *((above, WHOLE_TREE) for above in _and_above(base))}
 
 
 def _and_above(dn: str) -> Iterator[str]:

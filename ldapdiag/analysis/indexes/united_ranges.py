@@ -85,18 +85,25 @@ def scan_instead(
 ) -> tuple[frozenset[str], int] | None:
     """Return the attributes of the ranges, and the nanoseconds that a scan of `total` entries would take.
 
+    Where their number is not known, it takes as long as scans that the log has of the same place.
     None: no list of a range takes longer than that, as far as the log shows.
     """
-    product = product_of(family) if family is not None else None
-    if product is None or not product.copy_over_test or search.is_scan or search.mean < LEAST_MEAN or not total:
+    if not unites_ranges(search, family) or search.mean < LEAST_MEAN:
         return None
     ranges = _listed_ranges(search)
     tested = costs.examined or (costs.returned.expected / RETURN_OVER_TEST if costs.returned is not None else 0.0)
-    if not ranges or not tested or (costs.returned is None and search.returned > FEW_RETURNED):
+    testing = total * tested if total and tested else costs.testing_all(search)
+    if testing is None or (costs.returned is None and search.returned > FEW_RETURNED):
         return None
     each = costs.returned.expected if costs.returned is not None else RETURN_OVER_TEST * tested
-    scan = costs.fixed_of(search) + total * tested + search.returned * each
+    scan = costs.fixed_of(search) + testing + search.returned * each
     return (ranges, int(scan)) if search.own_time >= LONGER * scan else None
+
+
+def unites_ranges(search: SearchCoverage, family: Family | None) -> bool:
+    """Return whether searches unite the lists of a range, so that their time is not that of the entries they return."""
+    product = product_of(family) if family is not None else None
+    return product is not None and product.copy_over_test > 0 and not search.is_scan and bool(_listed_ranges(search))
 
 
 def _listed_ranges(search: SearchCoverage) -> frozenset[str]:

@@ -137,8 +137,9 @@ def _matches_nothing(leaf: Leaf, database: Database) -> bool:
 
 def _negated(leaf: Leaf) -> Leaf:
     """Return the prediction for a negated assertion: it is not looked up, but may be undefined."""
-    cause = leaf.cause if leaf.cause is Cause.UNKNOWN_ATTRIBUTE else Cause.UNINDEXABLE
-    return replace(leaf, index_use=IndexUse.UNINDEXED, cause=cause, change=None, why=NEGATED)
+    undefined = leaf.cause is Cause.UNKNOWN_ATTRIBUTE
+    cause, why = (leaf.cause, leaf.why) if undefined else (Cause.UNINDEXABLE, NEGATED)
+    return replace(leaf, index_use=IndexUse.UNINDEXED, cause=cause, change=None, why=why)
 
 
 def _not_looked_up(assertion: Assertion) -> Leaf:

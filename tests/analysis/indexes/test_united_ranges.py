@@ -60,6 +60,13 @@ def test_what_takes_no_longer_than_a_scan_is_left_alone(tmp_path, search, indexe
     assert found(tmp_path, *USUAL, SCAN, search, indexed=indexed) == {}
 
 
+@pytest.mark.parametrize("other", [SCAN, ("(employeeNumber=5)", 0.06, 4321)])
+def test_a_scan_of_the_same_place_shows_it_where_the_number_of_entries_is_unknown(tmp_path, other) -> None:
+    """Nothing returned everything; 50 s of 60 were such a range, which was said to be free of harm."""
+    one = found(tmp_path, ("(uid=joe)", 0.0002, 1), ("(sn=x)", 0.0035, 500), other, ("(uidNumber<=900)", 0.7, 957))
+    assert "without the index a scan of about 0.0" in one["uidNumber"].detail
+
+
 def test_what_a_scan_takes_must_be_in_the_log(tmp_path) -> None:
     assert found(tmp_path, ("(uid=joe)", 0.0002, 1), (BETWEEN, 0.43, 20)) == {}
 
