@@ -82,7 +82,13 @@ longest = 0
 }
 seed() { od -An -N3 -tu4 /dev/urandom | tr -d ' '; }
 check_pattern() {
-found=0 lost=0 why= rest=$drawn
+found=0 lost=0 why= together= filters= rest=$drawn
+while next_line && next_line; do ! filter_of "$1" || filters=$filters$filter$newline; done
+case $1 in
+*'>='*|*'<='*) ;;
+*) together=$(printf %s "$filters" | search -c -z 1000 -l 30 -b "$suffix" -f - '(%s)' 1.1 2>/dev/null) || : ;;
+esac
+rest=$drawn
 while next_line; do
 entry=$line
 next_line
@@ -104,8 +110,7 @@ rest=${rest#"$line"}
 rest=${rest#"$newline"}
 [ -n "$line" ]
 }
-check_answer() {
-dn=$(octets "$entry"; printf .) dn=${dn%.}
+filter_of() {
 value=$(octets "$line" | escaped)
 [ -n "$value" ] || { why='its value cannot be decoded: base64 or od is missing'; return 2; }
 case $1 in *'*@'*|*'@*'*)
@@ -120,6 +125,11 @@ filter=${1%@*}$spoken${1#*@} ;;
 *) filter=$1 ;;
 esac
 filter=${filter#?} filter=${filter%?}
+}
+check_answer() {
+filter_of "$1" || return 2
+! printf '%s\n' "$together" | grep -Fxq -e "$entry" || return 0
+dn=$(octets "$entry"; printf .) dn=${dn%.}
 limit=1000
 case $1 in *'>='*|*'<='*) limit=0 ;; esac
 finds "$suffix" sub && return 0
