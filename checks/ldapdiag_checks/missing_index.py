@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.indexes.account_limits import limit_sentences, limits_of
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, saved_between, time_with
@@ -22,6 +23,7 @@ from ldapdiag.cost_thresholds import (
     MediumSeconds,
     severity_of_cost,
 )
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
@@ -158,7 +160,7 @@ def _finding(
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(_sentences(row, plan, fastest)),
+        detail="\n".join(_sentences(row, plan, fastest, coverage.family)),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -194,7 +196,7 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
 
 
-def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:
+def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:
     for one in row.resolved[:3]:
         noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
         then = time_with(one.each_after(plan.added), one.mean, fastest) if one.examining else TIME_UNKNOWN
@@ -215,6 +217,7 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[s
     if row.refused:
         by = ", ".join(refused_accounts(row.requesters)[:3])
         yield f"{row.refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
+        yield from limit_sentences(limits_of(row.resolved, refused_accounts(row.requesters)[:3], family))
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

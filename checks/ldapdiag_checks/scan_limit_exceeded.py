@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.indexes.account_limits import limit_sentences, limits_of
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import (
     MOST_LISTED,
@@ -41,9 +42,10 @@ from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))
@@ -68,7 +70,10 @@ def judge(
     Also indexed searches that were refused (code 11, without a note of an unindexed search) because their ID list is
     longer than the look-through limit of the account or the server (JSON: `limit` account); others get the result.
 
-    - certain: the log or the server shows how many entries match.
+    Of slapd's configuration, the rule of `limits` that applies to the account is shown; one of a group, or of a regular
+    expression that is not compared here, is not judged. size.unchecked=disabled refuses every search of an account.
+
+    - certain: the log or the server shows how many entries match, or the configuration the limit of each account.
     - likely: otherwise; limits of accounts are not in the log.
 
     ## Severity
@@ -142,15 +147,23 @@ def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
     address = coverage.indexes.address if coverage.indexes else None
     accounts, group = limit.accounts, limit.searches[0].group
     known = f"\nThe largest complete result has {counted(limit.most_complete, 'entry', 'entries')}."
-    reason = "its ID list is longer than the look-through limit of the account"
+    limits = limits_of(limit.searches, accounts, coverage.family)
+    reason = ANY_SEARCH if limit.any_search else "its ID list is longer than the look-through limit of the account"
+    why = (
+        "By its configuration, the server refuses every search of these accounts. Another index does not change this."
+        if limit.any_search
+        else "Without a note of an unindexed search, the server had a list of candidates, which is longer than a limit "
+        "of the account or of the server. Another index does not change this."
+    )
+    by = f"Refused with code 11: searches by {', '.join(accounts[:3]) or 'unknown accounts'}."
+    refused = f"{by} {why}{known if limit.most_complete > 0 else ''}"
     return Finding(
         subject=f"{limit.shape} at {coverage.server} by limited accounts",
         severity=Severity.MEDIUM,
-        confidence=Confidence.LIKELY,
-        title=f"{limit.shape} has an index, but {counted(limit.refused, 'search', 'searches')} failed: {reason}",
-        detail=f"Refused with code 11: searches by {', '.join(accounts[:3]) or 'unknown accounts'}. Without a note "
-        "of an unindexed search, the server had a list of candidates, which is longer than a limit of the account or "
-        f"of the server. Another index does not change this.{known if limit.most_complete > 0 else ''}",
+        confidence=_confidence(limits, accounts),
+        title=f"{limit.shape}{'' if limit.any_search else ' has an index, but'}: "
+        f"{counted(limit.refused, 'search', 'searches')} failed: {reason}",
+        detail="\n".join([refused, *limit_sentences(limits)[:MOST_SENTENCES]]),
         observed={
             "server": coverage.server,
             "attribute": "",
@@ -169,24 +182,39 @@ def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
         },
         server=coverage.server,
         hosts=(coverage.host,),
-        remedies=(raise_look_through_limit(address, coverage.family, accounts, limit.most_complete),),
+        remedies=(raise_look_through_limit(address, coverage.family, accounts, limit.most_complete, limits),),
         origins=coverage.origins,
     )
 
 
+def _confidence(limits: Mapping[str, tuple[AppliedLimits, ...]], accounts: Sequence[str]) -> Confidence:
+    """Return whether the configuration shows a limit for each account, and no other can be in force."""
+    shown = all(
+        account in limits and all(one.candidates is not None and one.certain for one in limits[account])
+        for account in accounts
+    )
+    return Confidence.CERTAIN if accounts and shown else Confidence.LIKELY
+
+
+ANY_SEARCH = "the limits of the account allow it no search"
+MOST_SENTENCES = 5
 HEADROOM = 2
 """The proposed limit is so many times the largest complete result."""
 RISK = "One search of such an account may examine that many entries, and take as long. The change is replicated."
 
 
 def raise_look_through_limit(
-    server: ServerAddress | None, family: Family | None, accounts: Sequence[str], entries: int
+    server: ServerAddress | None,
+    family: Family | None,
+    accounts: Sequence[str],
+    entries: int,
+    limits: Mapping[str, tuple[AppliedLimits, ...]],
 ) -> Remedy:
     """Raise the limit of accounts above `entries`, the largest complete result (0: unknown); else advice."""
     attribute = traits_of(family).account_scan_limit
     dns = [dn for dn in dict.fromkeys(accounts) if is_distinguished_name(dn)]
     if server is None or not attribute or not dns or entries <= 0:
-        return _advice(server, family, attribute, entries)
+        return _advice(server, family, attribute, entries, limits)
     value = entries * HEADROOM
     lines = [_modification(dn, f"replace: {attribute}\n{attribute}: {value}") for dn in dns]
     values = "\n".join(shown(server, attribute, entry=dn) for dn in dns)
@@ -210,9 +238,17 @@ def _modification(dn: str, change: str) -> str:
     return f"{ldif_line('dn', dn)}\nchangetype: modify\n{change}"
 
 
-def _advice(server: ServerAddress | None, family: Family | None, attribute: str, entries: int) -> Remedy:
+def _advice(
+    server: ServerAddress | None,
+    family: Family | None,
+    attribute: str,
+    entries: int,
+    limits: Mapping[str, tuple[AppliedLimits, ...]],
+) -> Remedy:
     """Advise which limit to raise."""
     own = traits_of(family).account_scan_limit_place
+    rules = dict.fromkeys(f"{one.own_rule}NUMBER" for each in limits.values() for one in each if one.own_rule)
+    own += f". With the other limits that apply now: {'; '.join([*rules][:3])}" * bool(rules)
     where = own or f"{attribute or 'the look-through limit'} of the entry it binds as"
     enough = f" (at least {number(entries)})" if entries > 0 else "; how many, a search without limits shows"
     return Remedy(

@@ -178,3 +178,18 @@ def test_on_lmdb_the_build_is_seen_to_end_and_the_answers_are_right(laboratory):
             assert answers(server, changes) == {name: ("", found) for name, (_, found) in before.items()}
             server.restart()
             limit_scans(server, SCAN_LIMIT)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_on_lmdb_the_next_build_begins_after_the_end_of_the_first(laboratory, *, few):
+    """The exit code of its task is there at once; a second build beside the first would fail, and stay unbuilt."""
+    with Host("ldap") as host:
+        server = laboratory.ds389(host, storage="mdb")
+        load(server, 6 * ENTRIES)
+        for change in (*NEW[:1], *FURTHER[1:]):
+            remedy = told(server, [change])
+            paste(server.host, remedy.brief if few else remedy.text)
+            assert "Reindexing complete" in host.run("tail -n 20 /var/log/dirsrv/slapd-live/errors")
+        log = host.run("cat /var/log/dirsrv/slapd-live/errors")
+        assert "middle of another task" not in log
+        assert log.count("Reindexing complete") == 2

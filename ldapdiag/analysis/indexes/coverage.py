@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.indexes.account_limits import allows_no_search
 from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.index_ages import indexed_since, perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
@@ -235,7 +236,7 @@ def _judged(
         count=count + stopped.results,
         etime=etime + stopped.etime,
         noted=noted + stopped.noted,
-        refused=_refused(stopped, family) if alone.is_scan else 0,
+        refused=_refused(stopped, family) if alone.is_scan and not allows_no_search(alone, family) else 0,
         stopped=stopped,
     )
 

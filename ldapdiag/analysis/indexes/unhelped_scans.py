@@ -9,6 +9,7 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.analysis.indexes.account_limits import allows_no_search
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed, ranked_requesters
@@ -189,6 +190,8 @@ class AccountLimit:
     searches: tuple[SearchCoverage, ...]
     """By base and scope."""
     refused: int
+    any_search: bool
+    """By the configuration, no search of these accounts is answered."""
     most_complete: int
     """Entries of the largest complete result; at most 0: unknown."""
 
@@ -214,19 +217,23 @@ def refused_accounts(requesters: Iterable[Requester]) -> tuple[str, ...]:
 
 
 def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
-    """Return the indexed searches that were refused, by filter shape; the most frequent first.
+    """Return the searches that were refused with an index or by any filter, by shape; the most frequent first.
 
     A server that notes unindexed searches notes refused ones, too: one without the note had an ID list. Of other
     servers, the simulation shows it. Without index configuration none are returned: such searches could be scans.
     """
     by_shape: dict[str, list[SearchCoverage]] = defaultdict(list)
     for search in coverage.searches if coverage.indexes is not None else ():
-        if _refused(search) and (notes_unindexed(coverage.family) or search.index_use is IndexUse.INDEXED):
+        if not _refused(search):
+            continue
+        indexed = not search.is_scan and (notes_unindexed(coverage.family) or search.index_use is IndexUse.INDEXED)
+        if indexed or allows_no_search(search, coverage.family):
             by_shape[search.group.shape].append(search)
     limits = (
         AccountLimit(
             searches=tuple(searches),
             refused=sum(_refused(search) for search in searches),
+            any_search=all(allows_no_search(search, coverage.family) for search in searches),
             most_complete=max(search.group.most_entries for search in searches),
         )
         for searches in by_shape.values()
@@ -235,8 +242,6 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
 
 
 def _refused(search: SearchCoverage) -> int:
-    """Return how many searches were refused although an index answers them."""
-    if search.is_scan or search.stopped is None:
-        return 0
-    stops = search.stopped.group.stops
+    """Return how many searches were refused without a note of an unindexed one."""
+    stops = search.stopped.group.stops if search.stopped else {}
     return sum(stop.results for (err, notes), stop in stops.items() if err == ADMIN_LIMIT and not is_unindexed(notes))

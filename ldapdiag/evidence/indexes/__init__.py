@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.indexes.internal_search import InternalSearch
+from ldapdiag.evidence.indexes.slapd_limits import AccountLimits
 from ldapdiag.evidence.indexes.vlv import VlvSearch
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
@@ -86,7 +87,8 @@ class Backend:
     """When the entry with all its indexes was last changed (slapd); None: each has an entry, or it is unknown."""
     entries: int | None = field(default=None, compare=False)
     """The number of its entries, by other evidence."""
-
+    account_limits: AccountLimits | None = field(default=None, compare=False)
+    """slapd's `limits`; None: unknown, or the product has none."""
     vlv_searches: tuple[VlvSearch, ...] = ()
     """389-ds, DSEE: the searches that have VLV indexes."""
     places: Mapping[str, Sequence[int]] = field(init=False, compare=False, repr=False)

@@ -18,6 +18,7 @@ from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_limits import MOST_RULES, AccountLimits, default_settings, limits_rule
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 from ldapdiag.evidence.monitor import generalized_time
 from ldapdiag.lazy_pattern import pattern
@@ -62,6 +63,10 @@ GLUED = "olcSubordinate"
 REQUIRED = "olcDbDirectory"
 """Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
 MODIFIED = "modifyTimestamp"
+LIMITS, SIZE_LIMIT, ROOT = "olcLimits", "olcSizeLimit", "olcRootDN"
+LIMITS_SHOWN = ("entryCSN", LIMITS, ROOT)
+"""An entry with one of these has the limits of its database; no earlier collection requested them."""
+FRONTEND = "{-1}frontend"
 ATTRIBUTES = (
     "objectClass",
     "olcDatabase",
@@ -74,12 +79,14 @@ ATTRIBUTES = (
     ACCESS,
     SYNCREPL,
     MODIFIED,
+    SIZE_LIMIT,
+    *LIMITS_SHOWN,
 )
 """The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
 """With the first alone, slapd reads slapd.conf at its start: changes of cn=config are lost then (2.5.13)."""
-GLOBALS = (*SUBSTRING_KEYS, STARTED_BY_FILE, STORED_IN, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY)
+GLOBALS = (*SUBSTRING_KEYS, SIZE_LIMIT, STARTED_BY_FILE, STORED_IN, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY)
 """The attributes read of cn=config."""
 MONITOR, ALWAYS_LISTED = "monitor", frozenset({"frontend", "config"})
 """Kinds of databases: a list of all of them contains the latter."""
@@ -99,6 +106,7 @@ class OpenldapIndexes:
         self.kinds: set[str] = set()
         """Kinds of all databases."""
         self.has_globals = False
+        self.default_limits: tuple[str, ...] = ()
 
     def take(self, entry: Entry) -> None:
         """Read cn=config, a database or an overlay of one."""
@@ -108,6 +116,8 @@ class OpenldapIndexes:
             self._settings(entry)
             database = DATABASE.fullmatch(entry.key)
             self.kinds |= {database["kind"]} if database else set()
+            if database and database["name"] == FRONTEND:
+                self.default_limits = _default(entry) or self.default_limits
             if database and database["kind"] in DATABASES and len(self.backends) < MOST_DATABASES:
                 self._database(entry, database)
 
@@ -129,6 +139,7 @@ class OpenldapIndexes:
 
     def _globals(self, entry: Entry) -> None:
         self.has_globals = True
+        self.default_limits = _default(entry) or self.default_limits
         self._settings(entry)
         if entry.first(STARTED_BY_FILE) and not entry.first(STORED_IN):
             self.file = "slapd.conf"
@@ -161,7 +172,23 @@ class OpenldapIndexes:
             kind=found["kind"],
             glued=entry.first(GLUED).upper() not in {"", "FALSE"},
             modified=generalized_time.parse(entry.first(MODIFIED)),
+            account_limits=self._limits(entry),
         )
+
+    def _limits(self, entry: Entry) -> AccountLimits | None:
+        """Return the limits of a database; frontend and cn=config, whose defaults it has, precede it in any listing."""
+        if not any(name in entry for name in LIMITS_SHOWN) or len(entry.values(LIMITS)) > MOST_RULES:
+            return None
+        return AccountLimits(
+            rules=tuple(map(limits_rule, entry.values(LIMITS))),
+            inherited=self.default_limits,
+            default=_default(entry),
+            unlimited=entry.first(ROOT),
+        )
+
+
+def _default(entry: Entry) -> tuple[str, ...]:
+    return default_settings(entry.first(SIZE_LIMIT))
 
 
 def _shows_all_lines(entry: Entry) -> bool:

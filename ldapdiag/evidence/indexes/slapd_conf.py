@@ -20,6 +20,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.openldap import MOST_DATABASES, REFUSED
 from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
+from ldapdiag.evidence.indexes.slapd_limits import MOST_RULES, AccountLimits, LimitsRule, default_settings, limits_rule
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.lazy_dataclass import dataclass
@@ -27,7 +28,8 @@ from ldapdiag.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
-UNNUMBERED = frozenset({"frontend", "config"})
+FRONTEND = "frontend"
+UNNUMBERED = frozenset({FRONTEND, "config"})
 SUBSTRING_KEYS = {
     "index_substr_if_minlen": "if_minlen",
     "index_substr_if_maxlen": "if_maxlen",
@@ -48,6 +50,10 @@ class _Database:
     suffixes: list[str] = field(default_factory=list)
     lines: IndexLines = field(default_factory=IndexLines)
     glued: bool = False
+    limits: list[LimitsRule] = field(default_factory=list)
+    inherited_limits: tuple[str, ...] = ()
+    default_limits: tuple[str, ...] = ()
+    unlimited: str = ""
     directory: bool = False
     """It has the `directory` directive, as every database does; an excerpt without it may also lack index lines."""
 
@@ -67,20 +73,16 @@ class IndexDirectives:
         self.current: _Database | None = None
         self.substring_keys = SubstringKeys()
         self.searches = SlapdInternalSearches()
+        self.default_limits: tuple[str, ...] = ()
 
     def take(self, word: str, rest: str) -> None:
         """Read a directive; others than those of indexes are ignored."""
         if word == "database":
             self._database(rest.strip('"').lower())
-        elif word == "suffix" and self.current:
-            if len(self.current.suffixes) < MOST_SUFFIXES:
-                self.current.suffixes.append(rest.strip('"'))
-        elif word == "subordinate" and self.current:
-            self.current.glued = rest.lower() not in NO
-        elif word == "directory" and self.current:
-            self.current.directory = True
-        elif word == "index" and self.current:
-            self.current.lines.take(rest)
+        elif self.current and word in OF_DATABASES:
+            _take(self.current, word, rest)
+        elif word == "sizelimit" and (not self.searches.database or self.searches.database.endswith(FRONTEND)):
+            self.default_limits += default_settings(rest)
         elif word in SUBSTRING_KEYS:
             self.substring_keys = replace(self.substring_keys, **{SUBSTRING_KEYS[word]: whole_number(rest)})
         elif word == "overlay":
@@ -98,7 +100,7 @@ class IndexDirectives:
         return IndexConfiguration(
             origin=self.document.origin(),
             identity=ServerIdentity(family=Family.OPENLDAP),
-            backends=tuple(map(_backend, known)),
+            backends=tuple(_backend(database, limits_known=whole) for database in known),
             whole=whole,
             file="slapd.conf",
             substring_keys=self.substring_keys,
@@ -112,15 +114,47 @@ class IndexDirectives:
         self.current = None
         self.searches.database = f"{{{self.numbered}}}{kind}"
         if kind in DATABASES and len(self.databases) < MOST_DATABASES:
-            self.current = _Database(name=f"{{{self.numbered}}}{kind}", kind=kind)
+            self.current = _Database(name=f"{{{self.numbered}}}{kind}", kind=kind, inherited_limits=self.default_limits)
             self.databases.append(self.current)
 
 
-def _backend(database: _Database) -> Backend:
+OF_DATABASES = frozenset({"suffix", "subordinate", "directory", "index", "limits", "sizelimit", "rootdn"})
+
+
+def _take(database: _Database, word: str, rest: str) -> None:
+    """Read a directive of a database."""
+    match word:
+        case "suffix" if len(database.suffixes) < MOST_SUFFIXES:
+            database.suffixes.append(rest.strip('"'))
+        case "subordinate":
+            database.glued = rest.lower() not in NO
+        case "directory":
+            database.directory = True
+        case "index":
+            database.lines.take(rest)
+        case "limits" if len(database.limits) <= MOST_RULES:
+            database.limits.append(limits_rule(rest))
+        case "sizelimit":
+            database.default_limits += default_settings(rest)
+        case "rootdn":
+            database.unlimited = rest.strip('"')
+        case _:
+            pass
+
+
+def _backend(database: _Database, *, limits_known: bool) -> Backend:
+    """Return a database; an included file may have rules that precede those that were read."""
+    limits = AccountLimits(
+        rules=tuple(database.limits),
+        inherited=database.inherited_limits,
+        default=database.default_limits,
+        unlimited=database.unlimited,
+    )
     return Backend(
         name=database.name,
         suffixes=tuple(database.suffixes),
         definitions=tuple(database.lines.definitions.values()),
         kind=database.kind,
         glued=database.glued,
+        account_limits=limits if limits_known and len(database.limits) <= MOST_RULES else None,
     )

@@ -8,7 +8,8 @@ r"""The online build of indexes on 389-ds, as a block of commands: define and bu
 
 One ldapmodify, because a new type, or a new matching rule, of an existing index is used at once and finds nothing until
 its build has begun; a later command may never come. The server builds whether or not a client waits for it.
-nsTaskExitCode appears in the task's entry at its end, and the entry is deleted two minutes later. All was tested with
+nsTaskExitCode appears in the task's entry at its end, and the entry is deleted two minutes later. On LMDB it appears at
+once, 0, and the build goes on, so that the next one failed: the log of the task shows the end. All was tested with
 2.3.1.
 """
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TASKS = "cn=index,cn=tasks,cn=config"
+ENDED = (
+    "(|(&(nsTaskExitCode=*)(!(nsTaskExitCode=0)))"
+    "(&(nsTaskExitCode=0)(|(nsTaskLog=*Finished indexing*)(nsTaskLog=*Reindexing complete*))))"
+)
+"""Matches a task that has ended; the second message is that of LMDB."""
 
 BUILDING = r"""task() {
 echo
@@ -58,14 +64,16 @@ case $code in
 esac
 result=$(task_value nsTaskExitCode)
 progress="$(task_value nsTaskCurrentItem) of $(task_value nsTaskTotalItems) entries"
+[ -z "$result" ] || progress='the server goes on in the background'
+[ -z "$result" ] || ! has_ended || break
 [ "$progress" = "$shown" ] || [ "$progress" = ' of  entries' ] || say "building: $progress"
 shown=$progress
-[ -z "$result" ] || break
 pause "$delay"
 [ "$delay" -ge 10 ] || delay=$((delay + 1))
 done
 [ "$result" = 0 ] || { say "The build failed (nsTaskExitCode $result); see the errors log." >&2; return 1; }
 }
+has_ended() { search -b "cn=$task,cn=index,cn=tasks,cn=config" -s base "$built" 1.1 2>/dev/null | grep -q '^dn:'; }
 task_value() { printf '%s\n' "$entry" | sed -n "s/^$1: \\(-*[0-9][0-9]*\\)\$/\\1/p"; }
 suffix_of() {
 octets "$(search -b "$1" -s base nsslapd-suffix 2>/dev/null | sed -n '/^nsslapd-suffix:/{p;q;}')"
@@ -82,7 +90,8 @@ return 1
 }
 configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
-}"""
+}
+built='@'""".replace("@", ENDED)
 """They need `change` (ldapmodify) and `search` (ldapsearch), each with its connection options."""
 
 

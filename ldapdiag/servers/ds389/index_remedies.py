@@ -32,7 +32,8 @@ from ldapdiag.servers.commands.remedy_texts import (
     missing_names,
 )
 from ldapdiag.servers.commands.shell_text import here_document, inert
-from ldapdiag.servers.ds389.index_build import BUILDING, TASKS, building, changing
+from ldapdiag.servers.ds389.build_times import build_time
+from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, TASKS, building, changing
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
 from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
@@ -61,6 +62,11 @@ BETWEEN_LDIF = ""
 
 FIRST_WITH_LMDB = (2, 1)
 """389-ds could be configured with it from then on."""
+READ_ONLY = "The database is read-only meanwhile: changes are refused (53). "
+STOPS_SEARCHES = (
+    "While an index of an LMDB database is built, 2.3.1 ends searches with 53 or without entries, and once in three "
+    "builds the server ended: let no client search it then."
+)
 NO_RESTART = (
     "Stopped before the build has ended, the server would treat the index as built, and searches would find nothing: "
     "let nothing restart it."
@@ -112,7 +118,7 @@ def add_indexes(
         text=adding(server, backend, "Index", chosen) if chosen.changes else chosen.why_none,
         changes=(
             f"Searches by these attributes use an index once it is built; until then they {_unindexed(backend)}, as "
-            f"before. {_offline_sentence(chosen, backend)}{chosen.left_out_sentence}"
+            f"before. {_time_sentences(chosen, backend)}{_offline_sentence(chosen, backend)}{chosen.left_out_sentence}"
         ).strip(),
         risk=_risk_of_building(backend, configuration),
         undo=undoing_add(server, backend, chosen),
@@ -167,7 +173,7 @@ def build_indexes(
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
         text=adding(server, backend, "Build", chosen) if chosen.changes else chosen.why_none,
         changes="The indexes are used again. Until the build has ended, no search uses any index of these attributes"
-        f"{_then_refused(backend)}.",
+        f"{_then_refused(backend)}. {_time_sentences(chosen, backend)}".strip(),
         risk=_risk_of_building(backend, configuration),
         undo="None needed: the same indexes are rebuilt.",
         verify=_verify_commands(server, backend, chosen.attributes),
@@ -215,9 +221,9 @@ def _risk_of_building(backend: Backend, configuration: IndexConfiguration) -> st
     version = configuration.identity.version
     lmdb = ""
     if backend.kind == "mdb":
-        lmdb = f"{ON_LMDB} "
+        lmdb = f"{ON_LMDB} {STOPS_SEARCHES} "
     elif not backend.kind and (not version or version >= FIRST_WITH_LMDB):
-        lmdb = f"{PERHAPS_ON_LMDB} "
+        lmdb = f"{PERHAPS_ON_LMDB} {STOPS_SEARCHES} "
     return f"{lmdb}{NO_RESTART} {UNDISTURBED} {INDEX_ON_EACH_REPLICA}"
 
 
@@ -236,6 +242,13 @@ def _then_refused(backend: Backend) -> str:
     """Return what a build means where unindexed searches are refused, as a clause."""
     why = ": they are refused meanwhile, because the database requires an index (nsslapd-require-index)"
     return why if backend.refuses_unindexed else ""
+
+
+def _time_sentences(chosen: EntryChanges, backend: Backend) -> str:
+    """Return how long the build takes, and what it refuses meanwhile."""
+    if not chosen.changes:
+        return ""
+    return f"{build_time(backend, [_types_and_rules(one)[0] for one in chosen.changes])}{READ_ONLY}"
 
 
 def _offline_sentence(chosen: EntryChanges, backend: Backend) -> str:
@@ -315,7 +328,7 @@ def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
             "LDIF",
             *HANDLED,
             "echo 'waiting for the end of the build, an hour at most: nsTaskExitCode: 0'",
-            *waiting(search, f'"cn=$task,{TASKS}"', "nsTaskExitCode=*", "nsTaskExitCode", "0$", 5),
+            *waiting(search, f'"cn=$task,{TASKS}"', ENDED[1:-1], "nsTaskExitCode", "0$", 5),
         ]
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.indexes.build_time import build_seconds, interval
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES
 from ldapdiag.wording import number
 
@@ -29,42 +30,34 @@ def stopped_seconds(entries: int, changes: Iterable[Change]) -> tuple[int, int]:
     """Return for how many seconds slapd is stopped to build these indexes, at least and at most."""
     substring = {change.attribute.lower() for change in changes if change.type in SUBSTRING_TYPES}
     others = {change.attribute.lower() for change in changes} - substring
-    shortest, longest = STOP_AND_START
-    for count, (slow, fast) in ((len(substring), SLAPINDEX_SUB), (len(others), SLAPINDEX)):
-        shortest += count * entries // fast
-        longest += -(-count * entries // slow)
-    return shortest, longest
+    shortest, longest = build_seconds(entries, [*[SLAPINDEX_SUB] * len(substring), *[SLAPINDEX] * len(others)])
+    return shortest + STOP_AND_START[0], longest + STOP_AND_START[1]
 
 
 def stopped(backend: Backend, changes: Iterable[Change]) -> str:
     """Return a sentence: for how long slapd is stopped, and by which assumptions."""
     rates = (
-        f"slapindex reads {_interval(SLAPINDEX)} entries per second for eq or pres of an attribute, "
-        f"{_interval(SLAPINDEX_SUB)} for sub"
+        f"slapindex reads {interval(SLAPINDEX)} entries per second for eq or pres of an attribute, "
+        f"{interval(SLAPINDEX_SUB)} for sub"
     )
     built = tuple(changes)
     if not built:
-        return f"slapd is stopped and started again: no search is answered for {_interval(STOP_AND_START)} s. "
+        return f"slapd is stopped and started again: no search is answered for {interval(STOP_AND_START)} s. "
     if backend.entries is None:
         return (
             f"slapd is stopped while slapindex runs. The evidence does not contain the number of entries: {rates}, and "
-            f"slapd needs {_interval(STOP_AND_START)} s to stop and start. "
+            f"slapd needs {interval(STOP_AND_START)} s to stop and start. "
         )
     return (
-        f"No search is answered for {_interval(stopped_seconds(backend.entries, built))} s, while slapd is stopped: "
+        f"No search is answered for {interval(stopped_seconds(backend.entries, built))} s, while slapd is stopped: "
         f"{rates}, and there are {number(backend.entries)}. "
     )
 
 
 def online(backend: Backend) -> str:
     """Return a sentence: how long the online indexer runs."""
-    rate = f"{_interval(ONLINE)} entries per second"
+    rate = f"{interval(ONLINE)} entries per second"
     if backend.entries is None:
         return f"The online indexer reads {rate}."
-    slow, fast = ONLINE
-    seconds = (backend.entries // fast, -(-backend.entries // slow))
-    return f"The build takes {_interval(seconds)} s ({number(backend.entries)} entries, {rate})."
-
-
-def _interval(bounds: tuple[int, int]) -> str:
-    return f"{number(bounds[0])} to {number(bounds[1])}"
+    seconds = build_seconds(backend.entries, [ONLINE])
+    return f"The build takes {interval(seconds)} s ({number(backend.entries)} entries, {rate})."

@@ -86,5 +86,7 @@ TRAITS = Traits(
     sorts_in_memory=True,
     # mdb_txn_begin: one write transaction.
     has_one_writer=True,
-    account_scan_limit_place='olcLimits of the database, as in: {0}dn.exact="DN" size.unchecked=NUMBER',
+    account_scan_limit_place='olcLimits of the database, as in: {0}dn.exact="DN" size.unchecked=NUMBER. Of all '
+    "rules only the first that matches an account applies, so write its other limits there, too; and replace all "
+    "values of olcLimits in one change: slapd compares a rule that is added alone last, until it starts again",
 )

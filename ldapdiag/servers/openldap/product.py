@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.openldap import candidates, index_remedies, storage
+from ldapdiag.servers.openldap.account_limits import applied_limits
 from ldapdiag.servers.openldap.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.openldap.index_changes import NEVER_DROPPED
 from ldapdiag.servers.openldap.index_remedies import raise_scan_limit
@@ -21,6 +22,7 @@ PRODUCT = Product(
     makes_own_indexes=False,
     candidates=candidates,
     raise_scan_limit=raise_scan_limit,
+    applied_limits=applied_limits,
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
     approximate_over_test=candidates.APPROXIMATE_OVER_TEST,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 
@@ -19,8 +21,7 @@ STAND_IN = r"""#!/bin/sh
 case "$*" in
 *'(!(!('*) cat "{folder}/entries"; exit {scan} ;;
 esac
-read -r asked
-printf '%s\n' "$* <- $asked" >> "{folder}/asked"
+while read -r asked; do printf '%s\n' "$* <- $asked" >> "{folder}/asked"; done
 case "$*" in
 *"-s base"*) cat "{folder}/base" ;;
 *) cat "{folder}/sub"; exit {sub} ;;
@@ -33,7 +34,7 @@ def shell(request):
     return [request.param, *(["sh"] if request.param == "busybox" else [])]
 
 
-def run(folder, shell, call, *, entries, base=None, sub=None, scan=4, sub_code=0):
+def run(folder, shell, call, *, entries, base=None, sub=None, scan=0, sub_code=0):
     """Return exit code, output and messages of a check, and what it asked for."""
     tool = folder / "ldapsearch"
     tool.write_text(STAND_IN.format(folder=folder, scan=scan, sub=sub_code))
@@ -57,14 +58,14 @@ def test_an_index_that_finds_the_entry_is_right(tmp_path, shell):
     assert [one.split()[:2] for one in done.stdout.splitlines()] == [
         ["right:", f"(cn{one})"] for one in ("=@", "=*", "=@*", "=*@*", "=*@")
     ]
-    assert asked[0].endswith(r"-s base -f - (%s) 1.1 <- cn=\41\6e\6e\61")
+    assert asked[0].endswith(r"-f - (%s) 1.1 <- cn=\41\6e\6e\61")
     assert all("Anna" not in one for one in (done.stdout, *asked)), "no value is shown, or in a list of processes"
 
 
 def test_an_index_that_does_not_find_it_is_wrong(tmp_path, shell):
     done, _ = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries=entry("cn: Anna"), sub="")
     assert done.returncode == 1
-    assert done.stderr == f"WRONG: (cn=@) below {SUFFIX} does not find an entry that has the value: dn: {DN}\n"
+    assert done.stderr == f"WRONG: (cn=@) below {SUFFIX} does not find 1 of 1 entries that have the value: dn: {DN}\n"
 
 
 @pytest.mark.parametrize(
@@ -88,9 +89,10 @@ def test_values_are_escaped(tmp_path, shell, line, filter_):
 
 def test_a_name_of_an_entry_is_decoded(tmp_path, shell):
     dn = base64.b64encode(f"uid=ä\\, '$(id),{SUFFIX}".encode()).decode()
-    done, asked = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries=entry("cn: Anna", f"dn:: {dn}"))
-    assert done.stdout.startswith("right: ")
-    assert f"-b uid=ä\\, '$(id),{SUFFIX} -s base" in asked[0]
+    found = entry("cn: Anna", f"dn:: {dn}")
+    done, asked = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries=found, sub="", base=found)
+    assert done.stderr.startswith("WRONG: ")
+    assert f"-b uid=ä\\, '$(id),{SUFFIX} -s base" in asked[2]
 
 
 @pytest.mark.parametrize(
@@ -98,15 +100,53 @@ def test_a_name_of_an_entry_is_decoded(tmp_path, shell):
     [
         ({"entries": "", "scan": 0}, "no short value is found in an entry (result code 0)"),
         ({"entries": "", "scan": 53}, "no short value is found in an entry (result code 53)"),
-        ({"entries": entry(f"cn: {'a' * 500}")}, "no short value is found in an entry (result code 4)"),
-        ({"entries": entry("cn;lang-de: Anna")}, "no short value is found in an entry (result code 4)"),
-        ({"entries": entry("cn: Anna"), "base": ""}, "reading the entry does not match (cn=@) (result code 0)"),
+        ({"entries": entry(f"cn: {'a' * 500}"), "scan": 4}, "no short value is found in an entry (result code 4)"),
+        ({"entries": entry("cn;lang-de: Anna")}, "no short value is found in an entry (result code 0)"),
+        (
+            {"entries": entry("cn: Anna"), "base": "", "sub": ""},
+            "reading the entry does not match (cn=@) (result code 0)",
+        ),
         ({"entries": entry("cn: Anna"), "sub": "", "sub_code": 3}, "the server ends the search (cn=@) (result code 3)"),
     ],
 )
 def test_what_proves_nothing_is_reported(tmp_path, shell, how, reason):
     done, _ = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), **how)
     assert (done.returncode, done.stdout) == (0, f"not checked: cn below {SUFFIX}: {reason}\n")
+
+
+MANY, DRAWN, RUNS = 60, 12, 40
+
+
+def test_the_entries_are_drawn_from_all(tmp_path, shell):
+    """Each is as likely as any other: 480 draws of 60 entries, 8 expected of each."""
+    entries = "".join(entry(f"cn: name {number:02}", f"dn: uid={number:02},{SUFFIX}") for number in range(MANY))
+    call = check_answers(SUFFIX, "cn", ("eq",))
+    times: Counter[str] = Counter()
+    for _ in range(RUNS):
+        _, asked = run(tmp_path, shell, call, entries=entries, sub=entries)
+        values = [one.partition(" <- ")[2] for one in asked]
+        assert len(set(values)) == len(values) == DRAWN
+        times.update(values)
+    assert len(times) == MANY
+    expected = RUNS * DRAWN / MANY
+    assert sum((count - expected) ** 2 / expected for count in times.values()) < 130, "chi-squared, one in 10 million"
+
+
+def test_an_index_that_lacks_the_newest_half_is_wrong(tmp_path, shell):
+    old, new = (
+        "".join(entry(f"cn: name {number:03}", f"dn: uid={number:03},{SUFFIX}") for number in part)
+        for part in (range(200), range(200, 400))
+    )
+    done, _ = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries=old + new, sub=old, base=old + new)
+    assert done.returncode == 1
+    lost = re.search(r"does not find (\d+) of 12 entries", done.stderr)
+    assert lost
+    assert 0 < int(lost[1]) <= DRAWN
+
+
+def test_a_list_that_a_limit_cuts_off_is_named(tmp_path, shell):
+    done, _ = run(tmp_path, shell, check_answers(SUFFIX, "cn", ("eq",)), entries=entry("cn: Anna"), scan=4)
+    assert done.stdout.splitlines()[0] == f"cn below {SUFFIX}: only the first 1 entries are shown (result code 4)"
 
 
 def test_a_short_value_uses_no_index_of_substrings(tmp_path, shell):

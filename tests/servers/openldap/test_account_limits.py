@@ -1,0 +1,82 @@
+"""Rules of `limits` from a file; which one a real slapd applies is tried in tests/live/test_account_limits.py."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+from ldapdiag.evidence.indexes.slapd_limits import AccountLimits, default_settings, limits_of, limits_rule
+from ldapdiag.servers.openldap.account_limits import applied_limits
+from reading import facts_of
+
+ACCOUNT = "uid=portal,ou=services,dc=x"
+DATABASE = "dn: olcDatabase={1}mdb,cn=config\nolcDatabase: {1}mdb\nolcDbDirectory: /srv/db\nolcSuffix: dc=x\n"
+CONF = "pidfile /run/slapd.pid\nsizelimit size.unchecked=7\ndatabase mdb\nsuffix dc=x\ndirectory /srv\nindex cn eq\n"
+
+
+def applied(*rules: str, account: str = ACCOUNT):
+    limits = AccountLimits(rules=tuple(map(limits_rule, rules)))
+    return applied_limits(
+        Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(), account_limits=limits), account, "dc=x"
+    )
+
+
+def read(text: str) -> Backend:
+    (found,) = [one for one in facts_of(text) if isinstance(one, IndexConfiguration)]
+    return found.backends[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "settings"),
+    [
+        ("* size=5", {"size.soft": 5, "size.hard": 0}),
+        ("* size.soft=5 size.hard=unlimited", {"size.soft": 5, "size.hard": -1}),
+        ("* size.unchecked=disabled time=none", {"size.unchecked": 0, "time.soft": -1, "time.hard": 0}),
+        ("* size.prtotal=disabled size.pr=noEstimate", {"size.prtotal": -2}),
+    ],
+)
+def test_settings_are_read_as_slapd_reads_them(line, settings) -> None:
+    assert limits_of(limits_rule(line).settings) == settings
+
+
+def test_an_excerpt_without_limits_does_not_show_that_there_are_none() -> None:
+    """What earlier collections requested."""
+    assert (
+        applied_limits(read(DATABASE + "olcDbIndex: cn eq\nstructuralObjectClass: olcMdbConfig\n"), ACCOUNT, "") is None
+    )
+    shown = applied_limits(read(DATABASE + "entryCSN: 2026#1\n"), ACCOUNT, "dc=x")
+    assert shown is not None
+    assert "no rule" in shown.rule
+
+
+def test_of_slapd_conf_the_limits_of_all_databases_are_inherited() -> None:
+    found = applied_limits(read(f"{CONF}limits users size=3\n"), ACCOUNT, "dc=x")
+    assert found is not None
+    assert (found.candidates, "rule {0}" in found.rule) == (7, True)
+    included = read(f"{CONF}include /etc/ldap/limits.conf\nlimits users size=3\n")
+    assert applied_limits(included, ACCOUNT, "dc=x") is None, "the file may have rules that come first"
+
+
+def test_a_rule_before_the_one_that_matches_has_to_be_judged() -> None:
+    assert applied("group=cn=g,dc=x size=1", "users size=2").known is False
+    assert applied("dn.regex=(a|b) size=1", "users size=2").known is False
+    assert applied("nonsense=1", "users size=2").known is False
+    assert applied("users size=2", "group=cn=g,dc=x size=1").known
+
+
+def test_no_value_of_a_hostile_file_enters_a_rule_that_is_advised() -> None:
+    found = applied('users "size=5;reboot" size.soft=9 $(reboot)=1 size.unchecked=3')
+    assert found.own_rule == f'{{0}}dn.exact="{ACCOUNT}" size.soft=9 size.unchecked='
+    assert applied("users size=5", account='uid=x"\nolcRootPW: x') is None
+
+
+@given(st.text(alphabet='dn.=regx,"\\*+?()[]^$ au{}0\n', max_size=200))
+def test_any_text_is_read_and_compared_in_no_time(text: str) -> None:
+    began = time.monotonic()
+    applied(f'dn.regex="{text}" size=1', f"{text} size=2", account="uid=" + "a" * 200 + ",dc=x")
+    default_settings(text)
+    assert time.monotonic() - began < 1
