@@ -64,6 +64,16 @@ RULES_389 = "".join(
             f"ou=view,{SUFFIX}",
             *("objectClass: organizationalUnit", "objectClass: nsView", "nsViewFilter: (roomNumber=7)"),
         ),
+        added(
+            f"cn=role,{SUFFIX}",
+            *("objectClass: ldapSubEntry", "objectClass: nsRoleDefinition", "objectClass: nsComplexRoleDefinition"),
+            *("objectClass: nsFilteredRoleDefinition", "nsRoleFilter: (postalCode=7)"),
+        ),
+        added(
+            f"cn=class,{SUFFIX}",
+            *("objectClass: ldapSubEntry", "objectClass: cosSuperDefinition", "objectClass: cosPointerDefinition"),
+            *(f"cosTemplateDn: cn=template,{SUFFIX}", "cosAttribute: street"),
+        ),
         f"dn: {SUFFIX}\nchangetype: modify\nadd: aci\naci: {GROUPS}\n\n",
     ]
 )

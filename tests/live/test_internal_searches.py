@@ -156,6 +156,7 @@ def test_what_389_ds_searches_for_is_known_and_scans_without_an_index(laboratory
         configuration = read_live(server, Family.DS389, INDEXES)
         known = {one.attribute.lower() for one in configuration.internal_searches}
         known |= product_of(Family.DS389).searched_by_rules
+        assert ("postalcode" in known, configuration.virtual_attributes.get("street")) == (True, "class of service")
         indexed = {one.attribute.lower() for backend in configuration.backends for one in backend.definitions}
         before = len(host.run(["cat", LOG_389]))
         for attributes in provoke_389(host, server):
