@@ -24,6 +24,7 @@ from experiments import (
     index_incident,
     index_life,
     mutants,
+    needed_indexes,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -38,6 +39,7 @@ EXPERIMENTS = {
         fuzzing.EXPERIMENT,
         index_incident.EXPERIMENT,
         index_life.EXPERIMENT,
+        needed_indexes.EXPERIMENT,
         client_pools.EXPERIMENT,
         brackets.EXPERIMENT,
         idle_pools.EXPERIMENT,

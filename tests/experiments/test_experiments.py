@@ -24,6 +24,7 @@ NAMES = (
     "connection-cases",
     "fleet-on-cluster",
     "index-life",
+    "needed-indexes",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

@@ -150,6 +150,25 @@ def test_what_is_dropped_is_gone_and_comes_back_as_it_was(server, changes):
     assert after == before
 
 
+DEFINITIONS = {
+    "view": "objectClass: organizationalUnit\nobjectClass: nsView\nnsViewFilter: (&(objectClass=*)(carLicense=tin))",
+    "role": "objectClass: nsRoleDefinition\nobjectClass: nsComplexRoleDefinition\n"
+    "objectClass: nsFilteredRoleDefinition\nobjectClass: ldapSubEntry\nnsRoleFilter: (CarLicense=tin)",
+}
+
+
+@pytest.mark.parametrize("kind", DEFINITIONS)
+def test_an_index_that_a_definition_in_the_database_names_is_kept(server, kind):
+    configuration, backend = configured(server)
+    remedy = remedies.drop_indexes(SERVER, backend, (Change("carLicense", "eq"),), configuration, SCHEMA)
+    dn = f"{'ou' if kind == 'view' else 'cn'}=defined,{SUFFIX}"
+    server.modify(f"dn: {dn}\nchangetype: add\n{DEFINITIONS[kind]}\n\n")
+    with pytest.raises(AssertionError, match="names carLicense or is not ASCII"):
+        paste(server.host, remedy.text)
+    server.modify(f"dn: {dn}\nchangetype: delete\n\n")
+    assert configured(server)[1] == backend
+
+
 def test_an_index_that_is_not_built_is_built(server):
     configuration, backend = configured(server)
     server.modify(

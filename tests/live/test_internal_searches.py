@@ -6,8 +6,25 @@ import re
 from functools import partial
 from itertools import count
 
-from lab.directory_servers import DSE, PASSWORD, SUFFIX, account
+from lab.directory_servers import DSE, SUFFIX
 from lab.host import Host, wait_for
+from lab.internal_searches import (
+    ADDN,
+    CLIENT,
+    INTERNAL,
+    LOG_389,
+    OVERLAY_MODULES,
+    OVERLAYS_SLAPD,
+    RULES_389,
+    RULES_SLAPD,
+    SCHEMA,
+    SELF_SEARCHING,
+    SET_SLAPD,
+    added,
+    manager,
+    provoke_389,
+    provoke_slapd,
+)
 from lab.laboratory import need
 from lab.terminal import paste
 from ldapdiag.catalogue import installed_checks
@@ -43,9 +60,6 @@ replace: uniqueness-subtrees
 uniqueness-subtrees: {suffix}
 
 """
-LOG_389 = "/var/log/dirsrv/slapd-live/access"
-INTERNAL = {"nsslapd-accesslog-level": "260", "nsslapd-plugin-logging": "on"}
-"""The access log has the searches of plug-ins, too."""
 MODULES = "moduleload memberof\nmoduleload unique\n"
 OVERLAYS = """\
 index objectClass,uid eq
@@ -131,101 +145,34 @@ def read_live(server, family, file):
 
 
 SCOPES = {Scope.BASE: "base", Scope.SUBTREE: "sub"}
-LOCAL = ("setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", "ldapwhoami", "-Q", "-Y", "EXTERNAL")
-URI = ("-H", "ldap://127.0.0.1")
-PLUGINS = "cn=plugins,cn=config"
-SELF_SEARCHING = {
-    "nsslapd-ldapiautobind": "on",
-    "nsslapd-ldapimaptoentries": "on",
-    "nsslapd-ldapientrysearchbase": SUFFIX,
-}
-
-
-def enabled(name, *lines):
-    settings = "".join(f"-\nreplace: {line.partition(':')[0]}\n{line}\n" for line in lines)
-    head = f"dn: cn={name},{PLUGINS}\nchangetype: modify\nreplace: nsslapd-pluginEnabled\nnsslapd-pluginEnabled: on\n"
-    return f"{head}{settings}\n"
-
-
-def added(dn, *lines):
-    return f"dn: {dn}\nchangetype: add\n" + "".join(f"{line}\n" for line in lines) + "\n"
-
-
-GROUPS = f'(targetattr="*")(version 3.0; acl "groups"; allow (search) groupdnattr="ldap:///{SUFFIX}?seeAlso";)'
-RULES_389 = "".join(
-    [
-        enabled("attribute uniqueness", "uniqueness-attribute-name: title", f"uniqueness-subtrees: {SUFFIX}"),
-        enabled("referential integrity postoperation", "referint-membership-attr: secretary"),
-        enabled("MemberOf Plugin", "memberOfGroupAttr: documentAuthor"),
-        enabled("Distributed Numeric Assignment Plugin"),
-        added(
-            f"cn=addn,{PLUGINS}",
-            *("objectClass: nsSlapdPlugin", "objectClass: extensibleObject", "nsslapd-pluginPath: libaddn-plugin"),
-            *("nsslapd-pluginInitfunc: addn_init", "nsslapd-pluginType: preoperation", "nsslapd-pluginEnabled: on"),
-            *("nsslapd-pluginId: addn", "nsslapd-pluginVersion: 1", "nsslapd-pluginVendor: 389"),
-            *("nsslapd-pluginDescription: addn", "addn_default_domain: example.com"),
-        ),
-        added(
-            f"cn=ids,cn=Distributed Numeric Assignment Plugin,{PLUGINS}",
-            *("objectClass: extensibleObject", "dnaType: employeeNumber", "dnaFilter: (departmentNumber=7)"),
-            *(f"dnaScope: {SUFFIX}", "dnaNextValue: 1000", "dnaMagicRegen: -1"),
-        ),
-        added(
-            f"cn=example.com,cn=addn,{PLUGINS}",
-            *("objectClass: extensibleObject", f"addn_base: {SUFFIX}", "addn_filter: (carLicense=%s)"),
-        ),
-        added(
-            "cn=mine,cn=mapping,cn=sasl,cn=config",
-            *("objectClass: nsSaslMapping", r"nsSaslMapRegexString: \(.*\)", f"nsSaslMapBaseDNTemplate: {SUFFIX}"),
-            *(r"nsSaslMapFilterTemplate: (employeeType=\1)", "nsSaslMapPriority: 1"),
-        ),
-        added(
-            f"ou=view,{SUFFIX}",
-            *("objectClass: organizationalUnit", "objectClass: nsView", "nsViewFilter: (roomNumber=7)"),
-        ),
-        f"dn: {SUFFIX}\nchangetype: modify\nadd: aci\naci: {GROUPS}\n\n",
-    ]
-)
-ENTRY = added(
-    f"cn=first,{SUFFIX}",
-    *("objectClass: inetOrgPerson", "cn: first", "sn: first", "title: first", "departmentNumber: 7"),
-    "employeeNumber: -1",
-)
-DELETED = f"dn: cn=first,{SUFFIX}\nchangetype: delete\n\n"
 
 
 def test_what_389_ds_searches_for_is_known_and_scans_without_an_index(laboratory):
     need("ns-slapd", "ldapmodify", "setpriv")
     with Host("ldap") as host:
         server = laboratory.ds389(host, settings=INTERNAL | SELF_SEARCHING)
-        manager = (*URI, "-x", "-D", "cn=Directory Manager", "-w", PASSWORD)
-        client = (*URI, "-x", "-D", account("application_xyz"), "-w", PASSWORD)
-        host.run(["ldapmodify", *manager], stdin=RULES_389)
+        host.run(["ldapmodify", *manager(server)], stdin=RULES_389 + ADDN)
         server.restart()
-        triggers = (
-            ("ldapmodify", manager, ENTRY, ("title", "employeeNumber", "departmentNumber")),
-            ("ldapmodify", manager, DELETED, ("secretary", "documentAuthor")),
-            (*LOCAL, ("-H", f"ldapi://{server.ldapi}"), "", ("uidNumber", "gidNumber")),
-            ("ldapwhoami", ("-Q", "-Y", "DIGEST-MD5", "-U", "joe", "-w", "x", *URI), "", ("employeeType",)),
-            ("ldapwhoami", (*URI, "-x", "-D", "joe@example.com", "-w", "x"), "", ("carLicense",)),
-            ("ldapsearch", (*client, "-b", f"ou=services,{SUFFIX}", "(uid=x*)"), "", ("member", "uniqueMember")),
-        )
         configuration = read_live(server, Family.DS389, INDEXES)
         known = {one.attribute.lower() for one in configuration.internal_searches}
         known |= product_of(Family.DS389).searched_by_rules
+        assert ("postalcode" in known, configuration.virtual_attributes.get("street")) == (True, "class of service")
         indexed = {one.attribute.lower() for backend in configuration.backends for one in backend.definitions}
-        for *command, arguments, stdin, attributes in triggers:
-            before = len(host.run(["cat", LOG_389]))
-            host.attempt([*command, *arguments], stdin=stdin)
+        before = len(host.run(["cat", LOG_389]))
+        for attributes in provoke_389(host, server):
             for attribute in map(str.lower, attributes):
                 assert attribute in known or attribute == "carlicense"  # not in the answer of a live server
+                if attribute == "roomnumber":  # added to the filter of a client
+                    wait_for(partial(_is_noted, host, before), "the view is not searched")
+                    continue
                 searched = wait_for(partial(_internal, host, before, attribute), attribute)
                 assert attribute in indexed or all("notes=" in result for result in searched)
+            before = len(host.run(["cat", LOG_389]))
         assert any("addn_filter" in sentence for sentence in configuration.hidden_searches)
-        before = len(host.run(["cat", LOG_389]))
-        host.run(["ldapsearch", *manager, "-b", f"ou=view,{SUFFIX}", "(objectClass=person)", "1.1"])
-        assert "roomnumber" in known
-        wait_for(lambda: "notes=U" in host.run(["cat", LOG_389])[before:], "the filter of the view is not added")
+
+
+def _is_noted(host, before):
+    return "notes=U" in host.run(["cat", LOG_389])[before:]
 
 
 def _internal(host, before, attribute):
@@ -235,29 +182,14 @@ def _internal(host, before, attribute):
     return [line for one in operations for line in log.splitlines() if f"{one} result" in line]
 
 
+def _reads_all(server, before):
+    return "id=-1 first=1" in server.log.read_text()[before:]
+
+
 def _scanned(server, before, attribute):
     return f"({attribute}) not indexed" in server.log.read_text()[before:]
 
 
-RULES_SLAPD = f"""\
-sasl-regexp gidNumber=1000.uidNumber=1000,cn=peercred,cn=external,cn=auth ldap:///{SUFFIX}??sub?(employeeNumber=1000)
-"""
-SELF_SEARCHING_SLAPD = f"""\
-index objectClass,uid,secretary eq
-overlay unique
-unique_uri ldap:///?title?sub?(employeeType=unique)
-overlay refint
-refint_attributes secretary
-overlay constraint
-constraint_attribute displayName uri ldap:///{SUFFIX}?roomNumber?sub?(carLicense=ok)
-overlay dynlist
-access to attrs=description by set="[ldap:///{SUFFIX}??sub?(businessCategory=ops)]/entryDN & user" read by * read
-"""
-UNIQUE_ENTRY = added(
-    f"cn=first,{SUFFIX}",
-    *("objectClass: inetOrgPerson", "cn: first", "sn: first", "title: first", "employeeType: unique"),
-    "description: any",
-)
 GROUP = added(
     f"cn=group,{SUFFIX}",
     *("objectClass: groupOfURLs", "cn: group", f"memberURL: ldap:///{SUFFIX}??sub?(departmentNumber=7)"),
@@ -266,38 +198,25 @@ GROUP = added(
 
 def test_what_slapd_searches_for_is_known_and_scans_without_an_index(laboratory):
     need("slapd", "slapadd", "setpriv")
-    modules = "".join(f"moduleload {name}\n" for name in ("unique", "refint", "constraint", "dynlist"))
     with Host("ldap") as host:
-        settings = f"{SCHEMA}{modules}{RULES_SLAPD}"
-        server = laboratory.slapd(host, configuration=settings, database=SELF_SEARCHING_SLAPD, level="stats,filter")
-        manager = (*URI, "-x", "-D", server.administrator, "-w", PASSWORD)
-        client = (*URI, "-x", "-D", account("application_xyz"), "-w", PASSWORD)
+        settings = f"{SCHEMA}{OVERLAY_MODULES}{RULES_SLAPD}"
+        database = f"index objectClass,uid,secretary eq\n{OVERLAYS_SLAPD}overlay dynlist\n{SET_SLAPD}"
+        server = laboratory.slapd(host, configuration=settings, database=database, level="stats,filter")
         configuration = read_live(server, Family.OPENLDAP, CONFIG)
         known = {one.attribute.lower() for one in configuration.internal_searches}
-        constrained = f"dn: cn=first,{SUFFIX}\nchangetype: modify\nadd: displayName\ndisplayName: x\n\n"
-        triggers = (
-            ("ldapmodify", manager, UNIQUE_ENTRY, ("title", "employeeType")),
-            ("ldapmodify", manager, constrained, ("roomNumber", "carLicense")),
-            ("ldapsearch", (*client, "-b", SUFFIX, "(objectClass=person)"), "", ("businessCategory",)),
-            (*LOCAL, ("-H", f"ldapi://{server.ldapi}"), "", ("employeeNumber",)),
-        )
-        for *command, arguments, stdin, attributes in triggers:
-            before = len(server.log.read_text())
-            host.attempt([*command, *arguments], stdin=stdin)
+        before = len(server.log.read_text())
+        for attributes in provoke_slapd(host, server):
             for attribute in attributes:
                 assert attribute.lower() in known
-                wait_for(partial(_scanned, server, before, attribute), attribute)
-        before = len(server.log.read_text())
-        host.run(["ldapmodify", *manager], stdin=DELETED)
-        wait_for(lambda: "id=-1 first=1" in server.log.read_text()[before:], "the index of refint is used")
-        assert "secretary" in known
-        host.run(["ldapmodify", *manager], stdin=GROUP)
-        host.run(["ldapsearch", *client, "-b", SUFFIX, "(objectClass=groupOfURLs)"])
+                if attribute == "secretary":
+                    wait_for(partial(_reads_all, server, before), "the index of refint is used")
+                else:
+                    wait_for(partial(_scanned, server, before, attribute), attribute)
+            before = len(server.log.read_text())
+        host.run(["ldapmodify", *manager(server)], stdin=GROUP)
+        host.run(["ldapsearch", *CLIENT, "-b", SUFFIX, "(objectClass=groupOfURLs)"])
         wait_for(lambda: "(departmentNumber) not indexed" in server.log.read_text(), "the URL is not searched")
         assert "departmentnumber" not in known
         assert any("dynlist" in sentence for sentence in configuration.hidden_searches)
         rule = next(line for line in server.search("cn=config").splitlines() if "businessCategory=" in line)
         assert reduced_urls(rule) == f"ldap:///{SUFFIX}??sub?(businessCategory=)"
-
-
-SCHEMA = "include /etc/ldap/schema/dyngroup.schema\n"

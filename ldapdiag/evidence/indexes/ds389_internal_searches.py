@@ -70,6 +70,7 @@ FILTERING = {
     "addn_filter": "binds with an Active Directory name",
     "dsSearchFilter": "identity mapping",
     "nsViewFilter": "views",
+    "nsRoleFilter": "roles",
 }
 """Settings that are filters."""
 ARGUMENTS = {
@@ -120,9 +121,13 @@ attribute type, RFC 4512), and a sentence."""
 
 ROLES = {"nsrole": "roles"}
 COS_CLASS, COS_ATTRIBUTE = "cosSuperDefinition", "cosAttribute"
-DEFINITIONS = ("objectClass", COS_ATTRIBUTE, "nsViewFilter")
+DEFINITIONS = ("objectClass", COS_ATTRIBUTE, "nsViewFilter", "nsRoleFilter")
 """The attributes read of definitions in the databases."""
-DEFINITIONS_FILTER = f"(|(objectClass={COS_CLASS})(objectClass=nsView))"
+DEFINITIONS_FILTER = (
+    f"(|(objectClass={COS_CLASS})(objectClass=nsView)"
+    "(&(objectClass=ldapSubEntry)(objectClass=nsFilteredRoleDefinition)))"
+)
+"""Subentries, as definitions of roles and class of service are, are returned only if the filter names their class."""
 
 ARGUMENT = "nsslapd-pluginarg"
 DELAY = "referint-update-delay"

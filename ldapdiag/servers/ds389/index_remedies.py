@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, is_distinguished_name
 from ldapdiag.servers.commands.ldap_tools import as_manager, waiting
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,
@@ -48,7 +48,7 @@ from ldapdiag.servers.ldbm.index_changes import (
 from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -89,9 +89,10 @@ NUMBER_OR_NOT = (
 )
 REMOVED_TYPE = "A removed type is maintained and used until the next restart."
 WHAT_DROPPING_RISKS = (
-    "A search that needs the index, even once a month, becomes unindexed, or is refused where the backend requires an "
-    "index. Only a new build restores the index: never add it again without one. Index configuration is not "
-    "replicated: repeat this on each replica."
+    "The commands change nothing where the filter of a view or a role in the database names the attribute. A search "
+    "that needs the index, even once a month, becomes unindexed, or is refused where the backend requires an index. "
+    "Only a new build restores the index: never add it again without one. Index configuration is not replicated: "
+    "repeat this on each replica."
 )
 
 
@@ -199,7 +200,7 @@ def drop_indexes(
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text=dropping(server, backend, chosen) if chosen.changes else chosen.why_none,
+        text=dropping(server, backend, chosen, schema) if chosen.changes else chosen.why_none,
         changes=(
             f"Changes of these attributes become cheaper. {_kept_sentence(chosen)}"
             f"{REMOVED_TYPE + ' ' if types else ''}{chosen.left_out_sentence}"
@@ -352,13 +353,17 @@ def undoing_add(server: ServerAddress, backend: Backend, chosen: EntryChanges) -
     return building(search, modify, "Remove what was added", backend_name(backend), ruled, lines, checks)
 
 
-def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
-    """Return the block that removes indexes, and checks that searches by their attributes still find entries."""
+def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges, schema: Schema) -> str:
+    """Return the block that removes indexes, and checks that searches by their attributes still find entries.
+
+    Filters of views and roles are in the databases, where no dse.ldif shows them: the block reads them first.
+    """
     named = f"{', '.join(chosen.attributes)} in {backend_name(backend)}"
     changes = joined(ldif_drop(change, backend, whole=removes_all(change)) for change in chosen.changes)
     lines = [
         f"step='Drop the index of {named}'",
         REACHED,
+        *(line for change in chosen.changes for line in _in_no_definition(backend, change.attribute, schema)),
         f"state='the index of {named} may be removed, in part or all'",
         here_document("change", *changes),
         f"state='the index of {named} is removed; the check of the answers has not passed'",
@@ -366,6 +371,13 @@ def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> s
         "answers_right",
     ]
     return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines)
+
+
+def _in_no_definition(backend: Backend, attribute: str, schema: Schema) -> Iterator[str]:
+    """Yield the commands that end the block where a definition in the database names an attribute."""
+    others = sorted(name for name in schema.names(attribute) if name != attribute.lower() and is_attribute_type(name))
+    for suffix in _suffixes(backend):
+        yield " ".join(["in_no_definition", suffix, attribute, *others])
 
 
 def undoing_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
@@ -420,5 +432,15 @@ def _types_and_rules(one: EntryChange) -> tuple[list[str], list[str]]:
 
 def _answers(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str]) -> list[str]:
     """Return the commands that check an index; a suffix that the evidence lacks is read from the server."""
+    return check_suffixes(backend, attribute, types, rules, unknown=_suffix_read(backend))
+
+
+def _suffixes(backend: Backend) -> list[str]:
+    known = [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
+    return known or [_suffix_read(backend)]
+
+
+def _suffix_read(backend: Backend) -> str:
+    """Return the word of a command that reads a suffix from the server."""
     entry = shlex.quote(container(backend).removeprefix("cn=index,"))
-    return check_suffixes(backend, attribute, types, rules, unknown=f'"$(suffix_of {entry})"')
+    return f'"$(suffix_of {entry})"'
