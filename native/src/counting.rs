@@ -286,7 +286,7 @@ pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Conne
         let span = i128::from(connection.last_op) - i128::from(first.op) + 1;
         segment.holes += (span - i128::from(connection.requests)).max(0);
     }
-    let row = segment.client_row(connection.client_at_end());
+    let row = segment.client_row_at_end(connection.client_at_end(), connection.operations);
     row.operations += connection.operations;
     row.used(connection.opened.unwrap_or(connection.first), last_use);
     if matches!(ending, Ending::EndOfLog(_)) {

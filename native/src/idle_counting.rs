@@ -13,7 +13,7 @@ const IDLE_TIME_BYTES: usize = 48;
 pub fn count_idle_time(segment: &mut Segment, number: i64, connection: &mut Connection, idle_time: IdleTime) {
     let IdleTime { account, since, ended, .. } = idle_time;
     if let (Some(client), Account::Dn(account)) = (connection.client, account) {
-        segment.idle_row((client, account)).used.add(ended - since, ended, number);
+        segment.idle_row((client, account), ended - since).used.add(ended - since, ended, number);
         segment.timeline.idle_time(since, ended, 1, 0);
         return;
     }
@@ -32,7 +32,7 @@ pub fn count_certain_idle_times(segment: &mut Segment, number: i64, connection: 
             account = account.or_anonymous(); // what came before the first BIND
         }
         if let (Some(client), Account::Dn(account)) = (connection.client, account) {
-            segment.idle_row((client, account)).used.add(ended - since, ended, number);
+            segment.idle_row((client, account), ended - since).used.add(ended - since, ended, number);
             continue;
         }
         if !rare.idle_times.contains_key(&account) && rare.idle_times.len() >= segment.caps.owed {
@@ -49,7 +49,8 @@ pub fn count_last_idle_time(segment: &mut Segment, number: i64, connection: &mut
     let (client, unbound) = (connection.client_at_end(), connection.unbound());
     if let Some(rare) = &connection.rare {
         for (account, idle_times) in &rare.idle_times {
-            segment.idle_row((client, account.known(unbound))).used.merge(idle_times);
+            let row = segment.idle_row((client, account.known(unbound)), idle_times.longest.0);
+            row.used.merge(idle_times);
         }
     }
     let is_open = matches!(ending, Ending::EndOfLog(_));
@@ -57,7 +58,7 @@ pub fn count_last_idle_time(segment: &mut Segment, number: i64, connection: &mut
     if until - since < SECOND {
         return;
     }
-    let row = segment.idle_row((client, connection.bound_as().known(unbound)));
+    let row = segment.idle_row((client, connection.bound_as().known(unbound)), until - since);
     let times = if is_open { &mut row.open } else { row.before(connection.code) };
     times.add(until - since, until, number);
     segment.timeline.idle_time(since, until, 0, u64::from(!is_open));

@@ -76,7 +76,12 @@ pub struct RankedTable<K, R> {
     pub full: bool,
     /// The cost that a key may have had, at most, in addition to that of its row; or without a row.
     pub omitted: i128,
+    /// The highest cost of a row that was removed; NOTHING: none was.
+    floor: i128,
 }
+
+/// Less than any cost.
+const NOTHING: i128 = -1;
 
 /// How the rows of a chunk are added to a table.
 pub struct Adding<'a, K> {
@@ -114,7 +119,7 @@ impl<'a, K> Adding<'a, K> {
 impl<K: Key, R: Row> RankedTable<K, R> {
     /// An empty table that keeps so many rows, and up to twice as many until it is pruned.
     pub fn new(most: usize) -> Self {
-        RankedTable { rows: IndexMap::default(), most, full: false, omitted: 0 }
+        RankedTable { rows: IndexMap::default(), most, full: false, omitted: 0, floor: NOTHING }
     }
 
     /// Adds the rows of a chunk; where there are too many, the cheapest of all are added to those of more general keys.
@@ -131,6 +136,7 @@ impl<K: Key, R: Row> RankedTable<K, R> {
     pub fn add_known(&mut self, later: Self, adding: &mut Adding<'_, K>) -> Later<K, R> {
         self.full |= later.full;
         self.omitted += later.omitted;
+        self.floor = self.floor.max(later.floor);
         let mut later = Later { places: vec![NEW; later.rows.len()], rows: later.rows, size: 0 };
         self.add_known_again(&mut later, adding);
         later
@@ -214,6 +220,7 @@ impl<K: Key, R: Row> RankedTable<K, R> {
         if let Some(highest) = order.iter().map(|&((cost, _), _)| cost).max() {
             self.full = true;
             self.omitted += highest;
+            self.floor = self.floor.max(highest);
         }
         order.into_iter().map(|(_, place)| place).collect()
     }
@@ -273,6 +280,20 @@ impl<K: Key, R: Row> RankedTable<K, R> {
         }
         let (place, _) = self.rows.insert_full(key, make());
         place
+    }
+
+    /// The index of the row to which something of this cost is added, where costs are maxima, or the cost is nothing.
+    ///
+    /// Rows that stay cost no less than those that were removed. So a key without a row gets none for a cost as low as
+    /// theirs, as it would be removed next: the first of `more_general` that has a row counts it, or the last.
+    pub fn place_costly(&mut self, key: K, cost: i128, more_general: &[K], make: impl FnOnce() -> R) -> usize {
+        let known = self.rows.get_index_of(&key);
+        if cost > self.floor || more_general.is_empty() {
+            return known.unwrap_or_else(|| self.rows.insert_full(key, make()).0);
+        }
+        let rows = &self.rows;
+        let known = known.or_else(|| more_general.iter().find_map(|key| rows.get_index_of(key)));
+        known.unwrap_or_else(|| self.rows.insert_full(more_general[more_general.len() - 1], make()).0)
     }
 
     /// The row at an index.
@@ -362,5 +383,24 @@ mod tests {
         }
         assert_eq!(table.iter().map(|(_, count)| count).sum::<u64>(), 3_000);
         assert!(table.iter().any(|(&key, &count)| key == OTHER && count >= 2_700));
+    }
+
+    #[test]
+    fn a_key_without_a_row_gets_none_for_a_cost_of_removed_rows() {
+        let (mut texts, mut table) = (Interner::default(), RankedTable::new(MOST));
+        let [new, other_new, known] = [&b"new"[..], b"other new", b"a1000"].map(|text| texts.intern(text));
+        let place = |table: &mut RankedTable<Symbol, u64>, key, cost| {
+            let place = table.place_costly(key, cost, &[OTHER], || 0);
+            table.key(place)
+        };
+        assert_eq!(place(&mut table, new, 0), new); // nothing was removed yet
+        merged(&mut table, &mut texts, &(1..=1_000).map(|name| (name, name)).collect::<Vec<_>>());
+
+        let removed = table.omitted;
+
+        assert!(removed > 0 && table.find(new).is_none() && table.find(known).is_some());
+        assert_eq!((place(&mut table, new, removed), place(&mut table, known, 0)), (OTHER, known));
+        assert_eq!((place(&mut table, new, removed + 1), place(&mut table, new, 0)), (new, new));
+        assert_eq!(table.place_costly(other_new, 0, &[], || 0), table.find(other_new).unwrap());
     }
 }

@@ -267,9 +267,17 @@ impl Segment {
         self.clients.at(place)
     }
 
-    /// The idle times of a client and an account.
-    pub fn idle_row(&mut self, of: (Symbol, Symbol)) -> &mut IdleRow {
-        let place = self.idle_times.place(of, IdleRow::default);
+    /// The row of a client whose connection ends after so many operations.
+    pub fn client_row_at_end(&mut self, address: Symbol, operations: u64) -> &mut ClientRow {
+        let others: &[Symbol] = if operations == 0 { &[OTHER] } else { &[] }; // costs of operations add up
+        let place = self.clients.place_costly(address, 0, others, ClientRow::default);
+        self.clients.at(place)
+    }
+
+    /// The idle times of a client and an account, to which some are added, the longest of so many nanoseconds.
+    pub fn idle_row(&mut self, of: (Symbol, Symbol), longest: i64) -> &mut IdleRow {
+        let others = [(of.0, OTHER), (OTHER, OTHER)];
+        let place = self.idle_times.place_costly(of, i128::from(longest), &others, IdleRow::default);
         self.idle_times.at(place)
     }
 
