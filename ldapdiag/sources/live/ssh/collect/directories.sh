@@ -16,7 +16,7 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
     nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
     nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype nsslapd-ldapientrysearchbase
-    addn_filter dssearchfilter nsviewfilter
+    addn_filter dssearchfilter nsviewfilter nsrolefilter
     vlvbase vlvscope vlvfilter vlvsort vlvenabled vlvuses"
 # Where the data is, and when changes are on the disk.
 DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
@@ -170,7 +170,8 @@ OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout 
 OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
     olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir
-    olcsubordinate olcuniqueignore olcspsessionlogsource olcmemberofaddcheck olcnestgroupmember olcnssmap olcauthzpolicy"
+    olcsubordinate olcuniqueignore olcspsessionlogsource olcmemberofaddcheck olcnestgroupmember olcnssmap olcauthzpolicy
+    olclimits olcsizelimit olcrootdn entrycsn"
 # Every entry has the last one: with it, a setting that is missing has its default.
 OPENLDAP_STORAGE="olcdbnosync olcdbenvflags olcdbcheckpoint olclogfile structuralobjectclass"
 MOST_OVERLAYS=200
