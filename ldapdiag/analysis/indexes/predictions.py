@@ -80,9 +80,10 @@ def predict(
     returned = costs.of_returned(scan, total)
     tested = costs.of_tested(scan, total, returned.expected)
     candidates, copied = Estimate(0, 0, 0), Estimate(0, 0, 0)
+    elsewhere = max(1.0, costs.scanned_above(scan, tested) / total)  # the list of a key has entries of every base
     for database in databases:
         part = (_in_scope(scan, database) or total) / total if len(databases) > 1 else 1.0
-        found, ids = _in_database(scan, database, indexes, total * part, scan.returned * part)
+        found, ids = _in_database(scan, database, indexes, total * part, scan.returned * part, elsewhere)
         candidates, copied = candidates.plus(found), copied.plus(ids)
     candidates = candidates.within(scan.returned, total)
     product = _product(databases[0])
@@ -101,9 +102,17 @@ def predict(
 
 
 def _in_database(
-    scan: SearchCoverage, database: SimulatedDatabase, indexes: frozenset[ProposedIndex], total: float, returned: float
+    scan: SearchCoverage,
+    database: SimulatedDatabase,
+    indexes: frozenset[ProposedIndex],
+    total: float,
+    returned: float,
+    elsewhere: float,
 ) -> tuple[Estimate, Estimate]:
-    """Return the candidates of a scan at one database, and the IDs copied to find them."""
+    """Return the candidates of a scan at one database, and the IDs copied to find them.
+
+    `elsewhere`: how many times the entries in its scope the database has.
+    """
     if scan.filter is None:
         return Estimate(total, total, total), Estimate(0, 0, 0)
     name = database.database.backend.name if isinstance(database, ConfiguredDatabase) else ""
@@ -124,7 +133,8 @@ def _in_database(
     for assertion, own in counts.sizes(scan.filter, size) if product is not None and product.copy_over_test else ():
         if assertion.kind in RANGES and counts.has_list(assertion):
             paired = any(_are_bounds(assertion, other) for other in leaves)
-            copied = copied.plus(_copied(assertion, own, total, database, paired=paired))
+            listed = Estimate(*(entries * elsewhere for entries in own))
+            copied = copied.plus(_copied(assertion, listed, total * elsewhere, database, paired=paired))
     return found, copied
 
 

@@ -131,6 +131,16 @@ class SearchCosts:
         ]
         return min(times, default=None)
 
+    def scanned_above(self, scan: SearchCoverage, tested: float) -> float:
+        """Return how many entries are in the largest tree around the base, by its quickest scan; 0: there is none."""
+        parts = _parts(scan)
+        times = [
+            min(least * min(1.0, parts / number) for number, least in found.items())
+            for place in _places(scan)
+            if (found := self.quickest_scans.get(place))
+        ]
+        return max(times, default=0.0) / tested if tested else 0.0
+
     def least_scan(self, scan: SearchCoverage) -> float:
         """Return how long a scan of the same scope that returns next to nothing takes at least; 0: there is none."""
         place = comparable(scan.group.base), scan.group.scope
