@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.unhelped_scans import MOST_LISTED, UnhelpedScans, find_unhelped_scans
+from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
     Cost,
@@ -22,7 +22,6 @@ from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unles
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import rewrite_filter
 from ldapdiag.servers.products import product_of
-from ldapdiag.wording import counted
 
 
 @check(group="indexes", number=MainNumber("etime_seconds"))
@@ -43,8 +42,7 @@ def judge(
     would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
     makes no index keys (slapd: any extensible match), (objectClass=*) below a large base, an attribute whose values
     are computed (nsRole, class of service). Where another part of an AND could be indexed, or an index by the
-    matching rule would answer (389-ds: nsMatchingRule), missing-index reports that instead. One finding is of all
-    filters with the same attribute and reason.
+    matching rule would answer (389-ds: nsMatchingRule), missing-index reports that instead.
 
     - certain: the simulation of the server's candidate selection was compared with that server (389-ds, OpenLDAP,
       OpenDJ), and it has no index for such a filter.
@@ -67,7 +65,7 @@ def judge(
     An export of every entry, at night.
     """
     limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
-    found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE}, by_obstacle=True)
+    found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE})
     for one in found:
         yield _finding(one, coverage, limits)
     if not found:
@@ -80,16 +78,14 @@ def judge(
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -> Finding:
     client = one.requesters[0].client if one.requesters else one.server
-    doubt, kinds = _doubt(one, coverage), len(one.seconds_by_shape)
-    more = f" and {counted(kinds - 1, 'other kind')} of filter" if kinds > 1 else ""
+    doubt = _doubt(one, coverage)
     return Finding(
-        subject=f"{one.obstacle.text} at {coverage.server}",
-        key=f"{coverage.server}|{one.attribute.lower() or one.obstacle.text}|{one.obstacle.reason}",
+        subject=one.subject,
         severity=severity_of_cost(Cost.of(one, coverage.seconds), limits) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.LIKELY if doubt else Confidence.CERTAIN,
-        title=f"no index answers {one.shape}{more}: {one.obstacle.reason}",
+        title=f"no index answers {one.shape}: {one.obstacle.reason}",
         detail="\n".join(filter(None, (one.summary, doubt))),
-        observed=one.observed | {"kinds": kinds, "shapes": list(one.seconds_by_shape)[:MOST_LISTED]},
+        observed=one.observed,
         server=one.server,
         hosts=(one.host,),
         remedies=(rewrite_filter(client, one.obstacle.text, negated=one.obstacle.negated),),

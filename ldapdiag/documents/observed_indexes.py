@@ -78,13 +78,8 @@ class SubstringTooShort(IndexNotBuilt):
 class UnindexableFilter(IndexNotBuilt):
     """`unindexable-filter`: a filter that no index can answer.
 
-    Per server, attribute and reason; `shape` and `part` are of the filter with the most search time.
+    Per server and filter shape.
     """
-
-    kinds: int | None
-    """Different filters without their values."""
-    shapes: list[str] | None
-    """The costliest of them; at most 10."""
 
 
 class BoundsLeft(TypedDict):

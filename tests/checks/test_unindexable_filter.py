@@ -65,21 +65,6 @@ def test_is_certain_only_where_the_servers_code_excludes_an_index(rule: str, con
     assert ("Not certain" in found.detail) is (confidence is Confidence.LIKELY)
 
 
-def test_filters_with_one_reason_are_one_finding_of_all_their_time() -> None:
-    """None of a hundred is worth a change alone, and together they take 10 s."""
-    audit = Audit()
-    for place in range(100):
-        audit.asks(f"(|(!(uid=joe))(attribute{place}=x))", UNINDEXED, times=2, took=0.05 + place / 100_000)
-    audit.asks("(!(mail=joe))", UNINDEXED, took=0.001)
-    found, other = audit.found("unindexable-filter").values()
-    assert (found.observed["kinds"], found.observed["searches"], len(found.observed["shapes"])) == (100, 200, 10)
-    assert found.observed["shape"] == found.observed["shapes"][0] == "(|(!(uid=?))(attribute99=?))"
-    assert found.observed["etime_seconds"] == pytest.approx(2 * sum(0.05 + place / 100_000 for place in range(100)))
-    assert found.severity is Severity.HIGH
-    assert "100 kinds of filter, the costliest: (|(!(uid=?))(attribute99=?)) (" in found.detail
-    assert (other.observed["kinds"], other.observed["attribute"]) == (1, "mail")
-
-
 def test_the_time_below_all_bases_counts() -> None:
     """Each base takes less than 0.1 s, all together 10 s."""
     audit = Audit()

@@ -1,4 +1,4 @@
-"""UnhelpedScans: scans that no new index helps, by filter shape or obstacle; each is the subject of a verdict.
+"""UnhelpedScans: scans that no new index helps, by filter shape and obstacle; each is the subject of a verdict.
 
 Account limits: indexed searches that were refused because their ID list is longer than a limit of the account.
 """
@@ -6,13 +6,12 @@ Account limits: indexed searches that were refused because their ID list is long
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.indexes.account_limits import allows_no_search
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
-from ldapdiag.analysis.log.searches import Requester, is_unindexed, ranked_requesters
+from ldapdiag.analysis.log.searches import Requester, is_unindexed
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
@@ -21,7 +20,7 @@ from ldapdiag.wording import counted, number, percent
 from ldapdiag.wording import seconds as in_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from ldapdiag.analysis.indexes.coverage import IndexCoverage
     from ldapdiag.analysis.indexes.search_coverage import Obstacle, SearchCoverage
@@ -30,29 +29,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnhelpedScans:
-    """The scans of one filter shape, or of all with one obstacle, and that."""
+    """The scans of one filter shape, with their obstacle."""
 
     server: str
     """The server, by the name of its instance."""
     host: str
     obstacle: Obstacle
     searches: tuple[SearchCoverage, ...]
-    """By filter shape, base and scope; the most expensive first."""
+    """By base and scope; the most expensive first."""
     total: int
     """Nanoseconds of all searches in the log."""
 
     @property
     def shape(self) -> str:
-        """Return the filter shape, of several the most expensive."""
+        """Return the filter shape."""
         return self.searches[0].group.shape
-
-    @property
-    def seconds_by_shape(self) -> Mapping[str, float]:
-        """Return the time of each filter shape, the most expensive first."""
-        etimes: dict[str, int] = defaultdict(int)
-        for search in self.searches:
-            etimes[search.group.shape] += search.etime
-        return {shape: etime / SECOND for shape, etime in sorted(etimes.items(), key=lambda pair: (-pair[1], pair[0]))}
 
     @property
     def attribute(self) -> str:
@@ -92,14 +83,7 @@ class UnhelpedScans:
     @property
     def requesters(self) -> tuple[Requester, ...]:
         """Return the clients and accounts that send them, the most expensive first."""
-        groups = {search.group.shape: search.group for search in reversed(self.searches)}
-        if len(groups) == 1:
-            return self.searches[0].group.requesters
-        totals: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-        for one in (requester for group in groups.values() for requester in group.requesters):
-            counts = one.count, one.etime, one.noted, one.refused
-            totals[one.client, one.account] = list(map(sum, zip(totals[one.client, one.account], counts, strict=True)))
-        return ranked_requesters(totals)
+        return self.searches[0].group.requesters
 
     @property
     def summary(self) -> str:
@@ -110,14 +94,7 @@ class UnhelpedScans:
         failed = f"\n{number(self.refused)} of them failed because there is no index.{who}" if self.refused else ""
         took = f"{in_seconds(self.seconds)} in total ({percent(self.share)} of the search time)"
         cost = f"{counted(self.count, 'search', 'searches')}, {took}."
-        by_shape = self.seconds_by_shape
-        what = "These searches" if len(by_shape) == 1 else f"Those for {self.shape}"
-        when = "".join(f"\n{sentence}" for sentence in trend_sentences(self.searches[0].group.trend, what))
-        if len(by_shape) > 1:
-            costliest = ", ".join(
-                f"{shape} ({in_seconds(took)})" for shape, took in islice(by_shape.items(), COSTLIEST)
-            )
-            cost += f"\n{counted(len(by_shape), 'kind')} of filter, the costliest: {costliest}."
+        when = "".join(f"\n{sentence}" for sentence in trend_sentences(self.searches[0].group.trend))
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}"
 
     @property
@@ -147,36 +124,27 @@ class UnhelpedScans:
         }
 
 
-def find_unhelped_scans(
-    coverage: IndexCoverage, causes: Collection[Cause], *, by_obstacle: bool = False
-) -> tuple[UnhelpedScans, ...]:
-    """Return the scans whose obstacle has one of these causes, by filter shape, the most expensive first.
-
-    `by_obstacle`: by attribute and reason.
-    """
-    scans_of: dict[tuple[str, ...], list[SearchCoverage]] = defaultdict(list)
-    obstacles: dict[tuple[str, ...], Obstacle] = {}
+def find_unhelped_scans(coverage: IndexCoverage, causes: Collection[Cause]) -> tuple[UnhelpedScans, ...]:
+    """Return the scans whose obstacle has one of these causes, the most expensive first."""
+    scans_of: dict[str, list[SearchCoverage]] = defaultdict(list)
+    obstacles: dict[str, Obstacle] = {}
     for scan in coverage.scans:
-        if (found := scan.obstacle) is not None and found.cause in causes:
-            about = (found.attribute.lower() or found.text, found.reason)
-            key = about if by_obstacle else (scan.group.shape,)
-            scans_of[key].append(scan)
-            obstacles.setdefault(key, found)
+        if scan.obstacle is not None and scan.obstacle.cause in causes:
+            scans_of[scan.group.shape].append(scan)
+            obstacles.setdefault(scan.group.shape, scan.obstacle)
     unhelped = (
         UnhelpedScans(
             server=coverage.server,
             host=coverage.host,
-            obstacle=obstacles[key],
+            obstacle=obstacles[shape],
             searches=tuple(scans),
             total=coverage.etime,
         )
-        for key, scans in scans_of.items()
+        for shape, scans in scans_of.items()
     )
     return tuple(sorted(unhelped, key=lambda scans: (-scans.seconds, scans.shape)))
 
 
-COSTLIEST = 3
-"""Filter shapes in a sentence."""
 MOST_LISTED = 10
 """The most clients, accounts and bases that a finding lists."""
 ADMIN_LIMIT = 11

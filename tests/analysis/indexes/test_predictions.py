@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.report.indexes.as_data import plans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 TOTAL, TESTED, RETURNED = 20_000, 5e-6, 25e-6
@@ -169,8 +170,8 @@ index objectClass,uid,sn eq
 """
 
 
-def slapd_log(*searches: tuple[str, float, int]) -> str:
-    """Return slapd's log of twenty searches for each filter, with seconds and entries."""
+def slapd_log(*searches: tuple[str, float, int], below: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return slapd's log of twenty searches for each filter, with seconds and entries; `below`: other bases."""
     operations = count(1)
 
     def lines() -> Iterator[str]:
@@ -178,7 +179,8 @@ def slapd_log(*searches: tuple[str, float, int]) -> str:
         for filter_, took, entries in searches:
             for _ in range(20):
                 begin = f"{0x6B02E5B9 + next(operations):08x}.00000000 0x7f01 conn=1000 op={next(operations)}"
-                yield f'{begin} SRCH base="dc=example,dc=com" scope=2 deref=0 filter="{filter_}"'
+                base = below.get(filter_, "dc=example,dc=com")
+                yield f'{begin} SRCH base="{base}" scope=2 deref=0 filter="{filter_}"'
                 result = f"qtime=0.000010 etime={took:.6f} nentries={entries} text="
                 yield f"{begin} SEARCH RESULT tag=101 err=0 {result}"
 
@@ -208,6 +210,20 @@ def test_wide_ranges_of_slapd_get_no_index(tmp_path) -> None:
     assert 0.1e9 < slowed.expected < 1e9
     found = finding(diagnosed(tmp_path), "missing-index")
     assert "(&(uidNumber>=?)(uidNumber<=?)) takes longer with it" in found.detail
+
+
+def test_the_list_of_a_range_has_entries_of_every_base(tmp_path) -> None:
+    """Measured with 28,000 entries: 17 ms below a base of a few thousand, 542 ms with the index."""
+    filter_, took = "(&(uidNumber>=100)(uidNumber<=109))", 0.017
+    scan = ("(description=x)", 0.17, 1)
+    log = slapd_log(
+        ("(uid=joe)", 0.0002, 1), ("(sn=x)", 0.0035, 500), scan, (filter_, took, 3),
+        below={filter_: "ou=guests,dc=example,dc=com"},
+    )  # fmt: skip
+    (tmp_path / "slapd.log").write_text(log)
+    (tmp_path / "slapd.conf").write_text(SLAPD)
+    (plan,) = diagnosed(tmp_path).facts.every(IndexPlan)
+    assert [row.attribute for row in plan.indexes] == ["description"]
 
 
 def test_an_index_that_costs_others_more_than_it_saves_is_not_planned(tmp_path) -> None:
