@@ -217,7 +217,7 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Famil
     if row.refused:
         by = ", ".join(refused_accounts(row.requesters)[:3])
         yield f"{row.refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
-        yield from limit_sentences(limits_of(row.resolved, refused_accounts(row.requesters)[:3], family))
+        yield from limit_sentences(limits_of(row.resolved, refused_accounts(row.requesters)[:3], family))[:3]
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

@@ -189,11 +189,13 @@ def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
 
 def _confidence(limits: Mapping[str, tuple[AppliedLimits, ...]], accounts: Sequence[str]) -> Confidence:
     """Return whether the configuration shows a limit for each account, and no other can be in force."""
-    shown = all(
-        account in limits and all(one.candidates is not None and one.certain for one in limits[account])
-        for account in accounts
-    )
+    shown = all(account in limits and all(_is_shown(one) for one in limits[account]) for account in accounts)
     return Confidence.CERTAIN if accounts and shown else Confidence.LIKELY
+
+
+def _is_shown(limits: AppliedLimits) -> bool:
+    """Return whether nothing but the number of candidates can be the cause of a refusal."""
+    return limits.certain and limits.candidates is not None and (not limits.refuses_pages or limits.candidates == 0)
 
 
 ANY_SEARCH = "the limits of the account allow it no search"

@@ -189,8 +189,8 @@ def test_a_refusal_is_blamed_on_the_rule_that_refused(laboratory, tmp_path: Path
         server = laboratory.slapd(host, database="index objectClass eq\n", entries="\n".join(entries()))
         rules = [
             f"{{0}}dn.exact={FOO} size.unchecked=disabled",
-            f'{{1}}dn.one="ou=services,{SUFFIX}" size=60 size.unchecked=20',
-            "{2}users size.unchecked=1000000",
+            f"{{1}}dn.exact={XYZ} size=60 size.unchecked=20",
+            '{2}dn.regex="^uid=application_xyz," size.unchecked=1000000',
         ]
         change = ["dn: olcDatabase={1}mdb,cn=config", "changetype: modify", "replace: olcLimits"]
         as_root = ["ldapmodify", "-H", "ldapi:///", "-Y", "EXTERNAL"]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 
 
@@ -21,7 +22,7 @@ def limits_of(
     product = product_of(family) if family is not None else None
     if product is None or product.applied_limits is None:
         return {}
-    places = {(backend.name, search.group.base): backend for search in searches for backend in search.backends}
+    places = {place: backend for search in searches for place, backend in _places(search)}
     found = {
         account: [product.applied_limits(backend, account, base) for (_, base), backend in places.items()]
         for account in accounts
@@ -29,12 +30,25 @@ def limits_of(
     return {account: tuple(dict.fromkeys(filter(None, each))) for account, each in found.items() if any(each)}
 
 
+def _places(search: SearchCoverage) -> Iterator[tuple[tuple[str, str], Backend]]:
+    """Yield the database whose limits hold for searches, and their base if a rule may name it.
+
+    slapd chooses the limits once, of the database of the base; where that is glued to another one, of the other one.
+    """
+    chosen = next((one for one in search.backends[:1] if not one.glued), None)
+    if chosen is not None:
+        rules = chosen.account_limits.rules if chosen.account_limits is not None else ()
+        yield (chosen.name, search.group.base if any(rule.of_base for rule in rules) else ""), chosen
+
+
 def allows_no_search(search: SearchCoverage, family: Family | None) -> bool:
-    """Return whether each account whose searches of this shape were refused may not search at all."""
-    refused = {each.account for each in search.group.requesters if each.refused}
+    """Return whether each account whose searches of this shape were refused may not search at all, and never did."""
+    refused = {each.account: each for each in search.group.requesters if each.refused}
+    if not refused or any(each.account in refused and each.count > each.refused for each in search.group.requesters):
+        return False
     limits = limits_of((search,), refused, family)
-    return bool(refused) and all(
-        account in limits and all(one.candidates == 0 for one in limits[account]) for account in refused
+    return all(
+        account in limits and all(one.candidates == 0 and one.certain for one in limits[account]) for account in refused
     )
 
 

@@ -223,7 +223,8 @@ def _judged(
     They differ if the server notes them and the others need no index: they ask for other values.
     """
     found = _coverage(completed, family, databases, simulate=simulate) if completed else None
-    if stopped is None or (found and not found.is_scan and stopped.noted and notes_unindexed(family)):
+    apart = found and not found.is_scan and stopped and stopped.noted and notes_unindexed(family)
+    if stopped is None or apart or (found and allows_no_search(found, family)):
         yield from (found,) if found else ()
         found = None
     if stopped is None:

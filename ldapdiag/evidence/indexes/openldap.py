@@ -117,7 +117,7 @@ class OpenldapIndexes:
             database = DATABASE.fullmatch(entry.key)
             self.kinds |= {database["kind"]} if database else set()
             if database and database["name"] == FRONTEND:
-                self.default_limits = _default(entry) or self.default_limits
+                self.default_limits += _default(entry)
             if database and database["kind"] in DATABASES and len(self.backends) < MOST_DATABASES:
                 self._database(entry, database)
 
@@ -139,7 +139,7 @@ class OpenldapIndexes:
 
     def _globals(self, entry: Entry) -> None:
         self.has_globals = True
-        self.default_limits = _default(entry) or self.default_limits
+        self.default_limits += _default(entry)  # of the same defaults as those of frontend
         self._settings(entry)
         if entry.first(STARTED_BY_FILE) and not entry.first(STORED_IN):
             self.file = "slapd.conf"

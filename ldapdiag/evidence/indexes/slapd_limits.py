@@ -27,7 +27,7 @@ STYLES |= {"children": "children", "regex": "regex"}
 SELECTOR = pattern(r"dn(?:\.(?P<type>self|this))?(?:\.(?P<style>[a-z]+))?(?:=(?P<pattern>.*))?", re.IGNORECASE)
 SETTING = pattern(r"(?P<name>(?:size|time)(?:\.[a-z]+)?)=(?P<value>-1|\d{1,10}|[a-z]+)", re.IGNORECASE)
 WORD = pattern(r'(?:"(?:[^"\\]|\\.)*"|\\.|[^\s"\\])+')
-PLACE = pattern(r"\{\d{1,6}\}")
+PLACE = pattern(r"\A\s*\{\d{1,6}\}")
 UNLIMITED = -1
 VALUES = {"unlimited": UNLIMITED, "none": UNLIMITED, "soft": 0, "hard": 0, "disabled": 0}
 NO_PAGES = -2
@@ -71,9 +71,10 @@ def limits_rule(line: str) -> LimitsRule:
     words = [_unquoted(word) for word in WORD.findall(PLACE.sub("", line[:LONGEST_RULE], count=1))]
     selector, *settings = words or [""]
     style, of_base, text = _selected(selector)
-    readable = len(line) <= LONGEST_RULE and bool(settings)
+    readable = len(line) <= LONGEST_RULE and bool(settings) and selector.isprintable()
     return LimitsRule(
-        selector=selector, style=style if readable else UNREADABLE, pattern=text, of_base=of_base,
+        selector=selector if selector.isprintable() else "not printable",
+        style=style if readable else UNREADABLE, pattern=text, of_base=of_base,
         settings=tuple(one for one in settings if SETTING.fullmatch(one)),
     )  # fmt: skip
 

@@ -41,7 +41,7 @@ SHOWN = 120
 """Characters of a selector."""
 COMPARED = pattern(r"\^?(?:[A-Za-z0-9=,_@ -]|\\[.+*?()]|(?:\.|\[\^,\]|\[a-z0-9\]|\[0-9\])[*+?]?){1,200}\$?")
 """Regular expressions without groups and alternatives."""
-MOST_REPEATS = 3
+MOST_REPEATS, LONGEST_NAME = 3, 256
 """Above, a hostile expression could take long."""
 UNLESS = ". A later rule matches, too: it applies if this one was added since slapd started"
 """slapd compares a rule that is added at run time after all others (2.5.13)."""
@@ -87,7 +87,9 @@ def _applied(rule: str, account: str, default: Sequence[str], own: Sequence[str]
         rule=f"{rule}; its {CANDIDATES} is {shown}",
         candidates=None if candidates == UNLIMITED else candidates,
         refuses_pages=found.get(PAGES_IN_TOTAL) == NO_PAGES or found.get(PAGE, 0) > 0,
-        own_rule="" if account == ANONYMOUS else " ".join([selector, *kept, f"{CANDIDATES}="]),
+        own_rule=""
+        if account == ANONYMOUS or any(one in account for one in UNCERTAIN)
+        else " ".join([selector, *kept, f"{CANDIDATES}="]),
     )
 
 
@@ -113,7 +115,8 @@ def _matches(rule: LimitsRule, account: str, base: str) -> bool | None:
 
 def _matches_expression(expression: str, name: str) -> bool | None:
     repeats = sum(map(expression.count, "*+?"))
-    if COMPARED.fullmatch(expression) is None or repeats > MOST_REPEATS or any(one in name for one in UNCERTAIN):
+    uncertain = len(name) > LONGEST_NAME or any(one in name for one in UNCERTAIN)
+    if COMPARED.fullmatch(expression) is None or repeats > MOST_REPEATS or uncertain:
         return None
     return re.search(expression, name, re.IGNORECASE) is not None
 
@@ -122,6 +125,8 @@ def _matches_name(rule: LimitsRule, name: str) -> bool | None:
     wanted = comparable(rule.pattern)
     if rule.style not in BELOW or any(one in text for one in UNCERTAIN for text in (wanted, name)):
         return None
+    if not wanted:  # matches the root DSE alone: a separator must precede the pattern (limits.c)
+        return not name
     names, parts = (text.split(",") if text else [] for text in (name, wanted))
     least, most = BELOW[rule.style]
     below = len(names) - len(parts)

@@ -80,3 +80,38 @@ def test_any_text_is_read_and_compared_in_no_time(text: str) -> None:
     applied(f'dn.regex="{text}" size=1', f"{text} size=2", account="uid=" + "a" * 200 + ",dc=x")
     default_settings(text)
     assert time.monotonic() - began < 1
+
+
+def test_only_a_place_at_the_beginning_is_one() -> None:
+    assert (
+        limits_rule('dn.regex="^uid=[0-9]{4},ou=services," size.unchecked=10').pattern == "^uid=[0-9]{4},ou=services,"
+    )
+    assert limits_rule("{3}users size=1").style == "users"
+
+
+def test_no_selector_begins_a_line_of_a_report() -> None:
+    rule = limits_rule('"group=\nNext: do this" size=1')
+    assert (rule.selector, rule.style) == ("not printable", "?")
+
+
+def test_an_empty_pattern_matches_no_account() -> None:
+    """limits.c: a separator must precede the pattern."""
+    for style in ("one", "subtree", "children"):
+        found = applied(f'dn.{style}="" size=1')
+        assert found is not None
+        assert "no rule" in found.rule
+
+
+def test_the_defaults_of_all_databases_add_up() -> None:
+    text = (
+        "dn: cn=config\nobjectClass: olcGlobal\nolcSizeLimit: size.soft=500 size.unchecked=1000\n\n"
+        f"dn: olcDatabase={{-1}}frontend,cn=config\nolcDatabase: {{-1}}frontend\nolcSizeLimit: 600\n\n"
+        f"{DATABASE}olcDbIndex: cn eq\nentryCSN: 2026#1\n"
+    )
+    found = applied_limits(read(text), ACCOUNT, "dc=x")
+    assert found is not None
+    assert found.candidates == 1000
+
+
+def test_no_advice_for_an_account_whose_dn_slapd_would_read_otherwise() -> None:
+    assert applied("users size=2", account=r"cn=Smith\, John,dc=x").own_rule == ""
