@@ -21,7 +21,7 @@ REMEDIES = 8
 """Remedies of one finding with their commands."""
 REMEDIES_IN_FULL = 80
 """Of all findings."""
-LONGEST_TEXT = 20_000
+LONGEST_TEXT = 40_000
 """Characters of a command; longer ones are in the JSON report."""
 
 
