@@ -59,7 +59,7 @@ def run(step: str, *, small: bool) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder, Host("ldap") as host:
         truth = PRODUCTS[step](Laboratory(Path(folder)), host, dropped)
         configuration, needed = next(truth), dict(truth)
-        named = _said(configuration, step, MADE[step]())
+        named = _said(configuration, step, _month_of(step))
         advised = {name for name, command in named.items() if command}
         scanned = {name for name, shapes in needed.items() if shapes}
         refusing = {name for name in advised & scanned if _refuses(host, named[name])}
@@ -128,6 +128,7 @@ def _ds389(laboratory: Laboratory, host: Host, dropped: tuple[str, ...]) -> Iter
             yield name, sorted(one for one in scanned - usual if "list of" not in one or f" {name} " in one)
         else:
             usual = scanned
+    host.run(["tee", DSE], stdin=whole)
     server.start()
 
 
@@ -188,42 +189,42 @@ def _slapd(laboratory: Laboratory, host: Host, dropped: tuple[str, ...]) -> Iter
             usual = scanned
 
 
-def _log_of_389() -> str:
-    ends = (datetime.now(UTC) - MONTH, datetime.now(UTC))
-    return "".join(
-        f"[{at:%d/%b/%Y:%H:%M:%S}.{part:09} +0000] conn={number} {text}\n"
-        for number, at in enumerate(ends, 1)
-        for part, text in enumerate(
-            (
-                "fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.2",
-                f'op=0 SRCH base="{SUFFIX}" scope=2 filter="(uid=joe)" attrs=ALL',
-                "op=0 RESULT err=0 tag=101 nentries=1 wtime=0.000100000 optime=0.000200000 etime=0.000300000",
-                "op=1 UNBIND",
-                "op=1 fd=64 Disconnect - Cleanly Closed Connection - U1",
-            )
-        )
-    )
+LINES_389 = (
+    "fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.2",
+    f'op=0 SRCH base="{SUFFIX}" scope=2 filter="(uid=joe)" attrs=ALL',
+    "op=0 RESULT err=0 tag=101 nentries=1 wtime=0.000100000 optime=0.000200000 etime=0.000300000",
+    "op=1 UNBIND",
+    "op=1 fd=64 Disconnect - Cleanly Closed Connection - U1",
+)
+LINES_SLAPD = (
+    "fd=12 ACCEPT from IP=10.0.0.1:50000 (IP=0.0.0.0:389)",
+    f'op=0 SRCH base="{SUFFIX}" scope=2 deref=0 filter="(uid=joe)"',
+    "op=0 SEARCH RESULT tag=101 err=0 qtime=0.000010 etime=0.000300 nentries=1 text=",
+    "op=1 UNBIND",
+    "fd=12 closed",
+)
 
 
-def _log_of_slapd() -> str:
-    ends = (datetime.now(UTC) - MONTH, datetime.now(UTC))
+def _stamp_389(at: datetime, part: int) -> str:
+    return f"[{at:%d/%b/%Y:%H:%M:%S}.{part:09} +0000]"
+
+
+def _stamp_slapd(at: datetime, part: int) -> str:
+    return f"{int(at.timestamp()):08x}.{part:08x} 0x7f0000000001"
+
+
+def _month_of(product: str) -> str:
+    """Return a log with a connection at its begin and one at its end."""
+    stamp, lines = MADE[product]
     return "".join(
-        f"{int(at.timestamp()):08x}.{part:08x} 0x7f0000000001 conn={number} {text}\n"
-        for number, at in enumerate(ends, 1000)
-        for part, text in enumerate(
-            (
-                "fd=12 ACCEPT from IP=10.0.0.1:50000 (IP=0.0.0.0:389)",
-                f'op=0 SRCH base="{SUFFIX}" scope=2 deref=0 filter="(uid=joe)"',
-                "op=0 SEARCH RESULT tag=101 err=0 qtime=0.000010 etime=0.000300 nentries=1 text=",
-                "op=1 UNBIND",
-                "fd=12 closed",
-            )
-        )
+        f"{stamp(at, part)} conn={number} {text}\n"
+        for number, at in enumerate((datetime.now(UTC) - MONTH, datetime.now(UTC)), 1)
+        for part, text in enumerate(lines)
     )
 
 
 PRODUCTS = {"389-ds": _ds389, "openldap": _slapd}
-MADE = {"389-ds": _log_of_389, "openldap": _log_of_slapd}
+MADE = {"389-ds": (_stamp_389, LINES_389), "openldap": (_stamp_slapd, LINES_SLAPD)}
 NAMES = {"389-ds": "dse.ldif", "openldap": "slapd.conf"}
 EXPERIMENT = Experiment(
     name="needed-indexes",

@@ -120,7 +120,7 @@ class SearchCosts:
 
     def testing_all(self, search: SearchCoverage) -> float | None:
         """Return how long a scan would test entries at most; None: the log has no scan of the same place."""
-        parts = sum(1.0 for _ in assertions(search.filter)) if search.filter is not None else 1.0
+        parts = _parts(search)
         longest = self.longest_scan(search, parts)
         if longest is not None:
             return longest

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type, is_distinguished_name
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_type
 from ldapdiag.servers.commands.ldap_tools import as_manager, waiting
 from ldapdiag.servers.commands.remedy_texts import (
     INDEX_BY_HAND,
@@ -34,7 +34,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.build_times import build_time
 from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, TASKS, building, changing
-from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, suffix_words
 from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
     EntryChanges,
@@ -376,7 +376,7 @@ def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges, sche
 def _in_no_definition(backend: Backend, attribute: str, schema: Schema) -> Iterator[str]:
     """Yield the commands that end the block where a definition in the database names an attribute."""
     others = sorted(name for name in schema.names(attribute) if name != attribute.lower() and is_attribute_type(name))
-    for suffix in _suffixes(backend):
+    for suffix in suffix_words(backend, _suffix_read(backend)):
         yield " ".join(["in_no_definition", suffix, attribute, *others])
 
 
@@ -433,11 +433,6 @@ def _types_and_rules(one: EntryChange) -> tuple[list[str], list[str]]:
 def _answers(backend: Backend, attribute: str, types: Iterable[str], rules: Iterable[str]) -> list[str]:
     """Return the commands that check an index; a suffix that the evidence lacks is read from the server."""
     return check_suffixes(backend, attribute, types, rules, unknown=_suffix_read(backend))
-
-
-def _suffixes(backend: Backend) -> list[str]:
-    known = [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
-    return known or [_suffix_read(backend)]
 
 
 def _suffix_read(backend: Backend) -> str:

@@ -183,11 +183,17 @@ def check_suffixes(
 
     `unknown` is the word of a command that stands for a suffix which the evidence does not contain.
     """
-    suffixes = [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
-    if not (suffixes or unknown):
+    words = suffix_words(backend, unknown)
+    if not words:
         return [f"skip_check '{attribute}: {NO_SUFFIX} is not in the evidence'"]
     types, rules = tuple(types), tuple(rules)
-    return [_check(word, attribute, types, rules) for word in suffixes or [unknown]]
+    return [_check(word, attribute, types, rules) for word in words]
+
+
+def suffix_words(backend: Backend, unknown: str = "") -> list[str]:
+    """Return the words of a command for the suffixes of a database; `unknown` if the evidence contains none."""
+    known = [shlex.quote(suffix) for suffix in backend.suffixes if is_distinguished_name(suffix)]
+    return known or ([unknown] if unknown else [])
 
 
 def _check(suffix: str, attribute: str, types: Iterable[str], rules: Iterable[str]) -> str:
