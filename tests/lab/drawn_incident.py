@@ -94,7 +94,7 @@ class DrawnIncident:
             name
             for name, several in pairs.items()
             if any(
-                after.sent.err not in {before.sent.err, 0}
+                after.sent.err not in {before.sent.err, 0, *(LIMITED if before.sent.err in LIMITED else ())}
                 or (before.sent.err not in LIMITED and before.sent.answer != after.sent.answer and name not in warned)
                 or after.sent.entries < before.sent.entries
                 for before, after in several

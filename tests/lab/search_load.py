@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEW = 2
 """So often a kind is asked that returns thousands of entries."""
+MEASURED, THRICE = 9, 3
+"""From so many searches of a kind on, each person is asked for three times: a median of them is without the noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def send(server: Server, kinds: Mapping[str, SearchKind], *, seed: int, times: i
     `who`: an account that asks instead of the kinds' own.
     """
     draw = Random(seed)  # noqa: S311  nothing secret
-    asked = [(name, _number(draw, kind)) for name, kind in kinds.items() for _ in range(_times(name, times))]
+    asked = [(name, number) for name, kind in kinds.items() for number in _numbers(draw, kind, _times(name, times))]
     draw.shuffle(asked)
     logged = Logged(server)
     orders: dict[str, list[Sent]] = server.host.inside(lambda: _sent(server, kinds, asked, who))
@@ -94,9 +96,10 @@ def _times(name: str, times: int) -> int:
     return min(times, FEW) if name in MANY else times
 
 
-def _number(draw: Random, kind: SearchKind) -> int:
-    number = draw.randrange(kind.branch.people - 100)
-    return number - number % kind.every
+def _numbers(draw: Random, kind: SearchKind, times: int) -> list[int]:
+    each = THRICE if times >= MEASURED else 1
+    drawn = [draw.randrange(kind.branch.people - 100) for _ in range(times // each)]
+    return [number - number % kind.every for number in drawn for _ in range(each)]
 
 
 def _sent(

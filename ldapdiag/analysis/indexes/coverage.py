@@ -30,7 +30,7 @@ from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
 from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
-from ldapdiag.analysis.indexes.search_costs import MeasuredSearch, measure_costs
+from ldapdiag.analysis.indexes.search_costs import DENSE, MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
@@ -337,7 +337,7 @@ def settled(search: SearchCoverage, total: float | None, costs: SearchCosts, fam
     If it is narrowed, the number of entries that it tests decides, of `total`.
     """
     if not by_time_alone(search, family) or search.filter is None or search.forecast is None:
-        return search
+        return replace(search, index_use=IndexUse.UNINDEXED) if _tests_many(search, costs, family) else search
     once = search.completed == search.group.answered and search.group.etimes.p50 < SLOW
     leaves = dict(zip(assertions(search.filter), search.forecast.leaves, strict=True))
     if not once and not _has_list(search.filter, leaves):
@@ -348,6 +348,20 @@ def settled(search: SearchCoverage, total: float | None, costs: SearchCosts, fam
         if tests >= LARGE_PART * total * costs.examined:
             return search
     return replace(search, index_use=IndexUse.PARTIALLY, refused=0)
+
+
+def _tests_many(search: SearchCoverage, costs: SearchCosts, family: Family | None) -> bool:
+    """Return whether searches that return many take longer than these explain, by a large part of a scan.
+
+    Where the log notes unindexed searches, a note says so.
+    """
+    if notes_unindexed(family) or search.index_use not in {IndexUse.PARTIALLY, IndexUse.DEPENDS}:
+        return False
+    if costs.returned is None or search.group.etimes.p50 < SLOW:
+        return False
+    whole = costs.testing_all(search)
+    tests = search.own_time - costs.fixed_of(search) - search.returned * costs.returned.most
+    return whole is not None and tests >= max(LARGE_PART * whole, DENSE * search.own_time, SLOW_AVERAGE)
 
 
 def _has_list(node: Node, leaves: Mapping[Assertion, Leaf]) -> bool:

@@ -167,6 +167,7 @@ def without_views(group: SearchGroup) -> SearchGroup | None:
         etime=max(0, group.etime - etime),
         notes={note: count for note, count in notes.items() if count or note == LATER_PAGE},
         stops={(code, notes): stop for (code, notes), stop in group.stops.items() if notes != "U"},
+        sorts={keys: count for keys, count in group.sorts.items() if not (count.vlv and _is_order(keys))},
     )
 
 

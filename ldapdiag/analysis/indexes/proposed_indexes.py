@@ -235,8 +235,8 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
     if leaf.change is not None and (never := trial.why_never_added(leaf.change)):
         cause, reason = Cause.UNINDEXABLE, never
     elif trial.returns_most:
-        returned = trial.scan.group.entries // trial.scan.group.answered
-        cause, reason = Cause.LIMIT, f"each search returns {counted(returned, 'entry', 'entries')}"
+        each = "each search returns" if not trial.scan.group.sorted_for_views else "each page of a view sorts"
+        cause, reason = Cause.LIMIT, f"{each} {counted(int(trial.scan.returned), 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
     return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason)
@@ -332,7 +332,7 @@ class IndexTrial:
         search = self.scan.group
         if not isinstance(self.database, ConfiguredDatabase) or not search.answered:
             return False
-        returned, database = search.entries // search.answered, self.database.database
+        returned, database = self.scan.returned, self.database.database
         if returned > self.database.longest_list:
             return True
         total = database.frequencies.below(search.base, search.scope).most

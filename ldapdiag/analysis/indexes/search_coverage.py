@@ -126,9 +126,10 @@ class SearchCoverage:
 
     @property
     def returned(self) -> float:
-        """Return the average number of entries returned."""
+        """Return the average number of entries returned, or sorted to return some of them as a virtual list view."""
         mean = self.group.entries / self.group.answered if self.group.answered else 0.0
-        return min(mean, self.most_entries) if self.most_entries >= 0 else mean
+        returned = min(mean, self.most_entries) if self.most_entries >= 0 else mean
+        return max(returned, self.group.sorted_for_views)
 
     @property
     def examining(self) -> int:

@@ -144,6 +144,15 @@ class SearchGroup:
         return self.etime // self.answered if self.answered else 0
 
     @property
+    def sorted_for_views(self) -> float:
+        """Return how many entries were sorted on average if all results are virtual list views; else 0."""
+        views = [each for each in self.sorts.values() if each.vlv]
+        without_index = sum(each.count - each.by_index for each in views)
+        if not without_index or sum(each.vlv for each in views) < self.answered:
+            return 0.0
+        return sum(each.candidates for each in views) / without_index
+
+    @property
     def place(self) -> str:
         """Return base and scope in words."""
         base = counted(self.bases, "base") if self.bases > 1 else self.base or "the root"

@@ -11,6 +11,7 @@ import pytest
 from audits import PARTLY, UNINDEXED, Audit
 from incidents import diagnosed, finding, not_judged
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.report.indexes.as_data import plans
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_an_index_saves_nothing_of_a_scan_of_a_few_entries(audit) -> None:
     audit.asks("(employeeNumber=5)", UNINDEXED, took=0.00022, base=few.encode())
     plan = plan_of(audit)
     (found,) = [one for one in plan.resolved if one.group.base == few]
-    assert found.after(plan.added).part(found.count).least / 1e9 == pytest.approx(0.0002, rel=0.2)
+    assert found.after(plan.added).part(found.count).expected / 1e9 == pytest.approx(0.0002, rel=0.2)
 
 
 def test_what_an_and_leaves_is_an_interval(audit) -> None:
@@ -73,6 +74,34 @@ def test_what_an_and_leaves_is_an_interval(audit) -> None:
     assert least == pytest.approx(0.0002 + 20 * RETURNED, rel=0.2)
     assert expected == pytest.approx(0.0002 + 20 * RETURNED + 612 * TESTED, rel=0.2)
     assert most == pytest.approx(scan(20), rel=0.01)
+
+
+def test_the_only_list_of_an_and_may_be_too_long(audit) -> None:
+    """Measured on 389-ds: 4 ms predicted, 66 ms taken: three of five values were in more entries than it lists."""
+    audit.limit = 4000
+    audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
+    _, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
+    short = 0.0002 + 20 * RETURNED + 612 * TESTED
+    assert expected == pytest.approx(short + 0.23 * (most - short), rel=0.1)
+
+
+def test_a_view_shows_what_it_sorts_and_not_what_matches() -> None:
+    """Measured on 389-ds: pages of 10 of 8,900 entries; an index was planned, and nothing was quicker with it."""
+    audit = Audit()
+    audit.asks("(modifyTimestamp>=x)", PARTLY, took=0.4, entries=10, sorting=Sorting(b"cn", 8900, 0))
+    plan = plan_of(audit)
+    assert plan.indexes == ()
+    (kept,) = plan.remaining
+    assert "each page of a view sorts 8,900 entries" in kept.obstacle.reason
+
+
+def test_more_tests_for_each_entry_are_no_entries_to_return(audit) -> None:
+    """Measured on slapd: `name` takes 1.3 times as long to test as others; equal members are one in a shape."""
+    for filter_ in ("(name=x)", "(|(title=x)(title=y))"):
+        audit.asks(filter_, UNINDEXED, took=1.3 * scan(300), entries=300)
+    plan = plan_of(audit)
+    after = [one.each_after(plan.added).expected / 1e9 for one in plan.resolved if one.group.entries > 1000]
+    assert after == [pytest.approx(0.0002 + 300 * RETURNED, rel=0.3)] * 2
 
 
 def test_what_nearly_all_entries_have_gets_no_index(audit) -> None:
@@ -93,7 +122,7 @@ def test_no_index_saves_more_than_the_scans_of_the_log_take(filter_) -> None:
     audit.asks("(employeeNumber=5)", UNINDEXED, took=whole, entries=1)
     audit.asks(filter_, UNINDEXED, took=whole + 900 * 300e-6, entries=900)
     plan = plan_of(audit)
-    saved = [one.mean - one.each_after(plan.added).least for one in plan.resolved]
+    saved = [one.mean - one.each_after(plan.added).expected for one in plan.resolved]
     assert saved
     assert max(saved) <= whole * 1e9 * filter_.count("=")
 
@@ -244,6 +273,13 @@ def test_an_index_without_which_searches_are_refused_is_planned_though_it_slows_
     assert [row.attribute for row in plan.indexes] == ["uidNumber"]
 
 
+def test_what_takes_longer_than_its_entries_explain_is_a_scan(tmp_path) -> None:
+    """Measured on slapd: 222 entries in 41 ms of which an index lists all persons, and no finding."""
+    scans = ("(employeeNumber=5)", 0.04, 1), ("(&(objectClass=person)(title=x))", 0.042, 220)
+    plan = slapd_plan(tmp_path, *scans, ("(objectClass=groupOfNames)", 0.006, 660))
+    assert {row.attribute for row in plan.indexes} == {"employeeNumber", "title"}
+
+
 def test_ranges_whose_lists_are_united_do_not_show_what_an_entry_costs(tmp_path) -> None:
     """Measured: 700 µs for each entry of such a range, 8 µs for others; a list of 1,300 was predicted to take 55 ms."""
     ranges = [("(gidNumber<=100)", 0.7, 957)] * 20
@@ -275,9 +311,9 @@ def test_an_approximate_match_of_slapd_takes_three_times_as_long_to_test_at_most
 def test_a_substring_has_more_candidates_than_matches(audit) -> None:
     """How many have its keys is not in the log: up to a tenth of all entries."""
     audit.asks("(title=*oss 3*)", UNINDEXED, took=scan(20), entries=20)
-    least, _, most = seconds_after(audit, "(title=*?*)")
-    assert least == pytest.approx(0.0002 + 20 * RETURNED, rel=0.2)
-    assert most == pytest.approx(least + TOTAL / 10 * TESTED, rel=0.2)
+    _, expected, most = seconds_after(audit, "(title=*?*)")
+    assert expected == pytest.approx(0.0002 + 20 * RETURNED, rel=0.2)
+    assert most == pytest.approx(expected + TOTAL / 10 * TESTED, rel=0.2)
 
 
 def test_what_a_range_returns_alone_it_matches_in_an_and(audit) -> None:
