@@ -33,6 +33,12 @@ def no_limit(database: Database) -> None:
     """Return that an ID list may have any length."""
 
 
+def of_any_value(value: str) -> str:
+    """Return that an approximate index serves any value."""
+    del value
+    return ""
+
+
 def no_remedies(server: ServerAddress, settings: StorageSettings | None, version: Version) -> tuple[Remedy, ...]:
     """Return that no remedy is known."""
     del server, settings, version
@@ -73,6 +79,8 @@ class Product:
     the server appends them all and sorts once."""
     approximate_over_test: float = 1.0
     """How many times the time of another test that of an approximate match takes."""
+    why_no_approximate: Callable[[str], str] = of_any_value
+    """Return why an approximate index does not serve a value, as a clause; empty: it does."""
     storage: StorageRules | None = None
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
     shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies

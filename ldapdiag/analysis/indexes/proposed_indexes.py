@@ -27,7 +27,7 @@ from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.evidence.log.stamps import MILLISECOND
 from ldapdiag.lazy_dataclass import dataclass
@@ -38,7 +38,7 @@ from ldapdiag.servers.traits import traits_of
 from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.indexes.predictions import Prediction
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
@@ -243,6 +243,7 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
 
 
 PRESENCE = frozenset({"pres", "presence"})
+APPROXIMATE = frozenset({"approx", "approximate"})
 SERVER_MAINTAINED = "the server maintains the indexes it needs of this attribute itself"
 OF_SECRETS = "an index of it would contain its secret values, so none is proposed"
 FEW_ENTRIES = 100
@@ -275,7 +276,9 @@ class IndexTrial:
             return False
         index_use = self._with_added(changes)
         by_presence = any(change.type in PRESENCE for change in changes)
-        may_match_most = index_use is IndexUse.DEPENDS and by_presence and not self._few_have_it
+        # What narrows (&(displayName=*)(!(title=*))) is the part that has no list.
+        by_presence_alone = index_use is IndexUse.PARTIALLY and all(change.type in PRESENCE for change in changes)
+        may_match_most = (index_use is IndexUse.DEPENDS or by_presence_alone) and by_presence and not self._few_have_it
         return index_use is not IndexUse.UNINDEXED and not (
             may_match_most and isinstance(self.database, ConfiguredDatabase)
         )
@@ -314,6 +317,10 @@ class IndexTrial:
             return OF_SECRETS
         if name in maintained:
             return SERVER_MAINTAINED
+        if product is not None and change.type in APPROXIMATE:
+            reasons = (product.why_no_approximate(value) for value in self._logged_values(change))
+            if why := next(filter(None, reasons), ""):
+                return why
         if not isinstance(self.database, ConfiguredDatabase):
             return ""
         definition = self.database.database.definition(change.attribute)
@@ -325,6 +332,15 @@ class IndexTrial:
             why = why_expensive(self.family, change.attribute, change.type, schema)
             return why or substrings_of_members(self.family)
         return ""
+
+    def _logged_values(self, change: Change) -> Iterator[str]:
+        """Yield the values that the slowest of the searches has for the approximate matches an index is for."""
+        slowest = self.scan.group.slowest
+        logged = parse(slowest.subject) if slowest is not None else None
+        wanted = {each.attribute for each in assertions(self.filter) if self.database.leaf(each).change == change}
+        for each in assertions(logged) if logged is not None else ():
+            if each.kind is AssertionKind.APPROXIMATE and each.attribute in wanted and each.value:
+                yield each.value
 
     @property
     def returns_most(self) -> bool:

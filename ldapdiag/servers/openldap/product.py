@@ -26,6 +26,7 @@ PRODUCT = Product(
     longest_list=candidates.longest_list,
     copy_over_test=candidates.COPY_OVER_TEST,
     approximate_over_test=candidates.APPROXIMATE_OVER_TEST,
+    why_no_approximate=candidates.why_no_approximate,
     storage=storage,
     shorten_commits=shorten_commits,
 )
