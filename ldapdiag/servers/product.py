@@ -77,6 +77,8 @@ class Product:
     copy_over_test: float = 0.0
     """The time to copy one ID while the lists of a range's keys are united, as a share of the time to test an entry; 0:
     the server appends them all and sorts once."""
+    read_over_test: float = 0.0
+    """The time to read one key of a range, by the same; 0: not worth mentioning."""
     approximate_over_test: float = 1.0
     """How many times the time of another test that of an approximate match takes."""
     why_no_approximate: Callable[[str], str] = of_any_value

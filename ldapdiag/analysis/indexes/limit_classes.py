@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ldapdiag.analysis.log.searches import SearchGroup, is_unindexed
+from ldapdiag.analysis.log.searches import FIRST_PAGE, LATER_PAGE, SearchGroup, is_unindexed
 from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS
 
 if TYPE_CHECKING:
@@ -49,6 +49,17 @@ def divide(group: SearchGroup) -> LimitClasses:
 def has_pages(group: SearchGroup) -> bool:
     """Return whether some results are pages of larger ones."""
     return any(PAGE in notes.split(",") for notes in group.notes)
+
+
+def searches_of(group: SearchGroup) -> int | None:
+    """Return how many searches the results of a group are of, the pages of one counted once; None: not known.
+
+    389-ds notes which pages of a scan are later ones, and pages of an indexed search all alike.
+    """
+    pages = {notes for notes in group.notes if PAGE in notes.split(",")}
+    if pages and (FIRST_PAGE not in pages or not pages <= {FIRST_PAGE, LATER_PAGE}):
+        return None
+    return group.answered - (group.notes.get(LATER_PAGE, 0) if pages else 0)
 
 
 def more_may_match(group: SearchGroup) -> bool:

@@ -54,7 +54,7 @@ class Prediction:
     total: float
     """Entries that the scan examines."""
     copied: float
-    """IDs that the server copies to unite the keys of ranges."""
+    """IDs that the server copies to unite the keys of ranges, or the keys that it reads of them."""
     returning: bool
     """What is left is what the scan takes beyond others, which test every entry and return next to nothing."""
 
@@ -93,7 +93,7 @@ def predict(
         candidates, copied = candidates.plus(found), copied.plus(ids)
     candidates = candidates.within(scan.returned, total)
     product = _product(databases[0])
-    copying = tested * (product.copy_over_test if product is not None else 0.0)
+    copying = tested * ((product.copy_over_test or product.read_over_test) if product is not None else 0.0)
     times = [
         costs.fixed_of(scan) + scan.returned * each + (listed - scan.returned) * tested + ids * copying
         for each, listed, ids in zip(returned, candidates, copied, strict=True)
@@ -163,11 +163,16 @@ def _in_database(
     found = counts.candidates(scan.filter, size) or Estimate(total, total, total)
     copied = Estimate(0, 0, 0)
     product = _product(database)
-    for assertion, own in counts.sizes(scan.filter, size) if product is not None and product.copy_over_test else ():
+    if product is None:
+        return found, copied
+    for assertion, own in counts.sizes(scan.filter, size):
         if assertion.kind in RANGES and counts.has_list(assertion):
             paired = any(_are_bounds(assertion, other) for other in leaves)
             listed = Estimate(*(entries * elsewhere for entries in own))
-            copied = copied.plus(_copied(assertion, listed, total * elsewhere, database, paired=paired))
+            if product.copy_over_test:
+                copied = copied.plus(_copied(assertion, listed, total * elsewhere, database, paired=paired))
+            elif product.read_over_test:
+                copied = copied.plus(_read(assertion, listed, total * elsewhere, database))
     return found, copied
 
 
@@ -208,6 +213,14 @@ def _copied(bound: Assertion, size: Estimate, total: float, database: SimulatedD
     lists = Estimate(total / 2, total * LIST_OF_BOUND, total) if paired else size
     least, expected, most = (min(length, _longest(database)) ** 2 / 2 for length in lists)
     return Estimate(0.0 if equal is None else least / of_one_key, expected / of_one_key, most)
+
+
+def _read(bound: Assertion, size: Estimate, total: float, database: SimulatedDatabase) -> Estimate:
+    """Return how many keys of a range are read, until its list is longer than the server keeps."""
+    equal = _known(replace(bound, kind=AssertionKind.EQUALITY, value=None), database, total)
+    of_one_key = max(1.0, equal.expected) if equal else 1.0
+    least, expected, most = (min(length, _longest(database)) / of_one_key for length in size)
+    return Estimate(0.0 if equal is None else least, expected, most)
 
 
 def _longest(database: SimulatedDatabase) -> float:

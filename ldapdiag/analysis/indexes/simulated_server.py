@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.index_ages import as_built, undated_indexes, younger_indexes
 from ldapdiag.analysis.indexes.lacking_attributes import lacking_attributes
-from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match
+from ldapdiag.analysis.indexes.limit_classes import divide, more_may_match, searches_of, show_more
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.search_costs import RANGES
 from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
@@ -135,18 +135,20 @@ class ResultCounts:
     entries: int = 0
     """The most in one result."""
     limited: bool = False
-    """More may match: a limit cut a result off, or the search covered a part of the suffix only."""
+    """More may match: a limit cut a result off, it is a page, or the search covered a part of the suffix only."""
+    partial: bool = False
+    """Likewise, and the entries of whole results are not known, as they are of pages that can be told apart."""
     complete: int = -1
     """The most in one complete result; negative: there was none."""
     answered: int = 0
-    """Results that no limit or refusal stopped."""
+    """Searches that no limit or refusal stopped."""
     returned: int = 0
-    """Entries in these."""
+    """Entries in their results."""
 
     @property
     def usual(self) -> float | None:
         """Return the average number of entries; of results that limits or pages ended, the most in a complete one."""
-        if not self.limited:
+        if not self.partial:
             return self.returned / self.answered if self.answered else None
         return self.complete if self.complete > 0 else None
 
@@ -154,11 +156,14 @@ class ResultCounts:
         """Count the results of a group of searches."""
         self.entries = max(self.entries, search.most_entries, search.most_limited)
         self.limited |= may_be_pages or more_may_match(search)
+        completed = divide(search).completed
+        searches = searches_of(completed) if completed is not None else None
+        self.partial |= may_be_pages or searches is None or show_more(search.stops, search.most_entries)
         if may_be_pages:
             return
         self.complete = max(self.complete, search.most_entries)
-        if (completed := divide(search).completed) is not None:
-            self.answered += completed.answered
+        if completed is not None and searches is not None:
+            self.answered += searches
             self.returned += completed.entries
 
 
@@ -260,7 +265,8 @@ def _results(
         else:
             counts = results.setdefault(_key(tree, indexes), ResultCounts())
             counts.add(search, may_be_pages=paged)
-            counts.limited |= base not in suffixes or search.scope != "sub"
+            elsewhere = base not in suffixes or search.scope != "sub"
+            counts.limited, counts.partial = counts.limited or elsewhere, counts.partial or elsewhere
     return results, below_bases
 
 

@@ -6,7 +6,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.servers.ds389 import candidates, index_remedies, storage, vlv_remedies
 from ldapdiag.servers.ds389.defaults import DEFAULTS, IDLE
 from ldapdiag.servers.ds389.remedies import SETTINGS, raise_scan_limit, shorten_commits
-from ldapdiag.servers.ds389.scan_limits import longest_list
+from ldapdiag.servers.ds389.scan_limits import READ_OVER_TEST, longest_list
 from ldapdiag.servers.ldbm.index_changes import NEVER_DROPPED, SEARCHED_BY_RULES
 from ldapdiag.servers.product import Product
 
@@ -21,6 +21,7 @@ PRODUCT = Product(
     never_dropped=NEVER_DROPPED,
     searched_by_rules=SEARCHED_BY_RULES,
     longest_list=longest_list,
+    read_over_test=READ_OVER_TEST,
     raise_scan_limit=raise_scan_limit,
     storage=storage,
     shorten_commits=shorten_commits,

@@ -49,6 +49,11 @@ def server_limits(database: Database) -> Limits:
     return default_limits(database.version) if configured is None else frozenset({_limit(configured)})
 
 
+READ_OVER_TEST = 0.7
+"""The time to read one key of a range, as a share of the time to test an entry: measured with 2.3.1, 3.7 of 5.1
+microseconds. 0.2 to 2.6 thousand keys of the whole database took 3 to 12 ms below a base of a few hundred entries."""
+
+
 def longest_list(database: Database) -> int | None:
     """Return the longest ID list by the server's own limit; None: any, or not known."""
     limits = server_limits(database)
