@@ -16,6 +16,7 @@ from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCount
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions
+from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.indexes.candidates import Amount, Cause, IndexUse
@@ -67,22 +68,40 @@ def entries_in_scope(scan: SearchCoverage, databases: Sequence[SimulatedDatabase
 
 
 def _in_scope(scan: SearchCoverage, database: SimulatedDatabase) -> int | None:
+    """Return how many entries of a database are in the scope of a scan; of a part of the database only if shown."""
+    if not isinstance(database, ConfiguredDatabase):
+        return None
+    below = database.database.frequencies.below(scan.group.base, scan.group.scope)
+    if below.most is not None and below.least == below.most:
+        return below.most
+    base = comparable(scan.group.base)
+    is_part = any(base.endswith(f",{comparable(suffix)}") for suffix in database.database.backend.suffixes)
+    return None if is_part or scan.group.scope == "one" else _in_all(database)
+
+
+def _in_all(database: SimulatedDatabase) -> int | None:
+    """Return how many entries a database has; None: not known."""
     if not isinstance(database, ConfiguredDatabase):
         return None
     frequencies = database.database.frequencies
-    below = frequencies.below(scan.group.base, scan.group.scope).most
-    if below is not None:
-        return below
     whole = [frequencies.below(suffix, WHOLE_TREE).most for suffix in database.database.backend.suffixes]
     return max((count for count in whole if count), default=None)
+
+
+def _scanned(scan: SearchCoverage, databases: Sequence[SimulatedDatabase], costs: SearchCosts) -> float:
+    """Return how many entries a scan examines, by its time where nothing else shows it."""
+    shown = entries_in_scope(scan, databases)
+    if shown is None:
+        every = [_in_all(database) or UNBOUNDED for database in databases]
+        shown = min(sum(every), costs.scanned_by(scan))
+    return max(scan.returned, 1.0, shown)
 
 
 def predict(
     scan: SearchCoverage, databases: Sequence[SimulatedDatabase], costs: SearchCosts, indexes: frozenset[ProposedIndex]
 ) -> Prediction:
     """Predict the time of a scan with new indexes."""
-    shown = entries_in_scope(scan, databases)
-    total = max(scan.returned, 1.0, shown if shown is not None else costs.scanned_by(scan))
+    total = _scanned(scan, databases, costs)
     returned = costs.of_returned(scan, total)
     tested = costs.of_tested(scan, total, returned.expected)
     candidates, copied = Estimate(0, 0, 0), Estimate(0, 0, 0)

@@ -109,6 +109,15 @@ def test_the_keys_of_a_range_are_read_in_the_whole_database() -> None:
     assert "would unite the lists of all values in the range, which takes longer" in kept.obstacle.reason
 
 
+def test_a_part_of_a_database_has_as_many_entries_as_a_scan_of_it_takes_time_for(audit) -> None:
+    """Measured on 389-ds: a base of 670 entries was taken for all 27,882, so that each cost a twentieth to test."""
+    few = b"ou=few,dc=example,dc=com"
+    audit.asks("(title=*oss 3*)", UNINDEXED, took=0.0002 + 2000 * TESTED, entries=2, base=few)
+    plan = plan_of(audit)
+    (found,) = [one for one in plan.resolved if one.group.base == few.decode()]
+    assert found.each_after(plan.added).most / 1e9 == pytest.approx(0.0002 + 200 * TESTED, rel=0.2)
+
+
 def test_the_pages_of_a_scan_are_one_result(audit) -> None:
     """Measured on 389-ds: 2.4 ms, and 0.3 predicted, of (&(o=?)(telephoneNumber=*)), where (o=?) was read in pages."""
     audit.asks("(title=x)", b"P,A", took=scan(1000), entries=1000, times=20)
