@@ -15,6 +15,7 @@ from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.ds389 import index_remedies as remedies
+from ldapdiag.servers.ds389.index_build import TASKS
 from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
@@ -212,3 +213,7 @@ def test_on_lmdb_the_next_build_begins_after_the_end_of_the_first(laboratory, *,
         log = host.run("cat /var/log/dirsrv/slapd-live/errors")
         assert "middle of another task" not in log
         assert log.count("Reindexing complete") == 2
+        assert server.search(TASKS, "(ttl=86400)", "1.1").count("dn: ") == 2
+        short = [*remedies.task_entry(configured(server)[1], ["uid"]), "ttl: 1", ""]
+        server.modify("\n".join(short))
+        wait_for(lambda: server.search(TASKS, "(ttl=*)", "ttl").count("ttl: ") == 2, "the server does not heed ttl")

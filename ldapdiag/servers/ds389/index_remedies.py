@@ -33,7 +33,7 @@ from ldapdiag.servers.commands.remedy_texts import (
 )
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.build_times import build_time
-from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, TASKS, building, changing
+from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, KEPT, TASKS, building, changing
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, suffix_words
 from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
@@ -312,12 +312,12 @@ def brief(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:
     """Return the few lines that configure and build indexes, and wait; empty: only the block is safe.
 
     One ldapmodify, which goes on after an error (-c), so that what it has configured is built in any case. Its task has
-    a new name each time: the server keeps the entry of a task for minutes, and would refuse a second one of that name.
+    a new name each time: the server keeps the entry of a task for a day, and would refuse a second one of that name.
     """
     if not chosen.changes or chosen.perhaps_numbers:
         return ""
     added = [[inert(line) for line in definition] for definition in definitions(backend, chosen)]
-    ldif = joined([*added, _task("$task", backend, chosen.attributes)])
+    ldif = joined([*added, [*_task("$task", backend, chosen.attributes), KEPT]])
     search = as_manager("ldapsearch", server)
     adds = "add and " if chosen.new or chosen.extended else ""
     return "\n".join(
@@ -395,7 +395,11 @@ def definitions(backend: Backend, chosen: EntryChanges) -> list[list[str]]:
 
 
 def task_entry(backend: Backend, attributes: Sequence[str]) -> list[str]:
-    """Return the task entry that builds indexes; the server deletes it some minutes after the end."""
+    """Return the task entry that builds indexes.
+
+    Its name is the same each time, so it is not kept for a day: until then the server would add the same indexes again,
+    and refuse to build them.
+    """
     return _task(f"ldapdiag-{backend_name(backend)}-{'-'.join(attributes)}"[:200], backend, attributes)
 
 

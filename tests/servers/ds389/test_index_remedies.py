@@ -17,6 +17,7 @@ from ldapdiag.evidence.schema.descriptions import attribute_type, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.ds389 import index_remedies as ds389
+from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.dsee import index_remedies as dsee
 from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
@@ -347,6 +348,16 @@ class TestOn389:
         assert change.index("nsIndexType") < change.index("nsIndexAttribute")
         assert '-b "cn=$task,cn=index,cn=tasks,cn=config" -s base' in wait
         assert "seq 720" in wait
+
+    def test_the_task_of_each_build_by_commands_is_kept_for_a_day(self):
+        remedy = ds389.add_indexes(DS1, BACKEND, NEW, configuration(), SCHEMA)
+        written = subprocess.run(
+            ["sh", "-c", f'{BUILDING}\nsay() {{ echo "$*"; }}\ntask=t; task userRoot cn'],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        assert "\ntask userRoot displayName" in remedy.text
+        assert "\nttl: 86400\n" in written
+        assert "\nttl: 86400\nLDIF\n" in remedy.brief
 
     def test_of_an_attribute_that_may_be_a_number_there_are_no_few_lines(self):
         unknown = (Change("acmeNumber", "eq"),)
