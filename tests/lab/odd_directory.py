@@ -114,8 +114,7 @@ def begin_build(server: Server, name: str, *attributes: str) -> str:
     task = f"cn={name},{BUILDS}"
     names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
     server.modify(
-        f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\n"
-        f"cn: {name}\nnsInstance: userroot\n{KEPT}\n{names}"
+        f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\ncn: {name}\nnsInstance: userroot\n{KEPT}\n{names}"
     )
     return task
 

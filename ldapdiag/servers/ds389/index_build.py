@@ -135,8 +135,8 @@ def building(
         f"state='{named}: configured and built; the check of the answers has not passed.'",
         *checks,
         "answers_right",
-        f"state='{named}: built, and no answer is wrong'",
-        'say "$state"',
+        f"state='{named}: built'",
+        'none_wrong "$state"',
     ]
     return changing(search, modify, lines)
 

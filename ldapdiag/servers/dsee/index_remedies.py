@@ -310,7 +310,7 @@ def checked(
         f"state='{named}: the commands have ended; the check of the answers has not passed'",
         *(line for change in changes for line in _checks(backend, change)),
         "answers_right",
-        f"say '{named}: no answer is wrong'",
+        f"none_wrong '{named}'",
     ]
     return block(search_function(from_file(as_manager("ldapsearch", server))), "\n".join(lines), FUNCTIONS)
 
