@@ -91,18 +91,6 @@ say 'Name the schema to ldapdiag, too (schema/99user.ldif, or all of cn=schema):
 return 1
 }
 }
-in_no_definition() {
-below=$1; shift
-[ -n "$below" ] || { say "the suffix of the database is not known" >&2; return 1; }
-found=$(search -b "$below" '(|(objectClass=nsView)(objectClass=ldapSubEntry))' nsViewFilter nsRoleFilter) || {
-say "the filters of views and roles below $below cannot be read (exit code $?)" >&2; return 1; }
-found=$(printf '%s\n' "$found" | sed -n 's/^ns[A-Za-z]*Filter:\(.*\)/\1/p')
-for name; do
-! printf '%s\n' "$found" | grep -i -e "($name[;:~<>=]" -e '^: ' >&2 || {
-say "The filter above, of a view or a role, names $1 or is not ASCII: the server searches by it. Keep the index." >&2
-return 1; }
-done
-}
 configured() {
 search -b "$1" -s base "$2" 1.1 2>/dev/null | grep -q '^dn:' || { say "NOT CONFIGURED: $1: $2" >&2; return 1; }
 }

@@ -34,7 +34,8 @@ from ldapdiag.servers.commands.remedy_texts import (
 from ldapdiag.servers.commands.shell_text import here_document, inert
 from ldapdiag.servers.ds389.build_times import build_time
 from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, KEPT, TASKS, building, changing
-from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, suffix_words
+from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
+from ldapdiag.servers.ldbm.definitions import DEFINITIONS, NAMED_IS_KEPT, in_no_definition
 from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
     EntryChanges,
@@ -48,7 +49,7 @@ from ldapdiag.servers.ldbm.index_changes import (
 from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Change
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
-LIBRARIES: tuple[str, ...] = (FUNCTIONS, BUILDING)
+LIBRARIES: tuple[str, ...] = (FUNCTIONS, BUILDING, DEFINITIONS)
 BETWEEN_LDIF = ""
 
 FIRST_WITH_LMDB = (2, 1)
@@ -89,10 +90,9 @@ NUMBER_OR_NOT = (
 )
 REMOVED_TYPE = "A removed type is maintained and used until the next restart."
 WHAT_DROPPING_RISKS = (
-    "The commands change nothing where the filter of a view or a role in the database names the attribute. A search "
-    "that needs the index, even once a month, becomes unindexed, or is refused where the backend requires an index. "
-    "Only a new build restores the index: never add it again without one. Index configuration is not replicated: "
-    "repeat this on each replica."
+    f"{NAMED_IS_KEPT} A search that needs the index, even once a month, becomes unindexed, or is refused where the "
+    "backend requires an index. Only a new build restores the index: never add it again without one. Index "
+    "configuration is not replicated: repeat this on each replica."
 )
 
 
@@ -354,30 +354,24 @@ def undoing_add(server: ServerAddress, backend: Backend, chosen: EntryChanges) -
 
 
 def dropping(server: ServerAddress, backend: Backend, chosen: EntryChanges, schema: Schema) -> str:
-    """Return the block that removes indexes, and checks that searches by their attributes still find entries.
-
-    Filters of views and roles are in the databases, where no dse.ldif shows them: the block reads them first.
-    """
+    """Return the block that removes indexes, and checks that searches by their attributes still find entries."""
     named = f"{', '.join(chosen.attributes)} in {backend_name(backend)}"
     changes = joined(ldif_drop(change, backend, whole=removes_all(change)) for change in chosen.changes)
     lines = [
         f"step='Drop the index of {named}'",
         REACHED,
-        *(line for change in chosen.changes for line in _in_no_definition(backend, change.attribute, schema)),
+        *(
+            line
+            for name in chosen.attributes
+            for line in in_no_definition(backend, name, schema, _suffix_read(backend))
+        ),
         f"state='the index of {named} may be removed, in part or all'",
         here_document("change", *changes),
         f"state='the index of {named} is removed; the check of the answers has not passed'",
         *(line for change in chosen.changes for line in _answers(backend, change.attribute, change.types, ())),
         "answers_right",
     ]
-    return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines)
-
-
-def _in_no_definition(backend: Backend, attribute: str, schema: Schema) -> Iterator[str]:
-    """Yield the commands that end the block where a definition in the database names an attribute."""
-    others = sorted(name for name in schema.names(attribute) if name != attribute.lower() and is_attribute_type(name))
-    for suffix in suffix_words(backend, _suffix_read(backend)):
-        yield " ".join(["in_no_definition", suffix, attribute, *others])
+    return changing(as_manager("ldapsearch", server), as_manager("ldapmodify", server), lines, DEFINITIONS)
 
 
 def undoing_drop(server: ServerAddress, backend: Backend, chosen: EntryChanges) -> str:

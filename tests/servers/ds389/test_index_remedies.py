@@ -387,6 +387,43 @@ class TestOn389:
         assert fact.backends[0].definitions == (UID,)
 
 
+SEARCH_TOOL = """#!/bin/sh
+case "$*" in
+*nsRoleFilter*) printf '%s\\n' 'dn: cn=tin,dc=example,dc=com' '{found}' ;;
+esac
+exit 0
+"""
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("found", "is_kept"),
+    [
+        ("", False),
+        ("nsRoleFilter: (title=uid)", False),
+        ("nsRoleFilter: (&(cn=x)(UID=tin))", True),
+        ("nsRoleFilter: (userid>=tin)", True),
+        ("nsRoleFilter:: KMOkPXgp", True),
+        ("nsViewFilter: (uid;lang-de=tin)", True),
+    ],
+)
+def test_an_index_that_a_definition_in_the_database_names_is_not_dropped(tmp_path, product, indexes, found, is_kept):
+    remedy = product.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), indexes, SCHEMA)
+    assert remedy.kind is RemedyKind.SHELL
+    record = f'#!/bin/sh\necho "$0" >> {tmp_path}/changed\n'
+    for tool, text in (
+        ("ldapsearch", SEARCH_TOOL.format(found=found)), ("ldapmodify", record), ("dsconf", record)
+    ):  # fmt: skip
+        (tmp_path / tool).write_text(text)
+        (tmp_path / tool).chmod(0o755)
+    (tmp_path / "password").write_text("secret")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LDAP_PASSWORD_FILE": str(tmp_path / "password")}
+    done = subprocess.run(["sh", "-c", remedy.text], env=environment, capture_output=True, text=True, check=False)
+    assert (tmp_path / "changed").exists() is not is_kept, done.stderr
+    assert ("names u" in done.stderr, "State: nothing is changed" in done.stderr) == (is_kept, is_kept)
+    assert (done.returncode == 0) is not is_kept, done.stderr
+
+
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
         indexes = dsee.add_indexes(DS1, BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
