@@ -61,8 +61,6 @@ def _sentence(limits: AppliedLimits) -> str:
     if not limits.known:
         return f"Which limit applies is not judged: {limits.rule}."
     if limits.candidates is None and not limits.refuses_pages:
-        return (
-            f"By the configuration, {limits.rule}: the refusal has another cause, or the rule is younger than the log."
-        )
+        return f"By the configuration, {limits.rule}: the refusal has another cause, or the rule was added later."
     pages = " It refuses paged searches, too, or large pages of them, with the same code." * limits.refuses_pages
     return f"By the configuration, {limits.rule}.{pages}"

@@ -227,12 +227,12 @@ def _not_planned(diagnosis: Diagnosis) -> list[str]:
 
 
 def _indexed_later(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a comment for each server with searches that an index answers which is, or may be, younger."""
+    """Yield a comment for each server with searches from before an index that answers them, or perhaps from before."""
     for plan in diagnosis.facts.every(IndexPlan):
         if plan.indexed_since is not None:
             many = counted(sum(scan.count for scan in plan.younger), "search", "searches")
-            text = f"{many} that an index answers which is, or may be, younger are not judged"
-            yield f"# {neutral(plan.server)}: {text}: that needs a log from {shown(plan.indexed_since)} on\n"
+            text = f"{many} not judged: an index that answers them was, or may have been, added or built later"
+            yield f"# {neutral(plan.server)}: {text}. That needs a log from {shown(plan.indexed_since)} on.\n"
 
 
 def _is_configured(diagnosis: Diagnosis) -> bool:
