@@ -70,7 +70,7 @@ class Product:
     """It has the indexes of those attributes without configuration; False: only those that are configured."""
     raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None
     """Return the remedy that raises the limit of one index, for a filter that so many entries match; None: none can."""
-    applied_limits: Callable[[Backend, str, str], AppliedLimits | None] | None = None
+    applied_limits: Callable[[IndexConfiguration, Backend, str, str], AppliedLimits | None] | None = None
     """Return the limits of an account's searches below a base, by its configuration; None: it does not show them."""
     longest_list: Callable[[Database], int | None] = no_limit
     """Return the length above which the server takes an ID list for all entries; None: never, or not known."""

@@ -17,6 +17,7 @@ from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class SearchCoverage:
     """Attributes with ranges whose lists take longer to make than a scan would, and the time of that scan."""
     stopped: GroupPart | None = None
     """Those that a limit or a refusal stopped; they are in the counts."""
+    limits: Mapping[str, AppliedLimits] = field(default_factory=dict)
+    """Of the accounts whose searches were refused, by account, as far as the configuration shows them."""
     certain: bool = False
     """One of the sets helps in any case; if False, only if few entries match."""
     obstacle: Obstacle | None = None

@@ -10,7 +10,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.indexes.account_limits import allows_no_search
+from ldapdiag.analysis.indexes.account_limits import (
+    ADMIN_LIMIT,
+    allows_no_search,
+    refused_accounts,
+    time_limit_sentences,
+)
 from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import Requester, is_unindexed
@@ -120,7 +125,7 @@ class UnhelpedScans:
             for one in shapes[:MOST_LISTED]
             if len(shapes) > 1
         )
-        when = "".join(f"\n{sentence}" for sentence in trend_sentences(self.trend))
+        when = "".join(f"\n{one}" for one in (*time_limit_sentences(self.searches), *trend_sentences(self.trend)))
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}{when}{listed}"
 
     @property
@@ -234,8 +239,6 @@ def _sum(one: Requester, other: Requester) -> Requester:
 
 MOST_LISTED = 10
 """The most clients, accounts and bases that a finding lists."""
-ADMIN_LIMIT = 11
-"""adminLimitExceeded (RFC 4511, appendix A)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,11 +269,6 @@ class AccountLimit:
         return refused_accounts(self.searches[0].group.requesters)
 
 
-def refused_accounts(requesters: Iterable[Requester]) -> tuple[str, ...]:
-    """Return the accounts that had refused searches, each once, the most expensive first."""
-    return tuple(dict.fromkeys(each.account for each in requesters if each.refused))
-
-
 def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
     """Return the searches that were refused with an index or by any filter, by shape; the most frequent first.
 
@@ -282,13 +280,13 @@ def find_account_limits(coverage: IndexCoverage) -> tuple[AccountLimit, ...]:
         if not _refused(search):
             continue
         indexed = not search.is_scan and (notes_unindexed(coverage.family) or search.index_use is IndexUse.INDEXED)
-        if indexed or allows_no_search(search, coverage.family):
+        if indexed or allows_no_search(search.group, search.limits):
             by_shape[search.group.shape].append(search)
     limits = (
         AccountLimit(
             searches=tuple(searches),
             refused=sum(_refused(search) for search in searches),
-            any_search=all(allows_no_search(search, coverage.family) for search in searches),
+            any_search=all(allows_no_search(search.group, search.limits) for search in searches),
             most_complete=max(search.group.most_entries for search in searches),
         )
         for searches in by_shape.values()
