@@ -18,6 +18,7 @@ from ldapdiag.cost_thresholds import (
     MediumSeconds,
     severity_of_cost,
 )
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import rewrite_filter
@@ -44,7 +45,8 @@ def judge(
     ## What it looks at
     Searches in the access log that examine every entry below their base, with a filter that no index of any kind
     would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
-    makes no index keys (slapd: any extensible match), (objectClass=*) below a large base, an attribute whose values
+    makes no index keys (slapd: any extensible match), an approximate match for a value without letters,
+    (objectClass=*) below a large base, an attribute whose values
     are computed (nsRole, class of service). Where another part of an AND could be indexed, or an index by the
     matching rule would answer (389-ds: nsMatchingRule), missing-index reports that instead. There is one finding per
     attribute and kind of assertion, with the filters that contain it and the sums of their searches.
@@ -106,6 +108,9 @@ def _severity(one: UnhelpedScans, coverage: IndexCoverage, limits: CostLimits) -
 
 def _doubt(one: UnhelpedScans, coverage: IndexCoverage) -> str:
     """Return why it is not certain that no index helps, as a sentence; empty if it is."""
+    part = parse_shape(one.obstacle.text)
+    if one.obstacle.inferred and isinstance(part, Assertion) and part.kind is AssertionKind.APPROXIMATE:
+        return "Not certain: it is concluded from the value of the slowest search; an index may serve the others."
     if one.obstacle.inferred:
         return f"Not certain: an index by the matching rule of {one.obstacle.text} may be possible; ask the vendor."
     product = product_of(coverage.family) if coverage.family else None

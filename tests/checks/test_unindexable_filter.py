@@ -131,3 +131,18 @@ def test_what_it_is_about_does_not_depend_on_the_configuration(filter_: str) -> 
         audit.asks(filter_, UNINDEXED)
         subjects |= {one.subject for one in audit.found("unindexable-filter").values()}
     assert len(subjects) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "entries", "is_planned"), [("12", 0, False), ("12", 1, True), ("smith", 0, True), ("12 a", 0, True)]
+)
+def test_no_index_serves_an_approximate_match_for_a_number(value: str, entries: int, *, is_planned: bool) -> None:
+    """A 389-ds finds none for (departmentNumber~=12), whatever the index; see tests/live."""
+    audit = Audit()
+    audit.asks(f"(departmentNumber~={value})", UNINDEXED, entries=0)
+    audit.asks("(departmentNumber~=7)", UNINDEXED, entries=entries, took=0.05)
+    assert bool(audit.found("missing-index")) is is_planned
+    told = audit.found("unindexable-filter")
+    assert bool(told) is not is_planned
+    assert all("the value of the slowest search" in one.detail for one in told.values())
+    assert all(one.confidence is Confidence.LIKELY for one in told.values())

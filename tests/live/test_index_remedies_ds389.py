@@ -185,6 +185,30 @@ def test_an_index_that_is_not_built_is_built(server):
     assert SUFFIX in backend.suffixes
 
 
+NUMBER, STREET = "12345", "main street"
+
+
+def test_an_approximate_index_finds_no_number_and_wants_every_word(server):
+    """Without the index, what a value lacks after its last word is ignored."""
+    filters = [f"(businessCategory~={value})" for value in (NUMBER, "777", "main oak", STREET)]
+    for place, value in enumerate((NUMBER, STREET, "main oak", "north main")):
+        person = f"objectClass: inetOrgPerson\nuid: approx{place}\ncn: x\nsn: x\nbusinessCategory: {value}"
+        server.modify(f"dn: uid=approx{place},{SUFFIX}\nchangetype: add\n{person}\n\n")
+    changes = [Change("businessCategory", "approx")]
+    remedy = told(server, changes)
+    assert remedies.APPROXIMATE in remedy.risk
+    before = ask(server, [Asked(one) for one in filters])
+    paste(server.host, remedy.text)
+    built(server)
+    after = ask(server, [Asked(one) for one in filters])
+    assert [(one.notes, one.entries) for one in before[:2]] == [("A", 0), ("A", 0)]
+    assert [(one.notes, one.entries) for one in after] == [("A", 0), ("A", 0), ("", 1), ("", 1)]
+    assert all(one.entries > 1 for one in before[2:])
+    paste(server.host, remedy.undo)
+    server.restart()
+    limit_scans(server, SCAN_LIMIT)
+
+
 def test_on_lmdb_the_build_is_seen_to_end_and_the_answers_are_right(laboratory):
     with Host("ldap") as host:
         server = laboratory.ds389(host, storage="mdb")

@@ -239,7 +239,10 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
         cause, reason = Cause.LIMIT, f"{each} {counted(int(trial.scan.returned), 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
-    return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason)
+    inferred = leaf.change is not None and reason == trial.why_no_approximate(leaf.change)
+    return Obstacle(
+        cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason, inferred=inferred
+    )
 
 
 PRESENCE = frozenset({"pres", "presence"})
@@ -317,10 +320,8 @@ class IndexTrial:
             return OF_SECRETS
         if name in maintained:
             return SERVER_MAINTAINED
-        if product is not None and change.type in APPROXIMATE:
-            reasons = (product.why_no_approximate(value) for value in self._logged_values(change))
-            if why := next(filter(None, reasons), ""):
-                return why
+        if change.type in APPROXIMATE and (why := self.why_no_approximate(change)):
+            return why
         if not isinstance(self.database, ConfiguredDatabase):
             return ""
         definition = self.database.database.definition(change.attribute)
@@ -332,6 +333,14 @@ class IndexTrial:
             why = why_expensive(self.family, change.attribute, change.type, schema)
             return why or substrings_of_members(self.family)
         return ""
+
+    def why_no_approximate(self, change: Change) -> str:
+        """Return why an approximate index does not serve the logged values, as a clause; empty: it does, or may."""
+        product = product_of(self.family) if self.family else None
+        if product is None or change.type not in APPROXIMATE:
+            return ""
+        reasons = (product.why_no_approximate(value, self.scan.most_entries) for value in self._logged_values(change))
+        return next(filter(None, reasons), "")
 
     def _logged_values(self, change: Change) -> Iterator[str]:
         """Yield the values that the slowest of the searches has for the approximate matches an index is for."""
