@@ -94,13 +94,14 @@ def saves_enough(scan: SearchCoverage, predicted: int, quickest: int) -> bool:
     """Return whether a set saves a worthwhile part of a scan's time, and not much less than the best set.
 
     What fails for lack of an index needs one whatever it takes then, unless the same searches of other accounts would
-    be no faster: their candidates stay as many. What is quick is not worth one anyway.
+    be no faster: their candidates stay as many. What is quick is not worth one anyway. The time of a single slow search
+    that no list explains is saved by no index, and hides none that helps the others.
     """
     if scan.refused:
         return not scan.completed or predicted < scan.own_time
     if scan.mean < QUICK:
         return True
-    return scan.mean - predicted >= max(LEAST_SAVED * scan.mean, NEAR_BEST * (scan.mean - quickest))
+    return scan.mean - predicted >= max(LEAST_SAVED * scan.usual, NEAR_BEST * (scan.mean - quickest))
 
 
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:

@@ -31,6 +31,10 @@ ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
 
 
+FAR_ABOVE = 2
+"""How many times the time of the others an average is that a few slow searches decide."""
+
+
 class PredictedTime(NamedTuple):
     """The time of a search: bounds, and the most probable value between them. Nanoseconds."""
 
@@ -118,6 +122,16 @@ class SearchCoverage:
         return self.etime // self.count if self.count else 0
 
     @property
+    def usual(self) -> int:
+        """Return the average time, without the slowest ones where these take most of it: one may wait for anything."""
+        group = self.group
+        if self.completed != group.answered or group.slowest is None or self.completed < 2:
+            return self.mean
+        others = (self.mean * self.completed - group.slowest.etime) // (self.completed - 1)
+        usual = max(0, min(group.etimes.p95, others))
+        return usual if self.mean > FAR_ABOVE * usual else self.mean
+
+    @property
     def wait(self) -> int:
         """Return the average wait for a worker thread."""
         return min(self.mean, self.group.wait // self.group.answered if self.group.answered else 0)
@@ -126,6 +140,11 @@ class SearchCoverage:
     def own_time(self) -> int:
         """Return the average time without the wait."""
         return self.mean - self.wait
+
+    @property
+    def usual_time(self) -> int:
+        """Return `usual` without the wait."""
+        return max(0, self.usual - self.wait)
 
     @property
     def returned(self) -> float:
