@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.account_limits import limit_sentences, limits_of
+from ldapdiag.analysis.indexes.account_limits import (
+    ADMIN_LIMIT,
+    limit_sentences,
+    limits_of,
+    refused_accounts,
+    stopped_by,
+    time_limit_sentences,
+)
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes, indexes_as_data, set_with
 from ldapdiag.analysis.indexes.predictions import TIME_UNKNOWN, saved_between, time_with
 from ldapdiag.analysis.indexes.search_coverage import failing
-from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans, refused_accounts
+from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
 from ldapdiag.cost_thresholds import (
@@ -23,7 +30,6 @@ from ldapdiag.cost_thresholds import (
     MediumSeconds,
     severity_of_cost,
 )
-from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
@@ -68,9 +74,10 @@ def judge(  # noqa: PLR0913  one parameter per setting
 
     The time with the index is predicted from the log: from the candidates left, the time of a scan for each entry
     it tests, and the time of indexed searches for each entry they return. It is an interval where the log does not
-    show how many entries match. An index that removes a scan and saves less than a quarter of its time is not
-    recommended. Where the log does not note pages (slapd), searches that all return the size of a page are not judged:
-    how many entries match is not known.
+    show how many entries match. An index that removes a scan and saves less than a quarter of its time (without the
+    slowest searches, where these decide the average) is not recommended. Where the log does not note pages (slapd),
+    searches that all return the size of a page are not judged: how many entries match is not known. Of scans that a
+    time limit ended (code 3) the limit is named, with its rule, as far as the configuration shows it.
 
     - certain: the server notes the searches as unindexed, and the simulation shows that the index removes the scan.
     - likely: otherwise.
@@ -160,7 +167,7 @@ def _finding(
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
         title=f"{plan.server} has no index {what}: "
         + "; ".join([lacks] * bool(row.refused) + [saves] * bool(row.examining)),
-        detail="\n".join(_sentences(row, plan, fastest, coverage.family)),
+        detail="\n".join(_sentences(row, plan, fastest)),
         observed={
             "server": plan.server,
             "backend": row.backend.name if row.backend else None,
@@ -196,7 +203,7 @@ def _cost(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Cost
     return Cost(share, saved / SECOND, count, coverage.seconds, refused, failing(scans))
 
 
-def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Family | None) -> Iterator[str]:
+def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[str]:
     for one in row.resolved[:3]:
         noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
         then = time_with(one.each_after(plan.added), one.mean, fastest) if one.examining else TIME_UNKNOWN
@@ -215,9 +222,11 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int, family: Famil
             mean, longer = duration(one.mean / SECOND), durations(slow.least / SECOND, slow.most / SECOND)
             yield f"{one.group.shape} takes longer with it: {longer} instead of {mean}."
     if row.refused:
-        by = ", ".join(refused_accounts(row.requesters)[:3])
-        yield f"{row.refused:,} of them failed for lack of an index.{f' Accounts with limits: {by}.' if by else ''}"
-        yield from limit_sentences(limits_of(row.resolved, refused_accounts(row.requesters)[:3], family))[:3]
+        by = refused_accounts(row.requesters)[:3]
+        accounts = f" Accounts with limits: {', '.join(by)}." if by else ""
+        yield f"{row.refused:,} of them failed for lack of an index.{accounts}"
+        yield from limit_sentences(limits_of(stopped_by(row.resolved, ADMIN_LIMIT), by))[:3]
+    yield from time_limit_sentences(row.resolved)
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

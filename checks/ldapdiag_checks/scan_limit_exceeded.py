@@ -147,7 +147,7 @@ def _of_account(limit: AccountLimit, coverage: IndexCoverage) -> Finding:
     address = coverage.indexes.address if coverage.indexes else None
     accounts, group = limit.accounts, limit.searches[0].group
     known = f"\nThe largest complete result has {counted(limit.most_complete, 'entry', 'entries')}."
-    limits = limits_of(limit.searches, accounts, coverage.family)
+    limits = limits_of(limit.searches, accounts)
     reason = ANY_SEARCH if limit.any_search else "its ID list is longer than the look-through limit of the account"
     why = (
         "By its configuration, the server refuses every search of these accounts. Another index does not change this."

@@ -78,8 +78,11 @@ class SubstringTooShort(IndexNotBuilt):
 class UnindexableFilter(IndexNotBuilt):
     """`unindexable-filter`: a filter that no index can answer.
 
-    Per server and filter shape.
+    Per server, attribute and kind of assertion. `shape` is the most expensive filter; of several, the trend is null.
     """
+
+    shapes: list[str] | None
+    """The filters, the most expensive first, 100 at most."""
 
 
 class BoundsLeft(TypedDict):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Remedy, RemedyKind, alternative
 from ldapdiag.servers.commands.ldap_tools import preceded
+from ldapdiag.servers.indexes.index_answers import COST
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
@@ -144,6 +145,9 @@ def _ready(remedy: Remedy, server: ServerAddress) -> Remedy:
     adapted = server.adapt(remedy)
     if adapted.kind is not RemedyKind.SHELL:
         return adapted
+    if "\ncheck_answers " in adapted.text:
+        subject = "The script (--script) checks the answers: it" if adapted.brief else "The check of the answers"
+        adapted = replace(adapted, risk=f"{adapted.risk} {subject} {COST}")
     parts = (adapted.text, adapted.undo, adapted.verify, adapted.brief)
     text, undo, verify, brief = (preceded(server, part) for part in parts)
     return replace(adapted, text=text, undo=undo, verify=verify, brief=brief)

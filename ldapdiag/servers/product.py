@@ -33,9 +33,9 @@ def no_limit(database: Database) -> None:
     """Return that an ID list may have any length."""
 
 
-def of_any_value(value: str) -> str:
+def of_any_value(value: str, entries: int) -> str:
     """Return that an approximate index serves any value."""
-    del value
+    del value, entries
     return ""
 
 
@@ -70,7 +70,7 @@ class Product:
     """It has the indexes of those attributes without configuration; False: only those that are configured."""
     raise_scan_limit: Callable[[ServerAddress, Backend, Node | None, int, Schema], Remedy | None] | None = None
     """Return the remedy that raises the limit of one index, for a filter that so many entries match; None: none can."""
-    applied_limits: Callable[[Backend, str, str], AppliedLimits | None] | None = None
+    applied_limits: Callable[[IndexConfiguration, Backend, str, str], AppliedLimits | None] | None = None
     """Return the limits of an account's searches below a base, by its configuration; None: it does not show them."""
     longest_list: Callable[[Database], int | None] = no_limit
     """Return the length above which the server takes an ID list for all entries; None: never, or not known."""
@@ -81,8 +81,9 @@ class Product:
     """The time to read one key of a range, by the same; 0: not worth mentioning."""
     approximate_over_test: float = 1.0
     """How many times the time of another test that of an approximate match takes."""
-    why_no_approximate: Callable[[str], str] = of_any_value
-    """Return why an approximate index does not serve a value, as a clause; empty: it does."""
+    why_no_approximate: Callable[[str, int], str] = of_any_value
+    """Return why an approximate index does not serve a value, as a clause; empty: it does. Also given is how many
+    entries such searches found at most."""
     storage: StorageRules | None = None
     """None: which settings decide when changes are on the disk is not known, or it has none (Active Directory)."""
     shorten_commits: Callable[[ServerAddress, StorageSettings | None, Version], tuple[Remedy, ...]] = no_remedies

@@ -7,7 +7,7 @@ import pytest
 
 from audits import PARTLY, UNINDEXED, UNKNOWN, Audit
 from incidents import clear, not_judged
-from indexes_389 import BACKEND, LIST, index
+from indexes_389 import BACKEND, LIST, index, limits
 from ldapdiag.finding import Confidence, Severity
 
 
@@ -104,6 +104,25 @@ def test_what_is_refused_for_want_of_an_index_counts_though_it_takes_no_time(aud
     (found,) = audit.found("missing-index").values()
     assert "2 of them failed for lack of an index." in found.detail
     assert (found.severity, found.observed["saves_seconds"]) == (Severity.MEDIUM, 0), "a refusal is no time to be saved"
+
+
+@pytest.mark.parametrize(
+    ("err", "said"),
+    [
+        (3, "By the configuration, nsslapd-timelimit is 2 s, unless the entry of the account"),
+        (4, ""),
+        (11, "Which limit applies is not judged: nsslapd-lookthroughlimit is 700, unless the entry of the account"),
+        (53, ""),
+    ],
+)
+def test_the_limit_that_stops_a_scan_is_named(audit: Audit, err: int, said: str) -> None:
+    audit.others = (limits("nsslapd-lookthroughlimit: 700"), "dn: cn=config\nnsslapd-timelimit: 2\n\n")
+    audit.asks("(displayName=joe)", UNINDEXED, took=2, err=err, entries=0)
+    audit.asks("(displayName=joe)", UNINDEXED, took=3)
+    (found,) = audit.found("missing-index").values()
+    assert said in found.detail
+    assert ("nsslapd-" in found.detail) is bool(said)
+    assert ("20 of them ended before the scan did" in found.detail) is (err == 3)
 
 
 REQUIRES = "nsslapd-require-index: on"

@@ -73,3 +73,76 @@ def test_the_time_below_all_bases_counts() -> None:
     (found,) = audit.found("unindexable-filter").values()
     assert found.severity is Severity.HIGH  # and more than a twentieth of the time of the log
     assert found.observed["searches"] == 200
+
+
+ALIKE = ("(!(uid=joe))", "(&(objectClass=person)(!(UID=ann)))", "(|(cn=x)(!(uid=joe)))")
+
+
+def test_filters_with_the_same_part_are_one_finding_with_their_sums() -> None:
+    """Each attribute and kind of assertion has one; the worst filter decides, and all are listed."""
+    audit = Audit()
+    for times, filter_ in zip((700, 20, 5), ALIKE, strict=True):
+        audit.asks(filter_, UNINDEXED, times=times)
+    audit.asks("(!(mail=joe))", UNINDEXED, times=3)
+    audit.asks("(!(uid=*))", UNINDEXED, times=3)
+    told = {one.subject.partition(" at ")[0]: one for one in audit.found("unindexable-filter").values()}
+    assert told.keys() == {"(!(uid=?))", "(!(mail=?))", "(!(uid=*))"}
+    one = told["(!(uid=?))"]
+    assert one.severity is Severity.HIGH
+    assert one.observed["searches"] == 725
+    assert one.observed["shapes"] == [
+        filter_.replace("joe", "?").replace("ann", "?").replace("x", "?") for filter_ in ALIKE
+    ]
+    assert all(shape in one.detail for shape in one.observed["shapes"])
+    assert "3 filters with (!(uid=?))" in one.title
+    assert sum(each.observed["searches"] for each in told.values()) == 731
+
+
+def test_the_worst_filter_decides() -> None:
+    """Filters that are each worth no change are not worth one together."""
+    audit = Audit()
+    names = [
+        "cn",
+        "sn",
+        "l",
+        "st",
+        "street",
+        "title",
+        "mail",
+        "givenName",
+        "initials",
+        "description",
+        "pager",
+        "mobile",
+    ]
+    for name in names:
+        audit.asks(f"(|({name}=x)(!(uid=joe)))", UNINDEXED, took=0.00001, times=1)
+    (found,) = audit.found("unindexable-filter").values()
+    assert found.severity is Severity.INFO
+    assert len(found.observed["shapes"]) == len(names)
+    assert len([line for line in found.detail.splitlines() if line.startswith("(|")]) == 10
+
+
+@pytest.mark.parametrize("filter_", [*ALIKE, "(cn:ourOwnMatch:=joe)", "(nsRole=cn=a,dc=example,dc=com)"])
+def test_what_it_is_about_does_not_depend_on_the_configuration(filter_: str) -> None:
+    subjects = set()
+    for configured in (True, False):
+        audit = Audit(configured=configured)
+        audit.asks(filter_, UNINDEXED)
+        subjects |= {one.subject for one in audit.found("unindexable-filter").values()}
+    assert len(subjects) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "entries", "is_planned"), [("12", 0, False), ("12", 1, True), ("smith", 0, True), ("12 a", 0, True)]
+)
+def test_no_index_serves_an_approximate_match_for_a_number(value: str, entries: int, *, is_planned: bool) -> None:
+    """A 389-ds finds none for (departmentNumber~=12), whatever the index; see tests/live."""
+    audit = Audit()
+    audit.asks(f"(departmentNumber~={value})", UNINDEXED, entries=0)
+    audit.asks("(departmentNumber~=7)", UNINDEXED, entries=entries, took=0.05)
+    assert bool(audit.found("missing-index")) is is_planned
+    told = audit.found("unindexable-filter")
+    assert bool(told) is not is_planned
+    assert all("the value of the slowest search" in one.detail for one in told.values())
+    assert all(one.confidence is Confidence.LIKELY for one in told.values())

@@ -16,6 +16,7 @@ from lab.directory_servers import DSE, INSTANCE, PASSWORD, SUFFIX
 from lab.host import wait_for
 from lab.raw_ldap import Connection
 from lab.raw_search import search
+from ldapdiag.servers.ds389.index_build import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,7 +114,7 @@ def begin_build(server: Server, name: str, *attributes: str) -> str:
     task = f"cn={name},{BUILDS}"
     names = "".join(f"nsIndexAttribute: {one}\n" for one in attributes)
     server.modify(
-        f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\ncn: {name}\nnsInstance: userroot\n{names}"
+        f"dn: {task}\nchangetype: add\nobjectClass: extensibleObject\ncn: {name}\nnsInstance: userroot\n{KEPT}\n{names}"
     )
     return task
 

@@ -10,6 +10,7 @@ import json
 import random
 import re
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,13 +21,15 @@ from lab.directory_servers import APPLICATIONS, PASSWORD, SUFFIX, account
 from lab.host import Host
 from lab.raw_ldap import Connection
 from ldapdiag.evidence.indexes import IndexConfiguration
-from ldapdiag.servers.openldap.account_limits import applied_limits
+from ldapdiag.servers.openldap import account_limits
 from reading import facts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from lab.directory_servers import Server
+    from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 
 PEOPLE, DEFAULT, FIRST = f"ou=people,{SUFFIX}", 50, 5
 BASES = (SUFFIX, PEOPLE)
@@ -106,6 +109,13 @@ def configured(server: Server) -> IndexConfiguration:
     return read
 
 
+def limits_at(server: Server) -> Callable[[str, str], AppliedLimits | None]:
+    """Return what ldapdiag finds of an account and a base."""
+    configuration = configured(server)
+    (database,) = [one for one in configuration.backends if SUFFIX in one.suffixes]
+    return partial(account_limits.applied_limits, configuration, database)
+
+
 def drawn(generator: random.Random, pool: tuple[str, ...], number: int) -> list[str]:
     """Draw selectors; slapd takes `*`, anonymous and users once each."""
     everyone = {"*", 'dn.regex=".*"', 'dn.exact="*"'}
@@ -123,11 +133,11 @@ def test_the_rule_is_the_one_that_slapd_applies(server: Server, seed: int) -> No
     generator = random.Random(seed)  # noqa: S311  drawn rules, not secrets
     pool = COMPARED + NOT_COMPARED * (seed % 2)
     write(server, drawn(generator, pool, 7))
-    (database,) = [one for one in configured(server).backends if SUFFIX in one.suffixes]
+    limits = limits_at(server)
     judged = 0
     for name in ACCOUNTS:
         for base in BASES:
-            applied = applied_limits(database, name, base)
+            applied = limits(name, base)
             assert applied is not None
             number = received(server, name, base)
             if not applied.known:
@@ -149,8 +159,8 @@ def test_the_rule_is_the_one_that_slapd_applies(server: Server, seed: int) -> No
 def test_what_a_file_cannot_show_is_not_judged(server: Server) -> None:
     for selector in NOT_COMPARED:
         write(server, [selector, "users"])
-        (database,) = [one for one in configured(server).backends if SUFFIX in one.suffixes]
-        unsure = [name for name in ACCOUNTS if not applied_limits(database, name, SUFFIX).known]
+        limits = limits_at(server)
+        unsure = [name for name in ACCOUNTS if not limits(name, SUFFIX).known]
         hit = [name for name in ACCOUNTS if received(server, name, SUFFIX) == FIRST]
         assert hit, "the rule applies to somebody"
         assert set(hit) <= set(unsure)
@@ -168,8 +178,8 @@ def test_a_rule_that_names_no_limit_has_that_of_all_databases(server: Server, *,
         head = f"dn: olcDatabase={name},cn=config\nchangetype: modify\nreplace: olcSizeLimit\nolcSizeLimit: {size}\n"
         server.host.run(["ldapmodify", "-H", "ldapi:///", "-Y", "EXTERNAL"], stdin=head + rules.get(name, ""))
     server.restart()
-    (read,) = [one for one in configured(server).backends if SUFFIX in one.suffixes]
-    applied = {name: applied_limits(read, name, SUFFIX) for name in (XYZ, FOO, SHIZZLE)}
+    limits = limits_at(server)
+    applied = {name: limits(name, SUFFIX) for name in (XYZ, FOO, SHIZZLE)}
     assert [one.known for one in applied.values()] == [not own, True, True]
     for name, one in applied.items():
         if one.known:

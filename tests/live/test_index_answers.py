@@ -60,7 +60,7 @@ def test_an_index_without_a_build_is_wrong_and_a_built_one_right(server):
     wrong = check(check_answers(SUFFIX, "employeeNumber", TYPES))
     assert wrong.returncode == 1
     assert wrong.stderr.count("WRONG: ") == 5
-    assert wrong.stdout == ""
+    assert "right: " not in wrong.stdout
     right = check(check_answers(SUFFIX, "sn", TYPES), check_answers(SUFFIX, "description", ("eq",)))
     assert (right.returncode, right.stderr) == (0, "")
     assert right.stdout.count("right: ") == 6

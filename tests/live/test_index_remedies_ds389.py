@@ -15,6 +15,7 @@ from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.ds389 import index_remedies as remedies
+from ldapdiag.servers.ds389.index_build import TASKS
 from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
 
@@ -184,6 +185,30 @@ def test_an_index_that_is_not_built_is_built(server):
     assert SUFFIX in backend.suffixes
 
 
+NUMBER, STREET = "12345", "main street"
+
+
+def test_an_approximate_index_finds_no_number_and_wants_every_word(server):
+    """Without the index, what a value lacks after its last word is ignored."""
+    filters = [f"(businessCategory~={value})" for value in (NUMBER, "777", "main oak", STREET)]
+    for place, value in enumerate((NUMBER, STREET, "main oak", "north main")):
+        person = f"objectClass: inetOrgPerson\nuid: approx{place}\ncn: x\nsn: x\nbusinessCategory: {value}"
+        server.modify(f"dn: uid=approx{place},{SUFFIX}\nchangetype: add\n{person}\n\n")
+    changes = [Change("businessCategory", "approx")]
+    remedy = told(server, changes)
+    assert remedies.APPROXIMATE in remedy.risk
+    before = ask(server, [Asked(one) for one in filters])
+    paste(server.host, remedy.text)
+    built(server)
+    after = ask(server, [Asked(one) for one in filters])
+    assert [(one.notes, one.entries) for one in before[:2]] == [("A", 0), ("A", 0)]
+    assert [(one.notes, one.entries) for one in after] == [("A", 0), ("A", 0), ("", 1), ("", 1)]
+    assert all(one.entries > 1 for one in before[2:])
+    paste(server.host, remedy.undo)
+    server.restart()
+    limit_scans(server, SCAN_LIMIT)
+
+
 def test_on_lmdb_the_build_is_seen_to_end_and_the_answers_are_right(laboratory):
     with Host("ldap") as host:
         server = laboratory.ds389(host, storage="mdb")
@@ -212,3 +237,7 @@ def test_on_lmdb_the_next_build_begins_after_the_end_of_the_first(laboratory, *,
         log = host.run("cat /var/log/dirsrv/slapd-live/errors")
         assert "middle of another task" not in log
         assert log.count("Reindexing complete") == 2
+        assert server.search(TASKS, "(ttl=86400)", "1.1").count("dn: ") == 2
+        short = [*remedies.task_entry(configured(server)[1], ["uid"]), "ttl: 1", ""]
+        server.modify("\n".join(short))
+        wait_for(lambda: server.search(TASKS, "(ttl=*)", "ttl").count("ttl: ") == 2, "the server does not heed ttl")

@@ -39,6 +39,7 @@ changetype: add
 objectClass: extensibleObject
 cn: bare
 nsInstance: userRoot
+ttl: 86400
 nsIndexVLVAttribute: bare by sn
 """
 

@@ -16,9 +16,16 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import RemedyKind, is_attribute_description, is_attribute_type
 from ldapdiag.servers.commands.server_address import ServerAddress
-from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldapsearch_command
+from ldapdiag.servers.index_remedies import (
+    add_indexes,
+    build_indexes,
+    drop_indexes,
+    expected_in_log,
+    ldapsearch_command,
+)
 from ldapdiag.servers.indexes.candidates import Change
 from ldapdiag.servers.indexes.example_search import search_command
+from ldapdiag.servers.indexes.index_answers import COST, FUNCTIONS
 from ldapdiag.servers.indexes.index_types import index_type
 from ldapdiag.servers.indexes.search_advice import rewrite_filter
 from ldapdiag.servers.products import FOLDERS, product_of
@@ -92,6 +99,26 @@ def test_what_is_never_dropped_is_not(product):
     place = told_of_slapd if product.family is Family.OPENLDAP else indexes.backends[0]
     (remedy,) = drop_indexes(DS1, place, [Change("title", word)], indexes, schema)
     assert remedy.kind is RemedyKind.SHELL, "others are"
+
+
+@EACH
+def test_the_risk_announces_what_the_check_of_the_answers_costs(product):
+    word = index_type(product.family, AssertionKind.EQUALITY)
+    plain = IndexDefinition(attribute="title", types=frozenset({word}))
+    name = "{1}mdb" if product.family is Family.OPENLDAP else "userRoot"
+    backend = Backend(name=name, suffixes=("dc=x",), definitions=(plain,))
+    indexes, new = configuration(product.family), [Change("description", word)]
+    added = add_indexes(DS1, backend, new, indexes, standard(), None)
+    built = build_indexes(DS1, backend, ["title"], indexes, standard())
+    dropped = drop_indexes(DS1, backend, [Change("title", word)], indexes, standard())
+    texts = [one for one in (*added, *built, *dropped) if one.kind is RemedyKind.SHELL]
+    checked = [one for one in texts if "\ncheck_answers " in one.text]
+    assert [one for one in texts if one.risk.endswith(COST)] == checked
+    assert checked or product.family in {Family.OPENDJ, Family.PING}
+    (seconds,) = re.findall("search -l ([0-9]+) -b", FUNCTIONS)
+    (most,) = re.findall("most = ([0-9]+)", FUNCTIONS)
+    assert f" {seconds} s " in COST
+    assert f" {most} of them" in COST
 
 
 DESCR, NUMERIC = re.compile("[A-Za-z][A-Za-z0-9-]*"), re.compile("[0-9]+(?:[.][0-9]+)+")

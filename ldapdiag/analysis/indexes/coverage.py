@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.indexes.account_limits import allows_no_search
+from ldapdiag.analysis.indexes.account_limits import ResolvedLimits, allows_no_search
 from ldapdiag.analysis.indexes.build_history import BuildHistory
 from ldapdiag.analysis.indexes.index_ages import indexed_since, perhaps_indexed_since
 from ldapdiag.analysis.indexes.limit_classes import divide
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.search_costs import SearchCosts
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
+    from ldapdiag.evidence.indexes import Backend
     from ldapdiag.servers.indexes.candidates import Forecast, Leaf
 
 SLOW_AVERAGE = 5 * MILLISECOND
@@ -132,10 +133,11 @@ def audit_searches(
     audited = [(group, simulated.databases(group.base, group.scope)) for group in _audited(workload.searches, family)]
     judged, others = divide_by_cost([one for one in audited if one[1]])
     remaining = remaining_searches(len(judged), (group for group, _ in others), workload, family)
+    limits = ResolvedLimits(family, indexes.configuration if indexes else None)
     found = [
         (as_logged(coverage, databases, family), _scanned(coverage, databases, family))
         for group, databases in judged
-        for coverage in _covered(group, databases, family)
+        for coverage in _covered(group, databases, family, limits)
     ]
     totals = [entries_in_scope(search, databases) for search, databases in found]
     costs = measure_costs(
@@ -199,15 +201,18 @@ def _judged_groups(groups: Iterable[SearchGroup], simulated: SimulatedServer) ->
 
 
 def _covered(
-    group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None
+    group: SearchGroup, databases: Sequence[SimulatedDatabase], family: Family | None, limits: ResolvedLimits
 ) -> Iterator[SearchCoverage]:
     """Yield the coverage of a group, in parts if the lengths of its substrings make a difference."""
     completed = divide(group).completed or group
     slow = _is_slow(completed, completed.answered, completed.etime)
     # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.
     simulate = not notes_unindexed(family) or bool(group.notes) or slow
+    known = limits.of(group, _backends(databases))
+    no_search = allows_no_search(group, known)
     for part, stopped in parts_by_limit(group, databases[0] if simulate else None):
-        yield from _judged(part, stopped, family, databases, simulate=simulate)
+        for found in _judged(part, stopped, family, databases, simulate=simulate, no_search=no_search):
+            yield replace(found, limits=known) if known else found
 
 
 def _judged(
@@ -217,14 +222,16 @@ def _judged(
     databases: Sequence[SimulatedDatabase],
     *,
     simulate: bool,
+    no_search: bool,
 ) -> Iterator[SearchCoverage]:
     """Yield the coverage of searches by those that completed; stopped ones are judged alone if they differ.
 
-    They differ if the server notes them and the others need no index: they ask for other values.
+    They differ if the server notes them and the others need no index: they ask for other values. `no_search`: those
+    that were refused are refused by any filter.
     """
     found = _coverage(completed, family, databases, simulate=simulate) if completed else None
     apart = found and not found.is_scan and stopped and stopped.noted and notes_unindexed(family)
-    if stopped is None or apart or (found and allows_no_search(found, family)):
+    if stopped is None or apart or (found and no_search):
         yield from (found,) if found else ()
         found = None
     if stopped is None:
@@ -237,7 +244,7 @@ def _judged(
         count=count + stopped.results,
         etime=etime + stopped.etime,
         noted=noted + stopped.noted,
-        refused=_refused(stopped, family) if alone.is_scan and not allows_no_search(alone, family) else 0,
+        refused=_refused(stopped, family) if alone.is_scan and not no_search else 0,
         stopped=stopped,
     )
 
@@ -260,7 +267,7 @@ def _coverage(
         group=group,
         piece_lengths=part.piece_lengths,
         filter=tree,
-        backends=tuple(each.database.backend for each in databases if isinstance(each, ConfiguredDatabase)),
+        backends=_backends(databases),
         count=part.results,
         etime=part.etime,
         most_entries=part.most_entries,
@@ -269,6 +276,10 @@ def _coverage(
         index_use=index_use,
         forecast=forecast,
     )
+
+
+def _backends(databases: Sequence[SimulatedDatabase]) -> tuple[Backend, ...]:
+    return tuple(each.database.backend for each in databases if isinstance(each, ConfiguredDatabase))
 
 
 def as_logged(search: SearchCoverage, databases: Sequence[SimulatedDatabase], family: Family | None) -> SearchCoverage:

@@ -38,10 +38,12 @@ LISTED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS})
 """What an assertion with an index has: its list may be read."""
 FEW_RETURNED = 100
 """Entries of the largest result of searches that show no long list."""
-PROBABLY_YOUNGER = "the configuration is probably younger than these searches; it has no time stamps of the indexes"
+PROBABLY_YOUNGER = (
+    "the index was probably added after these searches; the configuration has no time stamps of the indexes"
+)
 PERHAPS_YOUNGER = (
-    "the configuration may be younger than these searches, as it has no time stamps of the indexes; or more entries "
-    "match some of their values, or parts of the filter, than the server keeps in an ID list"
+    "the index may have been added after these searches: the configuration has no time stamps of the indexes; or more "
+    "entries match some of their values, or parts of the filter, than the server keeps in an ID list"
 )
 
 

@@ -94,13 +94,14 @@ def saves_enough(scan: SearchCoverage, predicted: int, quickest: int) -> bool:
     """Return whether a set saves a worthwhile part of a scan's time, and not much less than the best set.
 
     What fails for lack of an index needs one whatever it takes then, unless the same searches of other accounts would
-    be no faster: their candidates stay as many. What is quick is not worth one anyway.
+    be no faster: their candidates stay as many. What is quick is not worth one anyway. The time of a single slow search
+    that no list explains is saved by no index, and hides none that helps the others.
     """
     if scan.refused:
         return not scan.completed or predicted < scan.own_time
     if scan.mean < QUICK:
         return True
-    return scan.mean - predicted >= max(LEAST_SAVED * scan.mean, NEAR_BEST * (scan.mean - quickest))
+    return scan.mean - predicted >= max(LEAST_SAVED * scan.usual, NEAR_BEST * (scan.mean - quickest))
 
 
 def _saves_little(indexes: frozenset[ProposedIndex], trial: IndexTrial, prediction: Prediction) -> Obstacle:
@@ -239,7 +240,10 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
         cause, reason = Cause.LIMIT, f"{each} {counted(int(trial.scan.returned), 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
-    return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason)
+    inferred = leaf.change is not None and reason == trial.why_no_approximate(leaf.change)
+    return Obstacle(
+        cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason, inferred=inferred
+    )
 
 
 PRESENCE = frozenset({"pres", "presence"})
@@ -317,10 +321,8 @@ class IndexTrial:
             return OF_SECRETS
         if name in maintained:
             return SERVER_MAINTAINED
-        if product is not None and change.type in APPROXIMATE:
-            reasons = (product.why_no_approximate(value) for value in self._logged_values(change))
-            if why := next(filter(None, reasons), ""):
-                return why
+        if change.type in APPROXIMATE and (why := self.why_no_approximate(change)):
+            return why
         if not isinstance(self.database, ConfiguredDatabase):
             return ""
         definition = self.database.database.definition(change.attribute)
@@ -332,6 +334,14 @@ class IndexTrial:
             why = why_expensive(self.family, change.attribute, change.type, schema)
             return why or substrings_of_members(self.family)
         return ""
+
+    def why_no_approximate(self, change: Change) -> str:
+        """Return why an approximate index does not serve the logged values, as a clause; empty: it does, or may."""
+        product = product_of(self.family) if self.family else None
+        if product is None or change.type not in APPROXIMATE:
+            return ""
+        reasons = (product.why_no_approximate(value, self.scan.most_entries) for value in self._logged_values(change))
+        return next(filter(None, reasons), "")
 
     def _logged_values(self, change: Change) -> Iterator[str]:
         """Yield the values that the slowest of the searches has for the approximate matches an index is for."""

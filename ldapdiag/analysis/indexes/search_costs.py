@@ -185,25 +185,25 @@ def measure_costs(searches: Iterable[MeasuredSearch]) -> SearchCosts:
     """Measure the costs in the searches of a log."""
     samples = [search for search in searches if _is_plain(search.search)]
     indexed = [sample.search for sample in samples if sample.search.index_use is IndexUse.INDEXED]
-    fixed = float(min((one.own_time for one in indexed if one.returned <= FEW), default=0))
+    fixed = float(min((one.usual_time for one in indexed if one.returned <= FEW), default=0))
     scans = [sample for sample in samples if sample.search.is_scan and sample.total]
     examined = _median(
         [
-            max(0.0, scan.own_time - fixed) / total
+            max(0.0, scan.usual_time - fixed) / total
             for scan, total in scans
             if total is not None and scan.returned * SPARSE <= total
         ]
     )
-    many = [(max(0.0, one.own_time - fixed), one.returned) for one in indexed if one.returned >= MANY]
+    many = [(max(0.0, one.usual_time - fixed), one.returned) for one in indexed if one.returned >= MANY]
     if not many and examined is not None:
         many = [
             (rest, scan.returned)
             for scan, total in scans
             if total is not None
             and scan.returned >= LARGE * total
-            and (rest := scan.own_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.own_time
+            and (rest := scan.usual_time - fixed - examined * (total - scan.returned)) >= DENSE * scan.usual_time
         ]
-    upper = min((one.own_time / one.returned for one in indexed if one.returned >= 1), default=None)
+    upper = min((one.usual_time / one.returned for one in indexed if one.returned >= 1), default=None)
     return SearchCosts(
         fixed=fixed,
         most_returned=upper,

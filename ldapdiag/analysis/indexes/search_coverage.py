@@ -17,6 +17,7 @@ from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
+
+
+FAR_ABOVE = 2
+"""How many times the time of the others an average is that a few slow searches decide."""
 
 
 class PredictedTime(NamedTuple):
@@ -85,6 +90,8 @@ class SearchCoverage:
     """Attributes with ranges whose lists take longer to make than a scan would, and the time of that scan."""
     stopped: GroupPart | None = None
     """Those that a limit or a refusal stopped; they are in the counts."""
+    limits: Mapping[str, AppliedLimits] = field(default_factory=dict)
+    """Of the accounts whose searches were refused, by account, as far as the configuration shows them."""
     certain: bool = False
     """One of the sets helps in any case; if False, only if few entries match."""
     obstacle: Obstacle | None = None
@@ -115,6 +122,16 @@ class SearchCoverage:
         return self.etime // self.count if self.count else 0
 
     @property
+    def usual(self) -> int:
+        """Return the average time, without the slowest ones where these take most of it: one may wait for anything."""
+        group = self.group
+        if self.completed != group.answered or group.slowest is None or self.completed < 2:
+            return self.mean
+        others = (self.mean * self.completed - group.slowest.etime) // (self.completed - 1)
+        usual = max(0, min(group.etimes.p95, others))
+        return usual if self.mean > FAR_ABOVE * usual else self.mean
+
+    @property
     def wait(self) -> int:
         """Return the average wait for a worker thread."""
         return min(self.mean, self.group.wait // self.group.answered if self.group.answered else 0)
@@ -123,6 +140,11 @@ class SearchCoverage:
     def own_time(self) -> int:
         """Return the average time without the wait."""
         return self.mean - self.wait
+
+    @property
+    def usual_time(self) -> int:
+        """Return `usual` without the wait."""
+        return max(0, self.usual - self.wait)
 
     @property
     def returned(self) -> float:

@@ -146,6 +146,8 @@ class IndexConfiguration:
     lookthrough_limit: int | None = None
     range_lookthrough_limit: int | None = None
     paged_lookthrough_limit: int | None = None
+    time_limit: int | None = None
+    """nsslapd-timelimit: seconds; -1: no limit."""
     substring_keys: SubstringKeys = field(default_factory=SubstringKeys)
     templates: tuple[IndexDefinition, ...] = ()
     """389-ds' default indexes, those of a new backend."""

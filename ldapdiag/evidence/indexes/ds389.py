@@ -58,6 +58,8 @@ SETTING_NAMES = (
     "nsslapd-pagedlookthroughlimit",
     KIND,
 )
+TIME_LIMIT, GLOBAL = "nsslapd-timelimit", "cn=config"
+"""A setting of the server, and its entry."""
 ATTRIBUTES = (
     "objectClass",
     *INDEX_ATTRIBUTES,
@@ -130,6 +132,7 @@ class Ds389Indexes:
         """By RDN, normalised for comparison."""
         self.templates: dict[str, IndexDefinition] = {}
         self.settings: dict[str, str] = {}
+        self.time_limit: int | None = None
         self.version: Version = ()
         self.of_dsee = False
         self.read = 0
@@ -139,7 +142,9 @@ class Ds389Indexes:
         """Read an entry at or below cn=ldbm database, or one that makes the server search internally."""
         self.closed = entry.closed
         self.searches.take(entry)
-        if entry.key == DATABASES:
+        if entry.key == GLOBAL:
+            self.time_limit = entry.number(TIME_LIMIT)
+        elif entry.key == DATABASES:
             self._take_version(entry)
         elif entry.key.endswith(BELOW):
             self._take_below(tuple(rdns(entry.key.removesuffix(BELOW))), entry)
@@ -164,6 +169,7 @@ class Ds389Indexes:
             lookthrough_limit=self._limit("nsslapd-lookthroughlimit"),
             range_lookthrough_limit=self._limit("nsslapd-rangelookthroughlimit"),
             paged_lookthrough_limit=self._limit("nsslapd-pagedlookthroughlimit"),
+            time_limit=self.time_limit,
             templates=tuple(self.templates.values()),
             virtual_attributes=dict(self.searches.virtual_attributes),
             internal_searches=self.searches.searches,

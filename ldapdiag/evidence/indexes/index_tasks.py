@@ -1,6 +1,6 @@
 """IndexTask: a build of indexes that a live server runs, or has just ended.
 
-    dn: cn=t1,cn=index,cn=tasks,cn=config                              389-ds, for two minutes after its end
+    dn: cn=t1,cn=index,cn=tasks,cn=config                              389-ds, for `ttl` seconds after its end
     nsInstance: userroot
     nsIndexAttribute: employeeNumber
     nsTaskExitCode: 0                                                  missing while it runs

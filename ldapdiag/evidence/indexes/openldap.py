@@ -63,7 +63,7 @@ GLUED = "olcSubordinate"
 REQUIRED = "olcDbDirectory"
 """Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
 MODIFIED = "modifyTimestamp"
-LIMITS, SIZE_LIMIT, ROOT = "olcLimits", "olcSizeLimit", "olcRootDN"
+LIMITS, SIZE_LIMIT, TIME_LIMIT, ROOT = "olcLimits", "olcSizeLimit", "olcTimeLimit", "olcRootDN"
 LIMITS_SHOWN = ("entryCSN", LIMITS, ROOT)
 """An entry with one of these has the limits of its database; no earlier collection requested them."""
 FRONTEND = "{-1}frontend"
@@ -80,13 +80,14 @@ ATTRIBUTES = (
     SYNCREPL,
     MODIFIED,
     SIZE_LIMIT,
+    TIME_LIMIT,
     *LIMITS_SHOWN,
 )
 """The attributes read of databases and overlays; of cn=config, GLOBALS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 STARTED_BY_FILE, STORED_IN = "olcConfigFile", "olcConfigDir"
 """With the first alone, slapd reads slapd.conf at its start: changes of cn=config are lost then (2.5.13)."""
-GLOBALS = (*SUBSTRING_KEYS, SIZE_LIMIT, STARTED_BY_FILE, STORED_IN, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY)
+GLOBALS = (*SUBSTRING_KEYS, SIZE_LIMIT, TIME_LIMIT, STARTED_BY_FILE, STORED_IN, AUTHZ_REGEXP, REWRITE, AUTHZ_POLICY)
 """The attributes read of cn=config."""
 MONITOR, ALWAYS_LISTED = "monitor", frozenset({"frontend", "config"})
 """Kinds of databases: a list of all of them contains the latter."""
@@ -188,7 +189,7 @@ class OpenldapIndexes:
 
 
 def _default(entry: Entry) -> tuple[str, ...]:
-    return default_settings(entry.first(SIZE_LIMIT))
+    return (*default_settings(entry.first(SIZE_LIMIT)), *default_settings(" ".join(entry.values(TIME_LIMIT)), "time"))
 
 
 def _shows_all_lines(entry: Entry) -> bool:

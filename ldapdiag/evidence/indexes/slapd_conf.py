@@ -81,8 +81,8 @@ class IndexDirectives:
             self._database(rest.strip('"').lower())
         elif self.current and word in OF_DATABASES:
             _take(self.current, word, rest)
-        elif word == "sizelimit" and (not self.searches.database or self.searches.database.endswith(FRONTEND)):
-            self.default_limits += default_settings(rest)
+        elif word in DEFAULT_LIMITS and (not self.searches.database or self.searches.database.endswith(FRONTEND)):
+            self.default_limits += default_settings(rest, DEFAULT_LIMITS[word])
         elif word in SUBSTRING_KEYS:
             self.substring_keys = replace(self.substring_keys, **{SUBSTRING_KEYS[word]: whole_number(rest)})
         elif word == "overlay":
@@ -118,7 +118,8 @@ class IndexDirectives:
             self.databases.append(self.current)
 
 
-OF_DATABASES = frozenset({"suffix", "subordinate", "directory", "index", "limits", "sizelimit", "rootdn"})
+DEFAULT_LIMITS = {"sizelimit": "size", "timelimit": "time"}
+OF_DATABASES = frozenset({"suffix", "subordinate", "directory", "index", "limits", "rootdn", *DEFAULT_LIMITS})
 
 
 def _take(database: _Database, word: str, rest: str) -> None:
@@ -134,8 +135,8 @@ def _take(database: _Database, word: str, rest: str) -> None:
             database.lines.take(rest)
         case "limits" if len(database.limits) <= MOST_RULES:
             database.limits.append(limits_rule(rest))
-        case "sizelimit":
-            database.default_limits += default_settings(rest)
+        case "sizelimit" | "timelimit":
+            database.default_limits += default_settings(rest, DEFAULT_LIMITS[word])
         case "rootdn":
             database.unlimited = rest.strip('"')
         case _:

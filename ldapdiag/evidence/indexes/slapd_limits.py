@@ -5,8 +5,8 @@
     dn.this.exact="dc=example,dc=com" time=10
     users size.unchecked=5000
 
-A limit that a rule does not name is that of sizelimit, olcSizeLimit. Sources: slapd.conf(5);
-servers/slapd/limits.c.
+A limit that a rule does not name is that of sizelimit or timelimit, olcSizeLimit or olcTimeLimit. Sources:
+slapd.conf(5); servers/slapd/limits.c.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class AccountLimits:
     """Settings of all databases (frontend), and of the rules that do not name them."""
     default: tuple[str, ...] = ()
     """Settings of this database. Whether a rule that does not name them has them depends on which was set first: at a
-    start, slapd reads olcLimits before olcSizeLimit."""
+    start, slapd reads olcLimits before olcSizeLimit and olcTimeLimit."""
     unlimited: str = ""
     """The account without limits (rootdn)."""
 
@@ -79,9 +79,12 @@ def limits_rule(line: str) -> LimitsRule:
     )  # fmt: skip
 
 
-def default_settings(line: str) -> tuple[str, ...]:
-    """Read the arguments of sizelimit, or a value of olcSizeLimit: a number is that of size."""
-    words = [word if "=" in word else f"size={word}" for word in line.split()]
+def default_settings(line: str, kind: str = "size") -> tuple[str, ...]:
+    """Read the arguments of sizelimit or timelimit, or a value of olcSizeLimit or olcTimeLimit.
+
+    `kind` is what a number alone limits: size or time.
+    """
+    words = [word if "=" in word else f"{kind}={word}" for word in line.split()]
     return tuple(word for word in words if SETTING.fullmatch(word))
 
 

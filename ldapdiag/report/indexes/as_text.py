@@ -209,7 +209,7 @@ class IndexScreen(ReportScreen):
         """Print the searches that only a build or no index helps, or not worth one, harmless ones, unused indexes."""
         self.searches("not built", "an index is configured for these: build it", plan["not_built"], _why)
         self.indexed_later(plan)
-        self.searches("pages", "these may be: not judged", plan["perhaps_pages"], _why)
+        self.searches("pages", "not judged: each result may be a page of a larger one", plan["perhaps_pages"], _why)
         self.searches("no index", "would help", plan["no_index_helps"], _why)
         self.searches("not worth", "an index: they take little time", plan["not_worth_an_index"], _needs)
         if plan["outside_suffixes"]:
@@ -231,10 +231,11 @@ class IndexScreen(ReportScreen):
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
     def indexed_later(self, plan: Row) -> None:
-        """Print in one line the searches that an index answers which is, or may be, younger; with -v each."""
+        """Print in one line the searches from before an index that answers them, or perhaps; with -v each."""
         if rows := plan["indexed_later"]:
             many = counted(sum(row["searches"] for row in rows), "search", "searches")
-            text = f"{many} ({duration(_etime(rows))}) that an index answers which is, or may be, younger: not judged"
+            why = "an index that answers them was, or may have been, added or built later"
+            text = f"{many} ({duration(_etime(rows))}) not judged: {why}"
             self.page.labelled("later", f"{text}; needs a log from {shown_time(plan['indexed_since'])} on", "bold")
             for row in rows if self.verbose else ():
                 self.page.indented(f"{number(row['searches'])} x {row['shape']}: {_why(row)}")

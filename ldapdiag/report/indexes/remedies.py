@@ -35,7 +35,7 @@ from ldapdiag.servers.index_remedies import (
     without_ldif,
 )
 from ldapdiag.servers.indexes.example_search import search_command
-from ldapdiag.servers.indexes.index_answers import FUNCTIONS
+from ldapdiag.servers.indexes.index_answers import COST, FUNCTIONS
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ NO_CONFIGURATION = "no index configuration: nothing can be planned"
 NO_LOG = "no access log: nothing can be planned"
 ADD = "name it, too (see ldapdiag indexes --help)"
 FIRST = "#!/bin/sh\nset -e\n"
-HEAD = """# Adds the indexes of one database after the other, builds them, waits for the build, and checks the answers.
+HEAD = f"""# Adds the indexes of one database after the other, builds them, waits for the build, and checks the answers.
+# The check {COST}
 # Stops at the first failure and prints the state that it leaves. LDAP_PASSWORD_FILE may name a file with the password.
 """
 AT_SERVER = """server=
@@ -66,9 +67,11 @@ server=$1
 """Each server is named, and has a password of its own."""
 UNBUILT = "what this step configured may not be built: do not restart the server before it is built or removed."
 NONE_CHECKED = "say 'Done. Every command ended without an error; the answers of the indexes are not checked.'\n"
-SOME_CHECKED = """say "Done. Every command ended without an error. {steps}"
-say "Of the answers that the others check, $right are right, and $unchecked are not checked (see above)."
+CHECKED = """Kinds of searches without a wrong answer: $right, each for 12 values at most."
+[ "$unchecked" -eq 0 ] || say "Not checked (see above): $unchecked."
 """
+SOME_CHECKED = f"""say "Done. Every command ended without an error. {{steps}}"
+say "{CHECKED}"""
 SOME_APART = """say "Done. Every command ended without an error. {steps}"
 say "The lines above show which answers of the others are right, and which are not checked."
 """
@@ -76,14 +79,7 @@ DONE_APART = (
     "say 'Done. Every index is built; the lines above show which answers are right, and which are not checked.'\n"
 )
 UNWATCHED = "# Nothing here waits for the end of a build or checks the answers of an index: --script does.\n"
-DONE = """case $unchecked in
-0) say "Done. Every index is built, and its answers are right ($right checked)." ;;
-*)
-say "Done. Every index is built; of $((right + unchecked)) answers $right are right."
-say "The other $unchecked are not checked (see above)."
-;;
-esac
-"""
+DONE = f"""say "Done. Every index is built. {CHECKED}"""
 
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -231,12 +227,12 @@ def _not_planned(diagnosis: Diagnosis) -> list[str]:
 
 
 def _indexed_later(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a comment for each server with searches that an index answers which is, or may be, younger."""
+    """Yield a comment for each server with searches from before an index that answers them, or perhaps from before."""
     for plan in diagnosis.facts.every(IndexPlan):
         if plan.indexed_since is not None:
             many = counted(sum(scan.count for scan in plan.younger), "search", "searches")
-            text = f"{many} that an index answers which is, or may be, younger are not judged"
-            yield f"# {neutral(plan.server)}: {text}: that needs a log from {shown(plan.indexed_since)} on\n"
+            text = f"{many} not judged: an index that answers them was, or may have been, added or built later"
+            yield f"# {neutral(plan.server)}: {text}. That needs a log from {shown(plan.indexed_since)} on.\n"
 
 
 def _is_configured(diagnosis: Diagnosis) -> bool:

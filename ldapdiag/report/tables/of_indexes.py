@@ -32,8 +32,8 @@ SENT_BY = 4
 LISTS = {
     "not_built": "A configured index would help these searches if it were built",
     "no_index_helps": "No index helps these searches",
-    "indexed_later": "An index answers them that is, or may be, younger, so not judged",
-    "perhaps_pages": "Their results may be pages of larger ones, so not judged",
+    "indexed_later": "Not judged: an index that answers them was, or may have been, added or built later",
+    "perhaps_pages": "Not judged: each result may be a page of a larger one",
     "not_worth_an_index": "Not worth an index",
 }
 

@@ -40,9 +40,13 @@ QUERIES = (
     Query(
         file=INDEXES,
         base="cn=config",
-        attributes=(*ds389_internal_searches.PLUGIN_ATTRIBUTES, ds389_storage.CHANGELOG),
+        attributes=(
+            *ds389_internal_searches.PLUGIN_ATTRIBUTES,
+            ds389_storage.CHANGELOG,
+            ds389_indexes.TIME_LIMIT,
+        ),
         scope=Scope.SUBTREE,
-        filter=f"(|{ds389_internal_searches.PLUGIN_FILTER}({ds389_storage.CHANGELOG}=*))",
+        filter=f"(|{ds389_internal_searches.PLUGIN_FILTER}({ds389_storage.CHANGELOG}=*)({ds389_indexes.TIME_LIMIT}=*))",
         required=False,
     ),
     Query(

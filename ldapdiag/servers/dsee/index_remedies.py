@@ -30,8 +30,10 @@ from ldapdiag.servers.commands.remedy_texts import (
     missing_names,
 )
 from ldapdiag.servers.commands.shell_session import block, from_file
+from ldapdiag.servers.commands.shell_text import here_document
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes, search_function
+from ldapdiag.servers.ldbm.definitions import DEFINITIONS, NAMED_IS_KEPT, in_no_definition
 from ldapdiag.servers.ldbm.index_changes import (
     EntryChange,
     EntryChanges,
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Change
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
-LIBRARIES: tuple[str, ...] = (FUNCTIONS,)
+LIBRARIES: tuple[str, ...] = (FUNCTIONS, DEFINITIONS)
 BETWEEN_LDIF = ""
 
 TYPES = ("pres", "eq", "sub", "approx")
@@ -174,18 +176,29 @@ def drop_indexes(
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
-        text=_block(server, backend, "Drop", dropped, chosen, version) if chosen.changes else chosen.why_none,
+        text=_dropping(server, backend, dropped, chosen, version, schema) if chosen.changes else chosen.why_none,
         changes=f"Changes of these attributes become cheaper. {chosen.left_out_sentence}".strip(),
         risk=(
-            "A search that needs the index, even once a month, becomes unindexed. Index configuration is not "
-            f"replicated: repeat this on each replica. {WHILE_IT_BUILDS if remaining else NOT_TESTED}"
+            f"{NAMED_IS_KEPT} A search that needs the index, even once a month, becomes unindexed. Index configuration "
+            f"is not replicated: repeat this on each replica. {WHILE_IT_BUILDS if remaining else NOT_TESTED}"
         ),
         undo=_block(server, backend, "Restore", restored, chosen, version) if chosen.changes else NOTHING_DONE,
         verify=_verify_commands(server, backend, chosen.attributes, version),
         family=Family.DSEE,
         needs=Needs.REINDEX if remaining else Needs.NONE,
     )
-    return advice_if_missing(remedy, _missing(backend, version, builds=bool(remaining)))
+    suffix = missing_names((_suffix(backend), NO_SUFFIX)) if _is_old(version) else []
+    return advice_if_missing(remedy, [*suffix, *_missing(backend, version, builds=bool(remaining))])
+
+
+def _dropping(
+    server: ServerAddress, backend: Backend, commands: Sequence[str], chosen: EntryChanges, version: Version,
+    schema: Schema,
+) -> str:  # fmt: skip
+    """Return the block that removes indexes where no definition in the database names them."""
+    before = [line for name in chosen.attributes for line in in_no_definition(backend, name, schema)]
+    title = f"Drop the index of {', '.join(chosen.attributes)}"
+    return checked(server, backend, title, commands, chosen.changes, before, is_old=_is_old(version))
 
 
 def _block(
@@ -261,7 +274,7 @@ def _undo_add(server: ServerAddress, backend: Backend, chosen: EntryChanges, ver
 def _drop_commands(server: ServerAddress, backend: Backend, chosen: EntryChanges, version: Version) -> list[str]:
     if _is_old(version):
         lines = joined(ldif_drop(change, backend, whole=removes_all(change)) for change in chosen.changes)
-        return [modify(server, *lines)] if chosen.changes else []
+        return [here_document(from_file(as_manager("ldapmodify", server)), *lines)] if chosen.changes else []
     return [
         _dsconf(server, "delete-index", _suffix(backend), change.attribute)
         if removes_all(change)
@@ -293,26 +306,33 @@ def _verify_commands(server: ServerAddress, backend: Backend, attributes: Sequen
     return "\n".join(_dsconf(server, "get-index-prop", _suffix(backend), attribute) for attribute in attributes)
 
 
+REMOVED = "may be removed, in part or all"
 UNBUILT = "may be configured and not built: until dsconf reindex has ended, searches by them scan the database"
 
 
 def checked(
-    server: ServerAddress, backend: Backend, title: str, commands: Iterable[str], changes: Sequence[EntryChange]
-) -> str:
-    """Return the block that runs dsconf commands, and checks the answers of these indexes."""
+    server: ServerAddress, backend: Backend, title: str, commands: Iterable[str], changes: Sequence[EntryChange],
+    before: Sequence[str] = (), *, is_old: bool = False,
+) -> str:  # fmt: skip
+    """Return the block that runs commands, and checks the answers of these indexes.
+
+    What fails of `before` ends it, and nothing is changed; `is_old`: the commands are not dsconf.
+    """
     named = ", ".join(change.attribute for change in changes)
     lines = [
         f"step='{title}'",
         REACHED,
-        *_credentials(server),
-        f"state='{named}: {UNBUILT}'",
+        *before,
+        *([] if is_old else _credentials(server)),
+        f"state='{named}: {REMOVED if is_old else UNBUILT}'",
         *commands,
         f"state='{named}: the commands have ended; the check of the answers has not passed'",
         *(line for change in changes for line in _checks(backend, change)),
         "answers_right",
-        f"say '{named}: no answer is wrong'",
+        f"none_wrong '{named}'",
     ]
-    return block(search_function(from_file(as_manager("ldapsearch", server))), "\n".join(lines), FUNCTIONS)
+    search = search_function(from_file(as_manager("ldapsearch", server)))
+    return block(search, "\n".join(lines), FUNCTIONS, *([DEFINITIONS] if before else []))
 
 
 def _credentials(server: ServerAddress) -> list[str]:

@@ -18,5 +18,7 @@ class AppliedLimits:
     """How many entries one search may examine; 0: it may not search at all. None: no limit, or not known."""
     refuses_pages: bool = False
     """Paged searches are refused, or those with large pages."""
+    time: str = ""
+    """How long one search may take, in words; empty: not known."""
     own_rule: str = ""
     """The rule for this account alone that would leave its other limits as they are, as far as `size.unchecked=`."""

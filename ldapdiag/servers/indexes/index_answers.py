@@ -3,6 +3,7 @@ r"""Shell text that proves an index right: the search that uses it finds an entr
     search() { ldapsearch -x -H ldap://ds1 …; }                   # the block that uses this defines it
     check_answers dc=example,dc=com displayName '(displayName=@)' '(displayName=*@*)'
     answers_right
+    none_wrong 'displayName: built'                               # says of how many values of how many
 
 An index that is empty or incomplete yields no entry and no error, so neither a result code nor the access log shows it.
 All entries with the attribute are read through (!(!(displayName=*))), which 389-ds, DSEE and slapd answer without an
@@ -50,7 +51,12 @@ ASSERTIONS = {
 """By index type of any product: what follows the attribute in the filters that use it."""
 ORDERING = "orderingmatch"
 
-FUNCTIONS = r"""wrong=0 right=0 unchecked=0
+COST = (
+    "reads all entries below the suffix that have the attribute, without its index, for at most 120 s for each index, "
+    "and searches for values of at most 12 of them."
+)
+"""What the functions below cost the server, as a predicate."""
+FUNCTIONS = r"""wrong=0 right=0 unchecked=0 tried=0 values=0 entries_read=0 partly=
 check_answers() {
 suffix=$1 named=$2; shift 2
 [ -n "$suffix" ] || { skip_check "$named: the suffix of its database is not known"; return 0; }
@@ -62,7 +68,13 @@ case $code in
 *) say "NOT CHECKED: $named below $suffix: ldapsearch failed (exit code $code)" >&2; wrong=1; return 0 ;;
 esac
 [ -n "$drawn" ] || { unchecked "no short value is found in an entry (result code $code)"; return 0; }
-[ "$code" -eq 0 ] || say "$named below $suffix: only the first $total entries are shown (result code $code)"
+number=$((total < 12 ? total : 12)) of="the $total entries that have it"
+if [ "$code" -ne 0 ]; then
+partly=' that were read before a limit ended the reading'
+of="the first $total entries that have it: a limit ended the reading (result code $code)"
+fi
+say "$named below $suffix: checked with values of $number of $of"
+values=$((values + number)) entries_read=$((entries_read + total))
 for pattern; do check_pattern "$pattern"; done
 }
 draw() {
@@ -96,6 +108,7 @@ check_answer "$1" && found=$((found + 1)) || case $? in
 1) [ "$lost" -gt 0 ] || first=$entry; lost=$((lost + 1)) ;;
 esac
 done
+tried=$((tried + found))
 if [ "$lost" -gt 0 ]; then
 say "WRONG: $1 below $suffix does not find $lost of $((lost + found)) entries that have the value: $first" >&2; wrong=1
 elif [ "$found" -gt 0 ]; then
@@ -156,6 +169,13 @@ escaped() { od -An -v -tx1 | tr -d ' \n' | sed 's/../\\&/g'; }
 unchecked() { skip_check "$named below $suffix: $1"; }
 skip_check() { say "not checked: $1"; unchecked=$((unchecked + 1)); }
 answers_right() { [ "$wrong" -eq 0 ]; }
+none_wrong() {
+case $tried in
+0) say "$1; no answer is checked" ;;
+*) say "$1; no answer is wrong (searches: $tried; values searched for: $values of $entries_read$partly)" ;;
+esac
+tried=0 values=0 entries_read=0 partly=
+}
 newline='
 '"""
 """They need SESSION, and the function `search` (`search_function`)."""

@@ -21,6 +21,7 @@ from ldapdiag.evidence.indexes.slapd_limits import (
     NO_PAGES,
     PAGES_IN_TOTAL,
     UNLIMITED,
+    UNREADABLE,
     USERS,
     limits_of,
 )
@@ -31,12 +32,13 @@ from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 from ldapdiag.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ldapdiag.evidence.indexes import Backend
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.indexes.slapd_limits import AccountLimits, LimitsRule
 
 CANDIDATES, PAGE = "size.unchecked", "size.pr"
+TIME, LONGEST_TIME = "time.soft", "time.hard"
 SHOWN = 120
 """Characters of a selector."""
 COMPARED = pattern(r"\^?(?:[A-Za-z0-9=,_@ -]|\\[.+*?()]|(?:\.|\[\^,\]|\[a-z0-9\]|\[0-9\])[*+?]?){1,200}\$?")
@@ -45,11 +47,17 @@ MOST_REPEATS, LONGEST_NAME = 3, 256
 """Above, a hostile expression could take long."""
 UNLESS = ". A later rule matches, too: it applies if this one was added since slapd started"
 """slapd compares a rule that is added at run time after all others (2.5.13)."""
+BY_CLIENT = "the client asked for one"
 UNCERTAIN = ("\\", "+", '"')
 """In a DN: slapd may normalise it in a way that is not known here."""
 
 
-def applied_limits(backend: Backend, account: str, base: str) -> AppliedLimits | None:
+def applied_limits(
+    configuration: IndexConfiguration,  # noqa: ARG001  part of the interface
+    backend: Backend,
+    account: str,
+    base: str,
+) -> AppliedLimits | None:
     """Return the limits of searches by an account (`anonymous` without one); None: the rules are not known."""
     limits = backend.account_limits
     if limits is None or not (account == ANONYMOUS or is_distinguished_name(account)):
@@ -57,7 +65,8 @@ def applied_limits(backend: Backend, account: str, base: str) -> AppliedLimits |
     where = f"the limits of {backend.name}"
     name = "" if account == ANONYMOUS else comparable(account)
     if name and name == comparable(limits.unlimited):
-        return AppliedLimits(rule=f"{where} do not apply to {account}, its rootdn")
+        none = f"{where} do not apply to {account}, its rootdn"
+        return AppliedLimits(rule=none, time=f"{none}: {BY_CLIENT}")
     for place, rule in enumerate(limits.rules):
         matched = _matches(rule, name, comparable(base))
         shown = f"rule {{{place}}} of {where} ({rule.selector[:SHOWN]})"
@@ -66,15 +75,21 @@ def applied_limits(backend: Backend, account: str, base: str) -> AppliedLimits |
         if matched:
             others = [one for one in limits.rules[place + 1 :] if _matches(one, name, comparable(base)) is not False]
             applied = _of_rule(f"{shown} applies to {account}", account, limits, rule)
-            return replace(applied, rule=f"{applied.rule}{UNLESS}", certain=False) if others else applied
+            unless = UNLESS if others else ""
+            time = f"{applied.time}{unless}" if applied.time else ""
+            return replace(applied, rule=f"{applied.rule}{unless}", time=time, certain=not others)
     return _applied(f"no rule of {where} matches {account}", account, (*limits.inherited, *limits.default))
 
 
 def _of_rule(shown: str, account: str, limits: AccountLimits, rule: LimitsRule) -> AppliedLimits:
-    if CANDIDATES in limits_of(limits.default) and CANDIDATES not in limits_of(rule.settings):
-        why = f"whether it has the {CANDIDATES} of the database depends on which was set first"
-        return AppliedLimits(rule=f"{shown}, and {why}", known=False)
-    return _applied(shown, account, limits.inherited, rule.settings)
+    default, own = limits_of(limits.default), limits_of(rule.settings)
+    why = "of the database depends on which was set first"
+    applied = _applied(shown, account, limits.inherited, rule.settings)
+    if TIME in default and TIME not in own:
+        applied = replace(applied, time=f"{shown}; whether it has the time limit {why}")
+    if CANDIDATES in default and CANDIDATES not in own:
+        return AppliedLimits(rule=f"{shown}, and whether it has the {CANDIDATES} {why}", known=False, time=applied.time)
+    return applied
 
 
 def _applied(rule: str, account: str, default: Sequence[str], own: Sequence[str] = ()) -> AppliedLimits:
@@ -85,12 +100,24 @@ def _applied(rule: str, account: str, default: Sequence[str], own: Sequence[str]
     selector = f'{{0}}dn.exact="{account}"'
     return AppliedLimits(
         rule=f"{rule}; its {CANDIDATES} is {shown}",
+        time=_time(rule, found),
         candidates=None if candidates == UNLIMITED else candidates,
         refuses_pages=found.get(PAGES_IN_TOTAL) == NO_PAGES or found.get(PAGE, 0) > 0,
         own_rule=""
         if account == ANONYMOUS or any(one in account for one in UNCERTAIN)
         else " ".join([selector, *kept, f"{CANDIDATES}="]),
     )
+
+
+def _time(rule: str, found: Mapping[str, int]) -> str:
+    """Return the time limit in words; empty where none is configured: an earlier collection lacks olcTimeLimit."""
+    soft, hard = found.get(TIME, 0), found.get(LONGEST_TIME, 0)
+    if soft == UNLIMITED:
+        return f"{rule}; it has no time limit: {BY_CLIENT}"
+    if soft <= 0:
+        return ""
+    longer = "" if hard in {0, soft} else ", and longer for clients that ask for it"
+    return f"{rule}; its time limit is {number(soft)} s{longer}"
 
 
 def _why(rule: LimitsRule) -> str:
@@ -101,6 +128,8 @@ def _why(rule: LimitsRule) -> str:
 
 def _matches(rule: LimitsRule, account: str, base: str) -> bool | None:
     """Return whether a rule applies; None: not judged."""
+    if rule.style == UNREADABLE:
+        return None
     if rule.style == ANYONE:
         return True
     if rule.style == ANONYMOUS:

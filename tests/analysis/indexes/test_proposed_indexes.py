@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from audits import UNINDEXED, Audit
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.catalogue import index_checks
 from ldapdiag.diagnosis import diagnose
@@ -30,3 +33,32 @@ def test_what_an_index_saves_is_not_known_for_an_attribute_that_no_schema_define
     assert scan.obstacle is not None
     assert (scan.obstacle.cause, scan.obstacle.inferred) == (Cause.LIMIT_PERHAPS, True)
     assert "no known schema defines it" in scan.obstacle.reason
+
+
+TOTAL, TESTED, RETURNED = 20_000, 5e-6, 25e-6
+KINDS = {
+    "(uid=joe)": (b"", 1), "(sn=x)": (b"", 500), "(title=x)": (UNINDEXED, 200), "(&(l=x)(st=y))": (UNINDEXED, 50),
+    "(|(cn=x)(mail=y))": (UNINDEXED, 10), "(employeeNumber>=5)": (UNINDEXED, 1000), "(pager=x)": (UNINDEXED, 1),
+}  # fmt: skip
+
+
+def missing(slow: str, took: float) -> set[str]:
+    """Return the indexes that are missing; one of the searches with a filter takes longer by so much."""
+    audit = Audit()
+    audit.has("uid", "eq")
+    audit.has("sn", "eq")
+    for filter_, (notes, entries) in KINDS.items():
+        tests = (TOTAL - entries) * TESTED if notes else 0.0002
+        each = tests + entries * RETURNED
+        audit.asks(filter_, notes, took=each, entries=entries, times=30)
+        audit.asks(filter_, notes, took=each + (took if filter_ == slow else 0), entries=entries, times=1)
+    return set(audit.found("missing-index"))
+
+
+@pytest.mark.parametrize("took", [1, 10, 1000])
+@pytest.mark.parametrize("slow", KINDS)
+def test_one_slow_search_hides_no_index(slow: str, took: float) -> None:
+    """It may wait for anything: a backup, a lock, a cold cache."""
+    usual = missing("", 0)
+    assert len(usual) == 6
+    assert missing(slow, took) == usual

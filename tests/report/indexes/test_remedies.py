@@ -88,14 +88,16 @@ def test_everything_is_added_built_and_checked(site) -> None:
     assert "building: 4 of 9 entries" in done.stdout
     assert all(f"right: ({name}=@) below dc=example,dc=com" in done.stdout for name in WANTED)
     checked = done.stdout.count("right: ")
-    assert done.stdout.splitlines()[-1] == f"Done. Every index is built, and its answers are right ({checked} checked)."
+    assert done.stdout.splitlines()[-1] == (
+        f"Done. Every index is built. Kinds of searches without a wrong answer: {checked}, each for 12 values at most."
+    )
 
 
 @pytest.mark.parametrize(
     ("texts", "skipped", "said"),
     [
-        ("cc", 0, "Every index is built, and its answers are right (2 checked)."),
-        ("cc", 3, "Every index is built; of 5 answers 2 are right."),
+        ("cc", 0, "Every index is built. Kinds of searches without a wrong answer: 2, each for 12 values at most.\n"),
+        ("cc", 3, "answer: 2, each for 12 values at most.\nNot checked (see above): 3."),
         ("ccp", 0, "The answers of the indexes of 1 of 3 steps are not checked."),
         ("pp", 0, "Every command ended without an error; the answers of the indexes are not checked."),
     ],
@@ -106,7 +108,7 @@ def test_the_end_states_how_many_answers_were_checked(texts: str, skipped: int, 
     counts = f'say() {{ echo "$*"; }}\nright={texts.count("c")} unchecked={skipped}\n{end_of(steps)}'
     done = subprocess.run(["sh", "-c", counts], capture_output=True, text=True, check=True, timeout=10)
     assert said in done.stdout
-    assert ("Of the answers that the others check, 2 are right, and 0" in done.stdout) is (texts == "ccp")
+    assert ("Kinds of searches without a wrong answer: 2" in done.stdout) is (texts != "pp")
 
 
 def test_what_may_answer_wrong_is_built_first(site) -> None:
@@ -147,11 +149,14 @@ def test_a_log_from_before_the_plan_leaves_nothing_to_change_and_says_why(site) 
     added = ("nsIndexType: eq", "createTimestamp: 20261121090000Z")
     (site / "dse.ldif").write_text(CONFIGURATION + "".join(index(*added, attribute=name) for name in WANTED))
     script = ldapdiag("indexes", site, "--script").text
-    assert "3 searches that an index answers which is, or may be, younger are not judged" in script
+    assert "3 searches not judged: an index that answers them was, or may have been, added or built later" in script
     assert "2026-11-21 09:00:00 UTC" in script
     assert script.endswith("# nothing to change\n")
     screen = " ".join(ldapdiag("indexes", site).text.split())
-    assert "later 3 searches (189 s) that an index answers which is, or may be, younger: not judged" in screen
+    assert (
+        "later 3 searches (189 s) not judged: an index that answers them was, or may have been, added or built"
+        in screen
+    )
     assert "build it" not in screen
 
 
@@ -166,7 +171,7 @@ def test_every_database_is_waited_for_with_one_password(site) -> None:
     done, asked = started(site)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(asked) == [f"{name}: {' '.join(WANTED)}" for name in ("other", "userRoot")]
-    assert done.stdout.count("built, and no answer is wrong") == 2
+    assert done.stdout.count("built; no answer is wrong (searches: ") == 2
 
 
 def test_what_fails_leaves_a_named_state_and_its_undo(site) -> None:

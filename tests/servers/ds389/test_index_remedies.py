@@ -17,6 +17,7 @@ from ldapdiag.evidence.schema.descriptions import attribute_type, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.ds389 import index_remedies as ds389
+from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.dsee import index_remedies as dsee
 from ldapdiag.servers.indexes.candidates import Change
 from reading import facts_of
@@ -348,6 +349,16 @@ class TestOn389:
         assert '-b "cn=$task,cn=index,cn=tasks,cn=config" -s base' in wait
         assert "seq 720" in wait
 
+    def test_the_task_of_each_build_by_commands_is_kept_for_a_day(self):
+        remedy = ds389.add_indexes(DS1, BACKEND, NEW, configuration(), SCHEMA)
+        written = subprocess.run(
+            ["sh", "-c", f'{BUILDING}\nsay() {{ echo "$*"; }}\ntask=t; task userRoot cn'],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        assert "\ntask userRoot displayName" in remedy.text
+        assert "\nttl: 86400\n" in written
+        assert "\nttl: 86400\nLDIF\n" in remedy.brief
+
     def test_of_an_attribute_that_may_be_a_number_there_are_no_few_lines(self):
         unknown = (Change("acmeNumber", "eq"),)
         assert ds389.add_indexes(DS1, BACKEND, unknown, configuration(), SCHEMA).brief == ""
@@ -374,6 +385,43 @@ class TestOn389:
         record = undo.partition("\n")[2].partition("\n\n")[0].replace("changetype: add\n", "")
         (fact,) = facts_of(record + "\n", path="ds/x.ldif")
         assert fact.backends[0].definitions == (UID,)
+
+
+SEARCH_TOOL = """#!/bin/sh
+case "$*" in
+*nsRoleFilter*) printf '%s\\n' 'dn: cn=tin,dc=example,dc=com' '{found}' ;;
+esac
+exit 0
+"""
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("found", "is_kept"),
+    [
+        ("", False),
+        ("nsRoleFilter: (title=uid)", False),
+        ("nsRoleFilter: (&(cn=x)(UID=tin))", True),
+        ("nsRoleFilter: (userid>=tin)", True),
+        ("nsRoleFilter:: KMOkPXgp", True),
+        ("nsViewFilter: (uid;lang-de=tin)", True),
+    ],
+)
+def test_an_index_that_a_definition_in_the_database_names_is_not_dropped(tmp_path, product, indexes, found, is_kept):
+    remedy = product.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), indexes, SCHEMA)
+    assert remedy.kind is RemedyKind.SHELL
+    record = f'#!/bin/sh\necho "$0" >> {tmp_path}/changed\n'
+    for tool, text in (
+        ("ldapsearch", SEARCH_TOOL.format(found=found)), ("ldapmodify", record), ("dsconf", record)
+    ):  # fmt: skip
+        (tmp_path / tool).write_text(text)
+        (tmp_path / tool).chmod(0o755)
+    (tmp_path / "password").write_text("secret")
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LDAP_PASSWORD_FILE": str(tmp_path / "password")}
+    done = subprocess.run(["sh", "-c", remedy.text], env=environment, capture_output=True, text=True, check=False)
+    assert (tmp_path / "changed").exists() is not is_kept, done.stderr
+    assert ("names u" in done.stderr, "State: nothing is changed" in done.stderr) == (is_kept, is_kept)
+    assert (done.returncode == 0) is not is_kept, done.stderr
 
 
 class TestOnDsee:

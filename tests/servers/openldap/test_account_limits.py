@@ -8,14 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts import origin
+from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.slapd_limits import AccountLimits, default_settings, limits_of, limits_rule
-from ldapdiag.servers.openldap.account_limits import applied_limits
+from ldapdiag.servers.openldap import account_limits
 from reading import facts_of
 
 ACCOUNT = "uid=portal,ou=services,dc=x"
 DATABASE = "dn: olcDatabase={1}mdb,cn=config\nolcDatabase: {1}mdb\nolcDbDirectory: /srv/db\nolcSuffix: dc=x\n"
 CONF = "pidfile /run/slapd.pid\nsizelimit size.unchecked=7\ndatabase mdb\nsuffix dc=x\ndirectory /srv\nindex cn eq\n"
+
+
+def applied_limits(backend: Backend, account: str, base: str):
+    identity = ServerIdentity(family=Family.OPENLDAP)
+    configuration = IndexConfiguration(origin=origin(), identity=identity, backends=(backend,))
+    return account_limits.applied_limits(configuration, backend, account, base)
 
 
 def applied(*rules: str, account: str = ACCOUNT):
@@ -65,6 +73,7 @@ def test_a_rule_before_the_one_that_matches_has_to_be_judged() -> None:
     assert applied("group=cn=g,dc=x size=1", "users size=2").known is False
     assert applied("dn.regex=(a|b) size=1", "users size=2").known is False
     assert applied("nonsense=1", "users size=2").known is False
+    assert applied("?", "* size=2", account="anonymous").known is False
     assert applied("users size=2", "group=cn=g,dc=x size=1").known
 
 

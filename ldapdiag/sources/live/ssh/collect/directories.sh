@@ -11,7 +11,7 @@ DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescri
 DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex nssubstrbegin nssubstrmiddle nssubstrend
     nsslapd-allidsthreshold nsslapd-suffix nsslapd-require-index nsslapd-pluginversion nsslapd-pluginvendor
     nsslapd-idlistscanlimit nsslapd-pagedidlistscanlimit nsslapd-lookthroughlimit nsslapd-rangelookthroughlimit
-    nsslapd-pagedlookthroughlimit nsslapd-backend-implement nsslapd-plugininitfunc nsslapd-pluginenabled
+    nsslapd-pagedlookthroughlimit nsslapd-timelimit nsslapd-backend-implement nsslapd-plugininitfunc nsslapd-pluginenabled
     referint-membership-attr uniqueness-attribute-name memberofgroupattr memberofattr dnatype linktype managedtype
     automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
     nsslapd-plugincontainerscope uniqueness-subtrees memberofentryscope dnascope referint-update-delay
@@ -171,7 +171,7 @@ OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstr
     olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
     olcaccesslogpurge olcaccesslogdb olcdynlistattrset olcdlattrset olccollectinfo olcconfigfile olcconfigdir
     olcsubordinate olcuniqueignore olcspsessionlogsource olcmemberofaddcheck olcnestgroupmember olcnssmap olcauthzpolicy
-    olclimits olcsizelimit olcrootdn entrycsn"
+    olclimits olcsizelimit olctimelimit olcrootdn entrycsn"
 # Every entry has the last one: with it, a setting that is missing has its default.
 OPENLDAP_STORAGE="olcdbnosync olcdbenvflags olcdbcheckpoint olclogfile structuralobjectclass"
 MOST_OVERLAYS=200
@@ -290,7 +290,10 @@ slapd_conf_settings() {
             name = tolower(name)
             if (name == "syncrepl") {
                 if (match(tolower(rest), /binddn=("[^"]*"|[^" \t]+)/)) print "syncrepl " substr(rest, RSTART, RLENGTH)
-            } else if (name ~ /^(suffix|updatedn|include|directory|logfile)$/) {
+            } else if (name == "limits") {
+                # One that is not printed whole could come first: ? stands for it.
+                print name " " (rest ~ LIMITS ? rest : "?")
+            } else if (name ~ /^(suffix|rootdn|updatedn|include|directory|logfile)$/) {
                 if (match(rest, /^("[^"]*"|[^" \t]+)/)) print name " " substr(rest, 1, RLENGTH)
             } else if (name ~ /^(idletimeout|threads|writetimeout|conn_max_pending|conn_max_pending_auth|listener-threads)$/) {
                 if (match(rest, /^[0-9]+/)) print name " " substr(rest, 1, RLENGTH)
@@ -314,6 +317,8 @@ slapd_conf_settings() {
         BEGIN {
             TYPES = "(pres|eq|approx|sub|substr|subinitial|subany|subfinal|nosubtypes|notags|nolang)"
             TYPES = "^" TYPES "(," TYPES ")*$"
+            LIMITS = "^([^\" \t]|\"[^\"]*\")+([ \t]+(size|time)([.][a-z]+)?=[A-Za-z0-9-]+)+[ \t]*$"
+            PATTERN["sizelimit"] = PATTERN["timelimit"] = "^((size|time)([.][a-z]+)?=)?(-?[0-9]+|unlimited|none|soft|disabled)$"
             PATTERN["refint_attributes"] = PATTERN["unique_attributes"] = "^[A-Za-z0-9][A-Za-z0-9._;-]*$"
             PATTERN["unique_ignore"] = PATTERN["nestgroup-member"] = PATTERN["nssov-map"] = PATTERN["refint_attributes"]
             PATTERN["memberof-addcheck"] = PATTERN["authz-policy"] = PATTERN["sasl-authz-policy"] = "^[A-Za-z]+$"

@@ -192,6 +192,28 @@ def test_of_storage_in_a_slapd_conf_only_words_of_its_grammar_are_printed(tmp_pa
     ]
 
 
+def test_a_slapd_conf_keeps_its_limits(tmp_path, awk) -> None:
+    file = tmp_path / "slapd.conf"
+    text = (
+        'sizelimit size.soft=5 size.unchecked=7\ntimelimit 9\ndatabase mdb\nsuffix "dc=x"\nrootdn "cn=admin, dc=x"\n'
+        'index cn eq\ntimelimit time.soft=3 time.hard=unlimited\nlimits dn.exact="cn=a b,dc=x" size=5\n  time=9\n'
+        'limits group/groupOfNames/member="cn=g,dc=x" size.unchecked=unlimited\nlimits * time.soft=3\n'
+    )
+    file.write_text(text)
+    (excerpt,) = indexes_of(printed("slapd_conf_settings", str(file), **awk), path="host/slapd.conf").backends
+    (whole,) = indexes_of(f"pidfile /run/slapd.pid\n{text}", path="host/slapd.conf").backends
+    assert whole.account_limits is not None
+    assert excerpt.account_limits == whole.account_limits
+
+
+def test_of_limits_only_their_grammar_is_printed(tmp_path, awk) -> None:
+    file = tmp_path / "slapd.conf"
+    file.write_text(
+        "database mdb\nlimits users size=5\n  rootpw Geheim\nsizelimit 5 Geheim\n  Geheim\ntimelimit Geheim\n"
+    )
+    assert printed("slapd_conf_settings", str(file), **awk).splitlines() == ["database mdb", "limits ?", "sizelimit 5"]
+
+
 def test_a_real_slapd_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
     whole = (captures / "openldap" / "held-42" / "cn-config.ldif").read_text()
     assert indexes_of(printed_of_slapd_d(whole, tmp_path, awk)) == indexes_of(f"{whole}\n\n")
