@@ -137,7 +137,7 @@ class ResultCounts:
     limited: bool = False
     """More may match: a limit cut a result off, it is a page, or the search covered a part of the suffix only."""
     partial: bool = False
-    """Likewise, and the entries of whole results are not known, as they are of pages that can be told apart."""
+    """Likewise, and the entries of whole results are not known, as they are where the first page is noted as such."""
     complete: int = -1
     """The most in one complete result; negative: there was none."""
     answered: int = 0
