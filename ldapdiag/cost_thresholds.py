@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.check_setting import Threshold
 from ldapdiag.finding import Severity
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans

@@ -1,19 +1,23 @@
 """Dataclasses whose methods are generated when they are first called.
 
 A command imports many times as many facts as it makes, and compares or prints few of them; `dataclasses.dataclass`
-compiles six methods of each, which was a third of a start. This decorator makes the slots alone. `__init__` is written
-at the first instance; at the first comparison, hash or look at the fields, `dataclasses` generates what belongs to it.
-Type checkers see `dataclasses.dataclass`.
+compiles six methods of each, which was a third of a start. This decorator makes the slots alone. `__init__` is compiled
+when a class has many instances, until then one for all sets their fields; at the first comparison, hash or look at the
+fields, `dataclasses` generates what belongs to it. Type checkers see `dataclasses.dataclass`.
+
+`typing.NamedTuple` compiles each annotation, two thirds of what the class costs. Here they stay text.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  for those who import it from here
+    from typing import NamedTuple as NamedTuple  # noqa: PLC0414  as above
 
 _classes: dict[type, tuple[type, dict[str, bool]]] = {}
 """The class as it was written, and its options, of each that was made."""
@@ -108,11 +112,58 @@ class _Table:
         return _generated(owner, self._name)
 
 
+FEW = 50
+"""Instances whose fields cost together less than to compile an `__init__`: half a million instructions."""
+
+
+def _first(self: object, *given: object, **named: object) -> None:
+    """Set the fields of one of the first instances; `__init__` is compiled for more of them, and for its errors."""
+    one = next((one for one in type(self).__mro__ if vars(one).get("__init__") is STAND_INS["__init__"]), None)
+    plan = one and (_plans.get(one) or _plans.setdefault(one, _Plan(one)))
+    if not plan or plan.left <= 0 or not plan.sets(self, given, named):
+        _generated(type(self), "__init__")(self, *given, **named)
+    elif plan.has_post:
+        self.__post_init__()  # type: ignore[attr-defined]
+
+
+class _Plan:
+    """What the first instances of a class need: its fields with their defaults, and which of them are given."""
+
+    def __init__(self, one: type) -> None:
+        fields = _fields(one)
+        self.left = FEW
+        self.has_post = hasattr(one, "__post_init__")
+        self._set: Callable[..., None] = object.__setattr__ if _classes[one][1]["frozen"] else setattr
+        self._fields = [(name, field.default, field.default_factory) for name, (field, _) in fields.items()]
+        self._names = {name for name, (field, _) in fields.items() if field.init}
+        self._positional = [name for name, (_, kw_only) in fields.items() if name in self._names and not kw_only]
+        missing = dataclasses.MISSING
+        self._required = {name for name, *both in self._fields if all(one is missing for one in both)} & self._names
+
+    def sets(self, instance: object, given: tuple[object, ...], named: dict[str, object]) -> bool:
+        """Set the fields of an instance; return False for arguments that do not fit."""
+        values = dict(zip(self._positional, given, strict=False)) | named
+        if len(values) != len(given) + len(named) or not self._required <= values.keys() <= self._names:
+            return False
+        self.left -= 1
+        for name, default, make in self._fields:
+            if name in values:
+                self._set(instance, name, values[name])
+            elif make is not dataclasses.MISSING:
+                self._set(instance, name, make())
+            elif default is not dataclasses.MISSING:
+                self._set(instance, name, default)  # else __post_init__ sets it
+        return True
+
+
+_plans: dict[type, _Plan] = {}
+"""Of each class that has an instance."""
 ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 METHODS = ("__repr__", "__eq__", "__hash__", *ORDER)
 TABLES = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 STAND_INS: dict[str, object] = {
-    **{name: _method(name) for name in ("__init__", *METHODS)},
+    "__init__": _first,
+    **{name: _method(name) for name in METHODS},
     **{name: _Table(name) for name in TABLES},
 }
 
@@ -161,5 +212,18 @@ def _lazy(*, slots: bool = False, **given: bool) -> Callable[[type], type]:
     return decorate
 
 
+class _NamedTuples(type):
+    """Makes a named tuple of each class that derives from NamedTuple."""
+
+    def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> Any:  # noqa: ANN401  a class without a type
+        """Return the named tuple, with what its class has beside fields."""
+        fields = tuple(body["__annotations__"])
+        made: Any = namedtuple(name, fields, defaults=[body[one] for one in fields if one in body])  # type: ignore[misc]  # noqa: PYI024
+        for key in body.keys() - set(fields):
+            setattr(made, key, body[key])
+        return made
+
+
 if not TYPE_CHECKING:
     dataclass = _lazy
+    NamedTuple = type.__new__(_NamedTuples, "NamedTuple", (), {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import typing
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, ClassVar
@@ -145,6 +146,63 @@ def test_threads_that_are_first_at_once_get_the_same_class():
     with ThreadPoolExecutor(8) as threads:
         made = set(threads.map(lambda _: row(name="a", hosts=()), range(64)))
     assert len(made) == 1
+
+
+def pair(made_by: Any) -> Any:
+    class Pair(made_by):
+        """Two."""
+
+        first: int | None
+        second: tuple[str, ...] = ()
+
+        @property
+        def both(self) -> tuple[Any, ...]:
+            return (self.first, *self.second)
+
+    return Pair
+
+
+@pytest.mark.parametrize("made_by", [typing.NamedTuple, lazy_dataclass.NamedTuple], ids=["eager", "lazy"])
+def test_a_named_tuple_is_a_tuple_with_names_and_defaults(made_by):
+    kind = pair(made_by)
+    one = kind(1, second=("a",))
+    assert (one, one.both, one._replace(first=2), kind(1)) == ((1, ("a",)), (1, "a"), (2, ("a",)), (1, ()))
+    assert (kind._fields, kind._field_defaults) == (("first", "second"), {"second": ()})
+    assert repr(one) == "Pair(first=1, second=('a',))"
+    assert (kind.__name__, kind.__module__, kind.__doc__, kind.__mro__) == (
+        "Pair",
+        __name__,
+        "Two.",
+        (kind, tuple, object),
+    )
+    assert typing.get_type_hints(kind) == {"first": int | None, "second": tuple[str, ...]}
+    assert not hasattr(one, "__dict__")
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'first'"):
+        kind(second=())
+
+
+def test_annotations_of_a_named_tuple_are_not_compiled(monkeypatch):
+    monkeypatch.setattr(typing.ForwardRef, "__init__", lambda *_: pytest.fail("compiled"))
+    assert pair(lazy_dataclass.NamedTuple)(1).first == 1
+
+
+@KINDS
+@pytest.mark.parametrize("number", [lazy_dataclass.FEW - 1, 2 * lazy_dataclass.FEW])
+def test_the_first_instances_are_like_the_later_ones(made_by, number):
+    """The fields of the first are set one by one, by a method of all classes."""
+    row, kind = fact(made_by), counter(made_by)
+    rows = [row(name="a", hosts=("x",) * at) for at in range(number)]
+    kinds = [kind("a", at) if at % 2 else kind(count=at, of="a") for at in range(number)]
+    assert [(one.name, one.count, one.notes) for one in rows] == [("a", at, []) for at in range(number)]
+    assert len({id(one.notes) for one in rows}) == number
+    assert [(one.of, one.count, one.doubled, one.seen, one.last) for one in kinds] == [
+        ("a", at, 2 * at, 3, "") for at in range(number)
+    ]
+    for arguments in ((), ("a", 1, "z"), ("a", 1, 2, 3, 4)):
+        with pytest.raises(TypeError, match=r"Counter\.__init__\(\)"):
+            kind(*arguments)
+    with pytest.raises(TypeError, match="multiple values for argument 'of'"):
+        kind("a", of="b")
 
 
 def test_a_class_that_is_not_used_has_no_generated_method():

@@ -9,13 +9,14 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.interruptible import ended_by_interrupt
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.option_groups import Given
 from ldapdiag.cli.shared_options import Sudo, Timeout
 from ldapdiag.cli.times import DurationOption
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from ldapdiag.cli.notices import Notices

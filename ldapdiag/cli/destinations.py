@@ -12,14 +12,14 @@ from enum import StrEnum
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.output import outputs_share_terminal, standard_output
 from ldapdiag.errors import UsageError
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:

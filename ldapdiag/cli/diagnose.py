@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -23,6 +23,7 @@ from ldapdiag.cli.rendering import writer
 from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.tables.names import DiagnosisTable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -14,6 +14,7 @@ from ldapdiag.cli.destinations import Destination, Output, check_table
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.shared_options import FailOn, FailOnOption
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:

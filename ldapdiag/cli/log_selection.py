@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.selections import Wanted

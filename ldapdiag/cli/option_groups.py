@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
@@ -20,6 +20,7 @@ from ldapdiag.cli.output import print_error
 from ldapdiag.cli.rendering import shell_words
 from ldapdiag.cli.site_options import ConfigOption, found_site, named_targets, with_target
 from ldapdiag.errors import LdapdiagError
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

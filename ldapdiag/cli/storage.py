@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -24,6 +24,7 @@ from ldapdiag.cli.site_options import target_names
 from ldapdiag.cli.times import DurationOption
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.tables.names import StorageTable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ What each kind of evidence shows, in plain words: for a report that lacks most o
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
@@ -19,7 +19,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, FileExtents, KernelErrors, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import NEXT, NO_COMMAND, Severity
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.verdicts import is_accepted, of_outcome, severity_of
 from ldapdiag.wording import counted

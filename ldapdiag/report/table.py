@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any
 
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import duration, number, percent

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.fleet.balance import Balance, balance_of
 from ldapdiag.analysis.fleet.differences import DifferingSearch, differing_searches
 from ldapdiag.analysis.fleet.replicas import SILENT
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import IPV4
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.servers.hosts.kernel import IP_FORWARD
 
 if TYPE_CHECKING:

@@ -13,12 +13,13 @@ An index of unknown age may be younger where it answered others of the same kind
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.build_states import BuildState, changed, database_added, is_as_old_as, shown
 from ldapdiag.analysis.indexes.limit_classes import has_pages, show_more
 from ldapdiag.analysis.indexes.search_coverage import Obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.servers.indexes.candidates import Cause, IndexUse
 
 if TYPE_CHECKING:

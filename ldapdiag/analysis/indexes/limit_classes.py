@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.analysis.log.searches import FIRST_PAGE, LATER_PAGE, SearchGroup, is_unindexed
 from ldapdiag.evidence.log.substrings import STOPPED_LENGTHS
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

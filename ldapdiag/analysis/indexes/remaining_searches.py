@@ -12,7 +12,7 @@ that notes nothing (slapd) may have scanned for any of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.simulated_server import notes_unindexed
 from ldapdiag.analysis.log.searches import LATER_PAGE, SearchGroup, is_unindexed
@@ -21,7 +21,7 @@ from ldapdiag.evidence.log.counting import REFUSED
 from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.segment import OTHER_SHAPE
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:

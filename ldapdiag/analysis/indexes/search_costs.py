@@ -29,13 +29,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from itertools import accumulate
 from math import log, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.log.stamps import MILLISECOND
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.indexes.candidates import IndexUse
 
 if TYPE_CHECKING:

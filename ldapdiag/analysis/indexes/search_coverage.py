@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.limit_classes import divide
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 from ldapdiag.servers.indexes.candidates import Cause, Change, Forecast, IndexUse
 

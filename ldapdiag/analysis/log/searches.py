@@ -8,7 +8,7 @@ Stops: results of searches that a limit or a refusal stopped, by result code and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.quantiles import NO_TIMES, Quantiles, quantiles
 from ldapdiag.analysis.log.spellings import (
@@ -26,7 +26,7 @@ from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.shape_row import ShapeRow
 from ldapdiag.evidence.log.sorting import ALL, NO_VLV, UNLISTED
 from ldapdiag.evidence.log.tables import OTHER
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.pairing.flow_tables import Middlebox
@@ -17,7 +16,7 @@ from ldapdiag.analysis.pairing.socket_index import ClientIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.hosts.kernel import IP_FORWARD
 from ldapdiag.wording import counted
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import NamedTuple
 
 from ldapdiag.analysis.pairing.client_history import NO_HISTORY, ClientHistory, EndCounts
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 MOST_FACTOR, FEW = 2, 10
 """Up to twice the ghosts and 10 resets count them; more have other reasons, too."""

@@ -6,12 +6,12 @@ Missing flows: what it proves that a middlebox on the path has no entry for a co
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds, seconds_since_received
 from ldapdiag.analysis.pairing.skew import minimum_age_seconds
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ Ghost evidence: what the tables, counters and times of both ends show of how a d
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
@@ -37,6 +37,7 @@ from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState, Timer
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import (
     column_seconds,
@@ -19,7 +19,7 @@ from ldapdiag.analysis.hosts.ages import (
 )
 from ldapdiag.analysis.pairing.skew import minimum_age_seconds
 from ldapdiag.evidence.sockets import TcpState
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.snapshots import Snapshot

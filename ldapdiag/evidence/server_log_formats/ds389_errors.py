@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
@@ -36,7 +36,7 @@ from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
 from ldapdiag.evidence.server_log_formats.logged_periods import LoggedPeriods
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:

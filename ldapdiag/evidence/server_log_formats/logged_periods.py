@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from ldapdiag.evidence.logged_period import LoggedPeriod
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 PAUSE = timedelta(minutes=1)
 """Lines of one period are no farther apart."""

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, Node, assertions
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet, in_order
 from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of

@@ -14,10 +14,10 @@ from heapq import nsmallest
 from math import inf
 from os import DirEntry, scandir, stat_result
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.sources.files.archives import MOST_FILES
 from ldapdiag.sources.files.input import moment_of
 from ldapdiag.sources.files.unreadable import legible, unreadable

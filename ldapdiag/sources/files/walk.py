@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.sources.files.folders import RegularFile, contents
 from ldapdiag.sources.files.input import Input, moment_of
 from ldapdiag.sources.files.open_files import FileRange, OpenFiles

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.envelope import decoded
 from ldapdiag.evidence.log.line_envelopes import TAGGED, writer_of
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.logs.samples import DISORDER, sample
 

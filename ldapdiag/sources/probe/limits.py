@@ -6,9 +6,8 @@ import os
 from dataclasses import field
 from threading import Event, Lock
 from time import monotonic
-from typing import NamedTuple
 
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 GIB = 1 << 30
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from threading import Condition, Event, Thread
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.origin import Origin, Span
@@ -38,6 +38,7 @@ from ldapdiag.evidence.storage.probe import (
     WriteKind,
     latency_of,
 )
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.probe.limits import Allowance, ProbeLimits, free_space, low_space
 from ldapdiag.sources.probe.scratch import open_directory, scratch_folder

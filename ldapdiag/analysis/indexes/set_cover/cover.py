@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ldapdiag.analysis.indexes.set_cover.problem import (
     Alternatives,
@@ -29,7 +29,7 @@ from ldapdiag.analysis.indexes.set_cover.problem import (
     without,
 )
 from ldapdiag.analysis.indexes.set_cover.reduction import reduced, submasks
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
