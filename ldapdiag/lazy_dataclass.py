@@ -218,7 +218,8 @@ class _NamedTuples(type):
     def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> Any:  # noqa: ANN401  a class without a type
         """Return the named tuple, with what its class has beside fields."""
         fields = tuple(body["__annotations__"])
-        made: Any = namedtuple(name, fields, defaults=[body[one] for one in fields if one in body])  # type: ignore[misc]  # noqa: PYI024
+        make: Any = namedtuple  # noqa: PYI024  its fields are known here, and no checker asks for them
+        made = make(name, fields, defaults=[body[one] for one in fields if one in body], module=body["__module__"])
         for key in body.keys() - set(fields):
             setattr(made, key, body[key])
         return made

@@ -9,6 +9,7 @@ import signal
 import sys
 
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.postponed_modules import postponed
 
 GC_THRESHOLD = 100_000
 """New objects between two garbage collections. Imports create many and no garbage; scanning them costs a tenth."""
@@ -24,6 +25,8 @@ def main() -> None:
     atexit.register(gc.freeze)  # no collection at exit: the memory ends with the process
     ignore_impossible_sizes()
     try:
+        with postponed():
+            import typer  # noqa: F401, PLC0415  before those who import it
         from ldapdiag.cli.app import answer_shell, app  # noqa: PLC0415  import late: --help must be quick
 
         answer_shell()

@@ -21,7 +21,6 @@ from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from itertools import groupby
-from textwrap import dedent
 from typing import Any
 
 import typer
@@ -230,6 +229,8 @@ def help_text(command: Any) -> HelpText:  # noqa: ANN401  as above
 
 
 def _blocks(text: str) -> Iterator[Block]:
+    from textwrap import dedent  # noqa: PLC0415  import late: for help alone
+
     for kind, group in groupby(dedent(text).splitlines(), _kind):
         lines = [line.strip() for line in group]
         if kind == "codes":

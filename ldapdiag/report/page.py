@@ -10,10 +10,9 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, TextIO
 
-from rich.cells import cell_len, chop_cells, set_cell_size
-
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
+from ldapdiag.report.cells import cell_len, chop_cells, set_cell_size
 from ldapdiag.report.color import Color, console_settings, may_color
 from ldapdiag.report.neutral import neutral
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, chop_cells
-
 from ldapdiag import wording
 from ldapdiag.lazy_dataclass import NamedTuple
+from ldapdiag.report.cells import cell_len, chop_cells
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:

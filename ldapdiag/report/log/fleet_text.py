@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.report.cells import cell_len
 from ldapdiag.report.charts.terminal import bar, shortened
 from ldapdiag.report.log.quantities import day_and_time_of, instant
 from ldapdiag.report.log.tables import servers_with_marks

@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
-
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
+from ldapdiag.report.cells import cell_len
 from ldapdiag.report.charts.terminal import bar, shortened
 from ldapdiag.report.log.tables import OF_REQUESTERS
 from ldapdiag.report.log.times import course, parts_of, pictures, trend_of
