@@ -112,18 +112,25 @@ class _Table:
         return _generated(owner, self._name)
 
 
-FEW = 50
+FEW = 30
 """Instances whose fields cost together less than to compile an `__init__`: half a million instructions."""
 
 
 def _first(self: object, *given: object, **named: object) -> None:
     """Set the fields of one of the first instances; `__init__` is compiled for more of them, and for its errors."""
-    one = next((one for one in type(self).__mro__ if vars(one).get("__init__") is STAND_INS["__init__"]), None)
-    plan = one and (_plans.get(one) or _plans.setdefault(one, _Plan(one)))
+    plan = _plans.get(type(self)) or _planned(type(self))
     if not plan or plan.left <= 0 or not plan.sets(self, given, named):
         _generated(type(self), "__init__")(self, *given, **named)
     elif plan.has_post:
         self.__post_init__()  # type: ignore[attr-defined]
+
+
+def _planned(asked: type) -> _Plan | None:
+    """Return the plan of a class, or of the base whose `__init__` it has; None: it has been compiled meanwhile."""
+    for one in asked.__mro__:
+        if vars(one).get("__init__") is STAND_INS["__init__"]:
+            return _plans.setdefault(asked, _Plan(one))
+    return None
 
 
 class _Plan:
