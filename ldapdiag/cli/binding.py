@@ -25,70 +25,80 @@ if TYPE_CHECKING:
 MAX_PASSWORD_BYTES = 4096
 
 
+BindDnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bind-dn",
+        "-D",
+        metavar="DN",
+        help="Bind as this DN (needs -W or -y).",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
+]
+PromptOption = Annotated[
+    bool, typer.Option("--prompt", "-W", help="Prompt for the password.", rich_help_panel=Panel.BINDING)
+]
+PasswordFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--password-file",
+        "-y",
+        metavar="FILE",
+        help="Read the password from FILE, without the newline at its end.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
+]
+SimpleOption = Annotated[
+    bool, typer.Option("-x", help="Use a simple bind (default with -D).", rich_help_panel=Panel.BINDING)
+]
+SaslOption = Annotated[
+    str | None,
+    typer.Option(
+        "-Y",
+        metavar="MECHANISM",
+        help="Use a SASL bind: EXTERNAL or GSSAPI.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
+]
+StartTlsOption = Annotated[
+    int,
+    typer.Option(
+        "-Z",
+        count=True,
+        help="Use StartTLS if available; -ZZ: require it.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
+]
+CaFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--ca-file",
+        metavar="FILE",
+        help="Trust the authorities in FILE (PEM) instead of the system's.",
+        show_default=False,
+        rich_help_panel=Panel.BINDING,
+    ),
+]
+InsecureOption = Annotated[
+    bool, typer.Option("--insecure", help="Accept any server certificate.", rich_help_panel=Panel.BINDING)
+]
+
+
 class Binding(NamedTuple):
     """The bind at servers."""
 
-    bind_dn: Annotated[
-        str | None,
-        typer.Option(
-            "--bind-dn",
-            "-D",
-            metavar="DN",
-            help="Bind as this DN (needs -W or -y).",
-            show_default=False,
-            rich_help_panel=Panel.BINDING,
-        ),
-    ] = None
-    prompt: Annotated[
-        bool, typer.Option("--prompt", "-W", help="Prompt for the password.", rich_help_panel=Panel.BINDING)
-    ] = False
-    password_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--password-file",
-            "-y",
-            metavar="FILE",
-            help="Read the password from FILE, without the newline at its end.",
-            show_default=False,
-            rich_help_panel=Panel.BINDING,
-        ),
-    ] = None
-    simple: Annotated[
-        bool, typer.Option("-x", help="Use a simple bind (default with -D).", rich_help_panel=Panel.BINDING)
-    ] = False
-    sasl: Annotated[
-        str | None,
-        typer.Option(
-            "-Y",
-            metavar="MECHANISM",
-            help="Use a SASL bind: EXTERNAL or GSSAPI.",
-            show_default=False,
-            rich_help_panel=Panel.BINDING,
-        ),
-    ] = None
-    start_tls: Annotated[
-        int,
-        typer.Option(
-            "-Z",
-            count=True,
-            help="Use StartTLS if available; -ZZ: require it.",
-            show_default=False,
-            rich_help_panel=Panel.BINDING,
-        ),
-    ] = 0
-    ca_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--ca-file",
-            metavar="FILE",
-            help="Trust the authorities in FILE (PEM) instead of the system's.",
-            show_default=False,
-            rich_help_panel=Panel.BINDING,
-        ),
-    ] = None
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Accept any server certificate.", rich_help_panel=Panel.BINDING)
-    ] = False
+    bind_dn: BindDnOption = None
+    prompt: PromptOption = False
+    password_file: PasswordFileOption = None
+    simple: SimpleOption = False
+    sasl: SaslOption = None
+    start_tls: StartTlsOption = 0
+    ca_file: CaFileOption = None
+    insecure: InsecureOption = False
 
     def options(self, notices: Notices) -> BindOptions:
         """Return the bind that these options describe; may prompt for the password.

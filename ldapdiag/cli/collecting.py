@@ -18,6 +18,26 @@ if TYPE_CHECKING:
     from ldapdiag.sources.collection_options import CollectionOptions
 
 
+ApartOption = Annotated[
+    float,
+    typer.Option(
+        "--apart",
+        parser=DurationOption(most=86_400),
+        metavar="SECONDS",
+        help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
+        rich_help_panel=Panel.COLLECTING,
+    ),
+]
+ProbeAnswersOption = Annotated[
+    bool,
+    typer.Option(
+        "--probe-answers",
+        help="Search entries of each ldap:// target by their values, to test that its indexes answer right.",
+        rich_help_panel=Panel.COLLECTING,
+    ),
+]
+
+
 class Collecting(NamedTuple):
     """How targets are reached, and how often they are read."""
 
@@ -25,24 +45,8 @@ class Collecting(NamedTuple):
     given: Given
     sudo: Sudo = False
     timeout: Timeout = 10
-    apart: Annotated[
-        float,
-        typer.Option(
-            "--apart",
-            parser=DurationOption(most=86_400),
-            metavar="SECONDS",
-            help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
-            rich_help_panel=Panel.COLLECTING,
-        ),
-    ] = 4
-    probe_answers: Annotated[
-        bool,
-        typer.Option(
-            "--probe-answers",
-            help="Search entries of each ldap:// target by their values, to test that its indexes answer right.",
-            rich_help_panel=Panel.COLLECTING,
-        ),
-    ] = False
+    apart: ApartOption = 4
+    probe_answers: ProbeAnswersOption = False
 
     def options(self, notices: Notices) -> CollectionOptions:
         """Return the collection options; may prompt for a password. Raises UsageError as `Binding.options` does."""

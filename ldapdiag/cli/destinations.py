@@ -49,40 +49,45 @@ ENDINGS = {
 STANDARD_OUTPUT = Path("-")
 
 
+FormOption = Annotated[
+    ReportFormat | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Write the report in this format; default by the ending of FILE, else text.",
+        show_default=False,
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+OutputOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the report to FILE instead of standard output, in the format of its ending "
+        f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
+        show_default=False,
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+ColorOption = Annotated[
+    Color,
+    typer.Option(
+        "--color",
+        metavar="WHEN",
+        help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+
+
 class Output(NamedTuple):
     """Where a report is written, and how."""
 
-    form: Annotated[
-        ReportFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Write the report in this format; default by the ending of FILE, else text.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the report to FILE instead of standard output, in the format of its ending "
-            f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None
-    color: Annotated[
-        Color,
-        typer.Option(
-            "--color",
-            metavar="WHEN",
-            help="Colour the text; auto: on a terminal, as NO_COLOR and FORCE_COLOR ask.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = Color.AUTO
+    form: FormOption = None
+    output: OutputOption = None
+    color: ColorOption = Color.AUTO
 
     def destinations(self, offered: Collection[ReportFormat] = tuple(ReportFormat)) -> tuple[Destination, ...]:
         """Return where to write a report. Raises UsageError, before anything is read, if it cannot be written there."""

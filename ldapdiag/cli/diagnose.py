@@ -35,40 +35,45 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.history import History
 
 
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
+        show_default=False,
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+RecordDaysOption = Annotated[
+    int,
+    typer.Option(
+        "--record-days",
+        metavar="DAYS",
+        parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
+        help="Remove runs older than DAYS from the history.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+RecordSizeOption = Annotated[
+    int,
+    typer.Option(
+        "--record-size",
+        metavar="MIB",
+        min=1,
+        max=100_000,
+        help="Remove the oldest runs of a history that is larger.",
+        rich_help_panel=Panel.HISTORY,
+    ),
+]
+
+
 class Recording(NamedTuple):
     """The history that the run is added to."""
 
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            "--record",
-            metavar="FILE",
-            help="Add a summary of this run to FILE, a history; ldapdiag history reports it.",
-            show_default=False,
-            rich_help_panel=Panel.HISTORY,
-        ),
-    ] = None
-    record_days: Annotated[
-        int,
-        typer.Option(
-            "--record-days",
-            metavar="DAYS",
-            parser=DurationOption(least=1, most=36_500, unit="d", whole=True),
-            help="Remove runs older than DAYS from the history.",
-            rich_help_panel=Panel.HISTORY,
-        ),
-    ] = 400
-    record_size: Annotated[
-        int,
-        typer.Option(
-            "--record-size",
-            metavar="MIB",
-            min=1,
-            max=100_000,
-            help="Remove the oldest runs of a history that is larger.",
-            rich_help_panel=Panel.HISTORY,
-        ),
-    ] = 64
+    record: RecordOption = None
+    record_days: RecordDaysOption = 400
+    record_size: RecordSizeOption = 64
 
 
 def earlier_runs(file: Path | None, checks: list[str]) -> History | None:
@@ -110,54 +115,60 @@ def record_run(file: Path, diagnosis: Diagnosis, code: int, recording: Recording
         print_error(error)
 
 
+EvidenceArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="EVIDENCE...",
+        help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/. Or live targets: ldap://HOST, "
+        "ldaps://HOST, "
+        "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
+        "default), @NAME of ldapdiag.toml.",
+        show_default=False,
+        autocompletion=target_names,
+    ),
+]
+TableOption = Annotated[
+    DiagnosisTable | None,
+    typer.Option(
+        "--table",
+        help="Write this table as CSV; default findings.",
+        show_default=False,
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+CheckOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check",
+        metavar="ID",
+        help="Run only this check; repeatable.",
+        show_default=False,
+        autocompletion=check_ids,
+        rich_help_panel=Panel.GATE,
+    ),
+]
+LdapPortOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--ldap-port",
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help="Treat PORT as an LDAP port, too, besides 389, 636, 3268, 3269 and those in the evidence; repeatable.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+
+
 @command
 def diagnose(
-    evidence: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="EVIDENCE...",
-            help="Files, folders, captures; - for standard input; s3://BUCKET/PREFIX/. Or live targets: ldap://HOST, "
-            "ldaps://HOST, "
-            "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
-            "default), @NAME of ldapdiag.toml.",
-            show_default=False,
-            autocompletion=target_names,
-        ),
-    ] = None,
+    evidence: EvidenceArgument = None,
     *,
     asked: Judging,
-    table: Annotated[
-        DiagnosisTable | None,
-        typer.Option(
-            "--table",
-            help="Write this table as CSV; default findings.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None,
-    check: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--check",
-            metavar="ID",
-            help="Run only this check; repeatable.",
-            show_default=False,
-            autocompletion=check_ids,
-            rich_help_panel=Panel.GATE,
-        ),
-    ] = None,
-    ldap_port: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--ldap-port",
-            min=1,
-            max=65535,
-            metavar="PORT",
-            help="Treat PORT as an LDAP port, too, besides 389, 636, 3268, 3269 and those in the evidence; repeatable.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
+    table: TableOption = None,
+    check: CheckOption = None,
+    ldap_port: LdapPortOption = None,
     recording: Recording,
 ) -> None:
     """Diagnose LDAP connections from live hosts or captures.

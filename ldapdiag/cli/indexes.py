@@ -29,35 +29,41 @@ if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
 
 
+EvidenceArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="EVIDENCE...",
+        help="Access logs and index configuration: files, folders, captures; - for standard input; "
+        "s3://BUCKET/PREFIX/. Or live "
+        "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
+        "(this host, the default), @NAME of ldapdiag.toml.",
+        show_default=False,
+        autocompletion=target_names,
+    ),
+]
+LdifOption = Annotated[
+    bool,
+    typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.", rich_help_panel=Panel.OUTPUT),
+]
+ScriptOption = Annotated[
+    bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
+]
+TableOption = Annotated[
+    IndexTable | None,
+    typer.Option(
+        "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
+    ),
+]
+
+
 @command
 def indexes(
-    evidence: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="EVIDENCE...",
-            help="Access logs and index configuration: files, folders, captures; - for standard input; "
-            "s3://BUCKET/PREFIX/. Or live "
-            "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
-            "(this host, the default), @NAME of ldapdiag.toml.",
-            show_default=False,
-            autocompletion=target_names,
-        ),
-    ] = None,
+    evidence: EvidenceArgument = None,
     *,
     asked: Judging,
-    ldif: Annotated[
-        bool,
-        typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.", rich_help_panel=Panel.OUTPUT),
-    ] = False,
-    script: Annotated[
-        bool, typer.Option("--script", help="Write only the remedies, as a shell script.", rich_help_panel=Panel.OUTPUT)
-    ] = False,
-    table: Annotated[
-        IndexTable | None,
-        typer.Option(
-            "--table", help="Write this table as CSV; default plan.", show_default=False, rich_help_panel=Panel.OUTPUT
-        ),
-    ] = None,
+    ldif: LdifOption = False,
+    script: ScriptOption = False,
+    table: TableOption = None,
     cluster: ClusterOption = None,
 ) -> None:
     """Find missing indexes, and the smallest set to add.

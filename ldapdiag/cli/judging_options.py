@@ -21,32 +21,37 @@ if TYPE_CHECKING:
     from ldapdiag.finding import Severity
 
 
+StrictOption = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE),
+]
+BaselineOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Compare with an earlier report of the same command, written by --format json.",
+        show_default=False,
+        rich_help_panel=Panel.GATE,
+    ),
+]
+FailOnNewOption = Annotated[
+    bool,
+    typer.Option(
+        "--fail-on-new",
+        help="Of the findings, let only new and worse ones since --baseline count.",
+        rich_help_panel=Panel.GATE,
+    ),
+]
+
+
 class Gate(NamedTuple):
     """What makes the exit code 1."""
 
     fail_on: FailOnOption = FailOn.HIGH
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE),
-    ] = False
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            "--baseline",
-            metavar="FILE",
-            help="Compare with an earlier report of the same command, written by --format json.",
-            show_default=False,
-            rich_help_panel=Panel.GATE,
-        ),
-    ] = None
-    fail_on_new: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-new",
-            help="Of the findings, let only new and worse ones since --baseline count.",
-            rich_help_panel=Panel.GATE,
-        ),
-    ] = False
+    strict: StrictOption = False
+    baseline: BaselineOption = None
+    fail_on_new: FailOnNewOption = False
 
     def check(self) -> None:
         """Raise UsageError for --fail-on-new without a report to compare with."""
@@ -71,27 +76,30 @@ class LeastSeverity(StrEnum):
         return Severity[self.name]
 
 
+SeverityOption = Annotated[
+    LeastSeverity,
+    typer.Option(
+        "--severity",
+        help="Show findings of at least this severity in the text; counts, other formats and exit code include all.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+VerboseOption = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Show all rows and findings in full, with origins and skipped files.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+
+
 class Detail(NamedTuple):
     """How much of a report the text shows."""
 
-    severity: Annotated[
-        LeastSeverity,
-        typer.Option(
-            "--severity",
-            help="Show findings of at least this severity in the text; counts, other formats and exit code "
-            "include all.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = LeastSeverity.INFO
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Show all rows and findings in full, with origins and skipped files.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = False
+    severity: SeverityOption = LeastSeverity.INFO
+    verbose: VerboseOption = False
 
 
 class TextOptions(TypedDict):
@@ -102,6 +110,18 @@ class TextOptions(TypedDict):
     at_least: Severity
 
 
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+
+
 class Judging(NamedTuple):
     """What the commands that judge evidence have in common."""
 
@@ -110,16 +130,7 @@ class Judging(NamedTuple):
     gate: Gate
     collecting: Collecting
     quiet: QuietOption = False
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Read access logs from TIME on, as in 09:55, -1h (before their end), 2026-11-20T08:45 (UTC).",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None
+    since: SinceOption = None
 
     @property
     def notices(self) -> Notices:

@@ -63,118 +63,131 @@ RULE = f"{'-' * 40}\n"
 """Separates the reports of --follow where the output is not a terminal."""
 
 
+FileArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://. Or hosts "
+        "with a directory server: ssh://HOST, ssh://HOST/PATH (one file there), local: (this host), netns:NAME. Or "
+        "@NAME of ldapdiag.toml.",
+        show_default=False,
+        autocompletion=target_names,
+    ),
+]
+TableOption = Annotated[
+    LogTable | None,
+    typer.Option(
+        "--table",
+        help="Write this table as CSV; default searches.",
+        show_default=False,
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+TopOption = Annotated[
+    int,
+    typer.Option(
+        "--top",
+        metavar="N",
+        min=1,
+        max=100_000,
+        help="Show N rows of the main table.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+ByOption = Annotated[
+    By,
+    typer.Option(
+        "--by", metavar="KEY", help="Group the searches of the main table by this.", rich_help_panel=Panel.OUTPUT
+    ),
+]
+SortOption = Annotated[
+    Sort,
+    typer.Option(
+        "--sort",
+        metavar="KEY",
+        help="Sort the main table by this, the largest first; with --by client or account by time or count.",
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Read the logs from TIME on.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="TIME",
+        help="Read the logs up to TIME.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+ZoneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--zone",
+        metavar="ZONE",
+        help="Assume ZONE for times without a zone (syslog, --since), as in Europe/Berlin; default UTC.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+FollowOption = Annotated[
+    bool,
+    typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.", rich_help_panel=Panel.EVIDENCE),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        max=64,
+        help="Read with N threads where the native scanner reads; default one per core.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+ScannerOption = Annotated[
+    Scanner | None,
+    typer.Option(
+        "--scanner",
+        help="Use this scanner; default native where installed (389-ds and slapd, much faster), else python. "
+        "LDAPDIAG_SCANNER sets it for all commands.",
+        show_default=False,
+        rich_help_panel=Panel.EVIDENCE,
+    ),
+]
+
+
 @command
 def log(  # noqa: PLR0913  one parameter per option of the command
     context: typer.Context,
-    file: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="Logs, folders, globs, archives; - for standard input; s3://BUCKET/PREFIX/, gs:// and az://. Or hosts "
-            "with a directory server: ssh://HOST, ssh://HOST/PATH (one file there), local: (this host), netns:NAME. Or "
-            "@NAME of ldapdiag.toml.",
-            show_default=False,
-            autocompletion=target_names,
-        ),
-    ],
+    file: FileArgument,
     *,
     output: Output,
-    table: Annotated[
-        LogTable | None,
-        typer.Option(
-            "--table",
-            help="Write this table as CSV; default searches.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None,
-    top: Annotated[
-        int,
-        typer.Option(
-            "--top",
-            metavar="N",
-            min=1,
-            max=100_000,
-            help="Show N rows of the main table.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = 10,
-    by: Annotated[
-        By,
-        typer.Option(
-            "--by", metavar="KEY", help="Group the searches of the main table by this.", rich_help_panel=Panel.OUTPUT
-        ),
-    ] = By.SHAPE,
-    sort: Annotated[
-        Sort,
-        typer.Option(
-            "--sort",
-            metavar="KEY",
-            help="Sort the main table by this, the largest first; with --by client or account by time or count.",
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = Sort.TIME,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Read the logs from TIME on.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="TIME",
-            help="Read the logs up to TIME.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            help="Assume ZONE for times without a zone (syslog, --since), as in Europe/Berlin; default UTC.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.", rich_help_panel=Panel.EVIDENCE),
-    ] = False,
+    table: TableOption = None,
+    top: TopOption = 10,
+    by: ByOption = By.SHAPE,
+    sort: SortOption = Sort.TIME,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    zone: ZoneOption = None,
+    follow: FollowOption = False,
     select: Select,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            min=1,
-            max=64,
-            help="Read with N threads where the native scanner reads; default one per core.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
+    workers: WorkersOption = None,
     cluster: ClusterOption = None,
     sudo: Sudo = False,
     timeout: Timeout = 10,
     quiet: QuietOption = False,
-    scanner: Annotated[
-        Scanner | None,
-        typer.Option(
-            "--scanner",
-            help="Use this scanner; default native where installed (389-ds and slapd, much faster), else python. "
-            "LDAPDIAG_SCANNER sets it for all commands.",
-            show_default=False,
-            rich_help_panel=Panel.EVIDENCE,
-        ),
-    ] = None,
+    scanner: ScannerOption = None,
     config: ConfigOption = None,
     fail_on: FailOnOption = FailOn.NEVER,
 ) -> None:

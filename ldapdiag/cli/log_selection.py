@@ -17,79 +17,88 @@ if TYPE_CHECKING:
 MOST_SHOWN = 1_000
 
 
+ClientOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client",
+        metavar="ADDRESS",
+        help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
+        show_default=False,
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+AccountOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--account",
+        metavar="DN",
+        help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+ConnOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--conn",
+        metavar="N",
+        min=0,
+        help="Count only operations of the connection with this number. Repeatable.",
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+ShapeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="FILTER",
+        help="Count only searches whose filter is this one except for the values. Repeatable.",
+        show_default=False,
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+MinEtimeOption = Annotated[
+    float,
+    typer.Option(
+        "--min-etime",
+        metavar="SECONDS",
+        parser=DurationOption(),
+        help="Count only operations that took this long.",
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+CodeOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--code",
+        metavar="N",
+        min=0,
+        help="Count only operations with this result code. Repeatable.",
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+ShowLinesOption = Annotated[
+    int,
+    typer.Option(
+        "--show-lines",
+        metavar="N",
+        min=0,
+        max=MOST_SHOWN,
+        help="Print the lines of the N slowest operations.",
+        rich_help_panel=Panel.SELECTION,
+    ),
+]
+
+
 class Select(NamedTuple):
     """Which operations are counted, and how many lines are shown of them."""
 
-    client: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--client",
-            metavar="ADDRESS",
-            help="Count only operations of this client, or of a network, as in 10.1.0.0/16. Repeatable.",
-            show_default=False,
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = None
-    account: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--account",
-            metavar="DN",
-            help="Count only operations of this bind DN (anonymous: of none). Repeatable.",
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = None
-    conn: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--conn",
-            metavar="N",
-            min=0,
-            help="Count only operations of the connection with this number. Repeatable.",
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = None
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--shape",
-            metavar="FILTER",
-            help="Count only searches whose filter is this one except for the values. Repeatable.",
-            show_default=False,
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = None
-    min_etime: Annotated[
-        float,
-        typer.Option(
-            "--min-etime",
-            metavar="SECONDS",
-            parser=DurationOption(),
-            help="Count only operations that took this long.",
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = 0
-    code: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--code",
-            metavar="N",
-            min=0,
-            help="Count only operations with this result code. Repeatable.",
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = None
-    show_lines: Annotated[
-        int,
-        typer.Option(
-            "--show-lines",
-            metavar="N",
-            min=0,
-            max=MOST_SHOWN,
-            help="Print the lines of the N slowest operations.",
-            rich_help_panel=Panel.SELECTION,
-        ),
-    ] = 0
+    client: ClientOption = None
+    account: AccountOption = None
+    conn: ConnOption = None
+    shape: ShapeOption = None
+    min_etime: MinEtimeOption = 0
+    code: CodeOption = None
+    show_lines: ShowLinesOption = 0
 
     def wanted(self) -> Wanted | None:
         """Return what the options ask for; None where they ask for nothing. Raises UsageError."""

@@ -6,10 +6,12 @@ at start, unlike a dataclass. `command` gives typer the options of the groups on
 
 from __future__ import annotations
 
+import builtins
 import inspect
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, get_type_hints
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -50,7 +52,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     A command with a parameter of the type Given has --config, too. Its evidence has each @NAME replaced, and an option
     that the command line omits has the value of the site configuration.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = _hints(function)
     own = inspect.signature(function).parameters
     shown = [one for name in own for one in _shown(own[name], hints[name])]
     is_given = any(one.annotation is typer.Context for one in shown) and "context" not in own
@@ -82,8 +84,12 @@ def _fields(hint: Any) -> dict[str, Any]:  # noqa: ANN401  a type of any kind
 
 
 @cache
-def _hints(group: type) -> dict[str, Any]:
-    return get_type_hints(group, include_extras=True)
+def _hints(of: type | Callable[..., None]) -> dict[str, Any]:
+    """Return the types of parameters or fields: mostly they have names, and to compile each takes longer than all."""
+    scope = vars(import_module(of.__module__))
+    known = vars(builtins) | scope
+    named = {name: text for name, text in of.__annotations__.items() if name != "return"}
+    return {name: known[text] if text in known else eval(text, scope) for name, text in named.items()}  # noqa: S307  of our own modules
 
 
 def _shown(parameter: inspect.Parameter, hint: Any) -> list[inspect.Parameter]:  # noqa: ANN401  as above

@@ -37,51 +37,57 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.storage.probe import StorageProbe
 
 
+ProbeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--probe",
+        metavar="DIRECTORY",
+        help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
+        "runs there is slower meanwhile.",
+        show_default=False,
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+ProbeSecondsOption = Annotated[
+    int,
+    typer.Option(
+        "--probe-seconds",
+        parser=DurationOption(least=2, most=600, whole=True),
+        metavar="SECONDS",
+        help="End the probe after SECONDS.",
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+ProbeSizeOption = Annotated[
+    int,
+    typer.Option(
+        "--probe-size",
+        min=1,
+        max=4096,
+        metavar="MIB",
+        help="Write at most MIB mebibytes.",
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+SaveProbeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-probe",
+        metavar="FILE",
+        help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
+        show_default=False,
+        rich_help_panel=Panel.PROBE,
+    ),
+]
+
+
 class Probe(NamedTuple):
     """What is measured before the evidence is collected."""
 
-    probe: Annotated[
-        Path | None,
-        typer.Option(
-            "--probe",
-            metavar="DIRECTORY",
-            help="Measure first how long syncs take on the volume of DIRECTORY, which you may write to; a server that "
-            "runs there is slower meanwhile.",
-            show_default=False,
-            rich_help_panel=Panel.PROBE,
-        ),
-    ] = None
-    probe_seconds: Annotated[
-        int,
-        typer.Option(
-            "--probe-seconds",
-            parser=DurationOption(least=2, most=600, whole=True),
-            metavar="SECONDS",
-            help="End the probe after SECONDS.",
-            rich_help_panel=Panel.PROBE,
-        ),
-    ] = 30
-    probe_size: Annotated[
-        int,
-        typer.Option(
-            "--probe-size",
-            min=1,
-            max=4096,
-            metavar="MIB",
-            help="Write at most MIB mebibytes.",
-            rich_help_panel=Panel.PROBE,
-        ),
-    ] = 128
-    save_probe: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-probe",
-            metavar="FILE",
-            help="Write what --probe measured to FILE, which is evidence for ldapdiag storage and diagnose.",
-            show_default=False,
-            rich_help_panel=Panel.PROBE,
-        ),
-    ] = None
+    probe: ProbeOption = None
+    probe_seconds: ProbeSecondsOption = 30
+    probe_size: ProbeSizeOption = 128
+    save_probe: SaveProbeOption = None
 
     def check(self, evidence: Sequence[str]) -> None:
         """Raise UsageError, before anything is written, where nothing can be measured or saved."""
@@ -116,29 +122,33 @@ class Probe(NamedTuple):
         return (replace(probe, origin=origin),)
 
 
+EvidenceArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="EVIDENCE...",
+        help="Files, folders, captures; - for standard input. Or live targets: local: (this host, the default), "
+        "ssh://HOST, ldap://HOST (settings), @NAME of ldapdiag.toml.",
+        show_default=False,
+        autocompletion=target_names,
+    ),
+]
+TableOption = Annotated[
+    StorageTable | None,
+    typer.Option(
+        "--table",
+        help="Write this table as CSV; default volumes.",
+        show_default=False,
+        rich_help_panel=Panel.OUTPUT,
+    ),
+]
+
+
 @command
 def storage(
-    evidence: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="EVIDENCE...",
-            help="Files, folders, captures; - for standard input. Or live targets: local: (this host, the default), "
-            "ssh://HOST, ldap://HOST (settings), @NAME of ldapdiag.toml.",
-            show_default=False,
-            autocompletion=target_names,
-        ),
-    ] = None,
+    evidence: EvidenceArgument = None,
     *,
     asked: Judging,
-    table: Annotated[
-        StorageTable | None,
-        typer.Option(
-            "--table",
-            help="Write this table as CSV; default volumes.",
-            show_default=False,
-            rich_help_panel=Panel.OUTPUT,
-        ),
-    ] = None,
+    table: TableOption = None,
     probe: Probe,
 ) -> None:
     """Show the disk under a server, and what a power cut loses.
