@@ -16,11 +16,11 @@ def pattern(text: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> Pattern[AnyStr]:
 
 class _LazyPattern:
     def __init__(self, text: str | bytes, flags: re.RegexFlag) -> None:
-        self._text = text
+        self.pattern = text
         self._flags = flags
 
     def __reduce__(self) -> tuple[type[_LazyPattern], tuple[str | bytes, re.RegexFlag]]:
-        return _LazyPattern, (self._text, self._flags)
+        return _LazyPattern, (self.pattern, self._flags)
 
 
 class _Attribute:
@@ -30,7 +30,7 @@ class _Attribute:
         self._name = name
 
     def __get__(self, one: _LazyPattern, _: type[_LazyPattern]) -> object:
-        compiled = re.compile(one._text, one._flags)  # noqa: SLF001  re caches compiled patterns
+        compiled = re.compile(one.pattern, one._flags)  # noqa: SLF001  re caches compiled patterns
         found = vars(one)[self._name] = getattr(compiled, self._name)
         return found
 
