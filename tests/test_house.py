@@ -286,4 +286,4 @@ def test_patterns_are_lazy_and_compile() -> None:
     lazy = [one for one in gc.get_objects() if type(one) is lazy_pattern._LazyPattern]
     gc.freeze()
     assert len(lazy) > 400
-    assert all(one.pattern for one in lazy)
+    assert all(one.groups >= 0 for one in lazy)  # compiled for that

@@ -316,7 +316,7 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
 def _head_sample(found: Input, dialect: Dialect, hints: Hints) -> tuple[Input, bytes, Sample | None]:
     """Return an input, its first bytes and a sample of them, with marks unless the file can be read again for them."""
     can_wait = found.file_range is not None
-    few = b"".join(found.head[:SAMPLED_BYTES].splitlines(keepends=True)[:SAMPLED_LINES])
+    few = b"\n".join([*found.head[:SAMPLED_BYTES].split(b"\n", SAMPLED_LINES)[:SAMPLED_LINES], b""])
     for size in (*([len(few)] if can_wait else []), HEAD_BYTES, MOST_HEAD_BYTES):
         found = found.with_head(size) if size > HEAD_BYTES else found
         head = found.head[:size]
@@ -398,8 +398,8 @@ def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
         return None
     for size in (SAMPLED_BYTES, TAIL_BYTES, 16 * TAIL_BYTES):
         lines = end_of(found, size)
-        few = lines.splitlines(keepends=True)[-SAMPLED_LINES:] if size == SAMPLED_BYTES else [lines]
-        if sampled := sample(dialect, b"".join(few), hints):
+        few = lines.rsplit(b"\n", SAMPLED_LINES + 1)[-SAMPLED_LINES - 1 :] if size == SAMPLED_BYTES else [lines]
+        if sampled := sample(dialect, b"\n".join(few), hints, 0):
             return sampled.last_time
     return None
 

@@ -271,9 +271,12 @@ class Sampler:
                 requests.add(mark)
 
     def _seen(self, time: int) -> None:
-        if self._times and time > self._latest:
-            self._alone = None
-        self._earliest, self._latest = min(self._earliest, time), max(self._latest, time)
+        if time > self._latest:
+            if self._times:
+                self._alone = None
+            self._latest = time
+        if time < self._earliest:  # no min: each line of a sample is seen
+            self._earliest = time
         self._times.append(time)
 
 
