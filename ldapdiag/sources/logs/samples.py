@@ -275,7 +275,7 @@ class Sampler:
             if self._times:
                 self._alone = None
             self._latest = time
-        if time < self._earliest:  # no min: each line of a sample is seen
+        if time < self._earliest:  # noqa: PLR1730  min costs more, for each line of a sample
             self._earliest = time
         self._times.append(time)
 
