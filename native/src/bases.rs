@@ -23,14 +23,9 @@ const BASE_SCOPE: i64 = 0;
 /// The DN without the values that name entries: at most 512 bytes.
 pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
     let Some((kind, parent)) = first(base) else { return within_longest(class(base, scope == BASE_SCOPE)) };
-    let mut class_of_base = if is_entry_kind(kind, parent, scope) {
-        [kind, b"=?"].concat()
-    } else {
-        base[..base.len() - parent.len()].to_vec()
-    };
-    class_of_base.push(b',');
-    class_of_base.extend(class(&parent[1..], false));
-    within_longest(class_of_base)
+    let (name, value): (_, &[u8]) =
+        if is_entry_kind(kind, parent, scope) { (kind, b"=?,") } else { (&base[..base.len() - parent.len()], b",") };
+    within_longest([name, value, &class(&parent[1..], false)].concat())
 }
 
 /// Appends the DN, with `?` for the value of a plain first RDN that names an entry.
@@ -64,7 +59,7 @@ fn is_entry_kind(kind: &[u8], parent: &[u8], scope: i64) -> bool {
 
 /// The class of any DN; the leading cn of an `entry` is replaced, too.
 fn class(base: &[u8], entry: bool) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(base.len().min(LONGEST_BASE));
     let mut at = 0;
     let mut leading = true;
     while at < base.len() && out.len() <= LONGEST_BASE {

@@ -24,6 +24,7 @@ impl Scan {
     fn finish_part(&mut self) {
         self.rows.clear();
         self.templates.clear();
+        self.base.3 = None;
         self.instance = None;
         let caps = self.segment.caps;
         let mut segment = mem::replace(&mut self.segment, Segment::new(caps));

@@ -18,12 +18,13 @@ mod reduce;
 mod sets;
 
 use std::borrow::Cow;
+use std::mem;
 
 pub use reduce::{end_of_value, reduce, values};
 
 use crate::fields::stripped;
-use assertions::{LONGEST_SHAPE, assertion, reduce_value, up_to};
-use sets::{read, unfinished};
+use assertions::{LONGEST_SHAPE, assertion, reduce_value};
+use sets::{only_assertion, read, unfinished};
 
 /// The shape of an invalid filter.
 const UNPARSEABLE: &[u8] = b"(unparseable)";
@@ -36,7 +37,12 @@ pub fn shape(text: &[u8]) -> Vec<u8> {
     let text = in_parentheses(text);
     let mut rest = Vec::new();
     reduce(&text, &mut rest);
-    if is_cut(&text) { cut_shape(rest.strip_suffix(CUT).unwrap_or(&rest)) } else { whole_shape(&rest) }
+    shape_of_reduced(&rest, is_cut(&text))
+}
+
+/// The shape of a filter in parentheses by its reduced form.
+pub fn shape_of_reduced(reduced: &[u8], is_cut: bool) -> Vec<u8> {
+    if is_cut { cut_shape(reduced.strip_suffix(CUT).unwrap_or(reduced)) } else { whole_shape(reduced) }
 }
 
 /// Returns whether the server cut the text. This and the reduced text determine the shape of a text that begins with `(`.
@@ -51,9 +57,12 @@ fn in_parentheses(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn whole_shape(reduced: &[u8]) -> Vec<u8> {
+    if let Some(shape) = only_assertion(reduced) {
+        return elided(shape);
+    }
     match read(reduced) {
-        Some((open_sets, at)) if at == reduced.len() && open_sets.len() == 1 && open_sets[0].count == 1 => {
-            elided(&open_sets[0].members)
+        Some((mut open_sets, at)) if at == reduced.len() && open_sets.len() == 1 && open_sets[0].count == 1 => {
+            elided(mem::take(&mut open_sets[0].members))
         }
         _ => UNPARSEABLE.to_vec(),
     }
@@ -84,12 +93,12 @@ fn cut_shape(reduced: &[u8]) -> Vec<u8> {
 }
 
 /// At most 1024 bytes, and an ellipsis where there were more.
-fn elided(whole: &[u8]) -> Vec<u8> {
-    let mut shape = up_to(whole, LONGEST_SHAPE).to_vec();
-    if shape.len() < whole.len() {
-        shape.extend_from_slice(CUT);
+fn elided(mut whole: Vec<u8>) -> Vec<u8> {
+    if whole.len() > LONGEST_SHAPE {
+        whole.truncate(LONGEST_SHAPE);
+        whole.extend_from_slice(CUT);
     }
-    shape
+    whole
 }
 
 #[cfg(test)]

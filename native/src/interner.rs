@@ -52,6 +52,16 @@ impl Interner {
         self.0.find(text).map(Symbol)
     }
 
+    /// Returns the symbol of a text of others; `None` if it is not here.
+    pub fn find_of(&self, others: &Interner, symbol: Symbol) -> Option<Symbol> {
+        self.0.find_of(&others.0, symbol.0).map(Symbol)
+    }
+
+    /// Returns the symbol of a text of others, which is added if it is new.
+    pub fn intern_of(&mut self, others: &Interner, symbol: Symbol) -> Symbol {
+        Symbol(self.0.add_of(&others.0, symbol.0))
+    }
+
     /// Returns the text of a symbol.
     #[inline]
     pub fn resolve(&self, symbol: Symbol) -> &[u8] {

@@ -43,9 +43,8 @@ impl Scan {
 
     /// Counts an index lookup of 389-ds (STAT) and the length of its ID list.
     pub fn index_lookup(&mut self, attribute: &[u8], kind: &[u8], ids: i64) {
-        type_of(attribute, &mut self.kept);
         let texts = &mut self.segment.texts;
-        let key = (texts.intern(&self.kept), texts.intern(sample_of(kind)));
+        let key = (texts.intern(type_of(attribute, &mut self.kept)), texts.intern(sample_of(kind)));
         self.segment.index_lookup(key, LookupCounts { count: 1, most: ids, least: ids });
     }
 
@@ -55,8 +54,7 @@ impl Scan {
         let known = texts.len();
         for attribute in attributes.split(|&byte| byte == b' ').filter(|attribute| !attribute.is_empty()) {
             let before = texts.len();
-            type_of(attribute, &mut self.kept);
-            let attribute = texts.intern(&self.kept);
+            let attribute = texts.intern(type_of(attribute, &mut self.kept));
             let is_first = if attribute.index() < known { touched.insert(attribute) } else { texts.len() > before };
             if is_first {
                 self.segment.modified.count(attribute, 1);
@@ -98,10 +96,15 @@ impl Scan {
     }
 }
 
-/// Writes the attribute type of an attribute description (RFC 4512, 2.5): lower case, without options.
-fn type_of(attribute: &[u8], into: &mut Vec<u8>) {
+/// The attribute type of an attribute description (RFC 4512, 2.5): lower case, without options; written where it differs.
+#[must_use]
+fn type_of<'a>(attribute: &'a [u8], into: &'a mut Vec<u8>) -> &'a [u8] {
     let attribute = sample_of(attribute);
+    if !attribute.iter().any(|&byte| byte == b';' || byte.is_ascii_uppercase()) {
+        return attribute;
+    }
     into.clear();
     into.extend_from_slice(&attribute[..memchr(b';', attribute).unwrap_or(attribute.len())]);
     into.make_ascii_lowercase();
+    into
 }

@@ -75,6 +75,7 @@ impl Segment {
             run.initial += mem::take(&mut run.delta);
             run.top = 0;
             run.each_connection(forget_counts);
+            run.waiting = run.count_waiting();
             self.runs.push(run);
         }
     }

@@ -1,12 +1,16 @@
 //! Server processes: the runs of a stream, joined until the server restarts; the connections of one process.
 
+use std::mem;
+
+use rustc_hash::FxHashMap;
+
 use crate::connection::{Connection, Ending};
 use crate::counting::{count_early_results, count_kept_result, count_unattributed, end_connection, resolve_account};
 use crate::idle_counting::count_certain_idle_times;
 use crate::interner::RESTART;
 use crate::joining::join;
 use crate::operation_kinds::{ABANDON, NAMED, UNKNOWN};
-use crate::runs::Run;
+use crate::runs::{Run, Waiting};
 use crate::segment::Segment;
 use crate::stamps::SECOND;
 
@@ -20,8 +24,7 @@ pub fn take_run(segment: &mut Segment, mut process: Run, mut run: Run) -> Run {
     for (&number, late) in &mut run.late_requests {
         process.keep_late(number, late);
     }
-    for (number, slot) in run.connections.in_order() {
-        let right = std::mem::replace(run.connections.at(slot), Connection::new(0, None, None));
+    for (number, right) in mem::take(&mut run.connections).into_order() {
         continue_connection(segment, &mut process, number, right);
     }
     process.count_on(&run);
@@ -32,34 +35,48 @@ fn continue_connection(segment: &mut Segment, process: &mut Run, number: i64, mu
     if right.opened.is_none() && process.is_closed(number) {
         return count_after_close(segment, process, number, right);
     }
-    let mut left = if number > process.last { None } else { process.connections.remove(number) };
-    if let Some(superseded) = left.take_if(|left| left.opened.is_some() && right.opened.is_some()) {
-        supersede(segment, number, superseded, right.opened);
-    }
-    let mut connection = match left {
+    let slot = match known(segment, process, number, &right) {
         None => {
             process.initial += i64::from(right.opened.is_none());
-            right
+            process.connections.put(number, right)
         }
-        Some(mut left) => {
+        Some(slot) => {
+            let left = process.connections.at(slot);
+            process.waiting.subtract(left);
             process.initial -= i64::from(left.opened.is_none() && right.opened.is_some());
             let was_closed = left.closed.is_some();
             let late = process.late_requests.get(&number).map(|late| &late.pending);
-            join(segment, number, &mut left, &mut right, late);
+            join(segment, number, left, &mut right, late);
             if was_closed {
                 process.keep_late(number, &mut right);
             }
-            left
+            slot
         }
     };
-    count_unmatched(segment, process, number, &mut connection, false);
-    resolve_account(segment, &mut connection);
-    count_certain_idle_times(segment, number, &mut connection);
+    let connection = process.connections.at(slot);
+    count_unmatched(segment, &mut process.late_requests, number, connection, false);
+    resolve_account(segment, connection);
+    count_certain_idle_times(segment, number, connection);
     if connection.is_done() {
-        end_connection(segment, number, &mut connection, Ending::Close);
+        end_connection(segment, number, connection, Ending::Close);
+        process.connections.remove(number);
     } else {
-        process.connections.put(number, connection);
+        process.waiting.add(connection);
     }
+}
+
+/// The slot of a connection that is continued; one that is opened anew is ended.
+fn known(segment: &mut Segment, process: &mut Run, number: i64, right: &Connection) -> Option<u32> {
+    let slot = if number > process.last { None } else { process.connections.find(number) }?;
+    let left = process.connections.at(slot);
+    if left.opened.is_none() || right.opened.is_none() {
+        return Some(slot);
+    }
+    process.waiting.subtract(left);
+    if let Some(superseded) = process.connections.remove(number) {
+        supersede(segment, number, superseded, right.opened);
+    }
+    None
 }
 
 /// Ends a connection whose number is opened anew: the server restarted, and no other opening shows it.
@@ -81,7 +98,7 @@ fn end_by_restart(segment: &mut Segment, connection: &mut Connection, at: Option
 
 /// Counts, for an unknown client, what was written of a connection after its close.
 fn count_after_close(segment: &mut Segment, process: &mut Run, number: i64, mut connection: Connection) {
-    count_unmatched(segment, process, number, &mut connection, true);
+    count_unmatched(segment, &mut process.late_requests, number, &mut connection, true);
     count_unattributed(segment, &mut connection, true);
     process.keep_late(number, &mut connection);
 }
@@ -91,17 +108,17 @@ fn count_after_close(segment: &mut Segment, process: &mut Run, number: i64, mut 
 /// Those that come after its close are of an unknown client, as in `Scan`, where the connection may be gone by then.
 fn count_unmatched(
     segment: &mut Segment,
-    process: &mut Run,
+    late_requests: &mut FxHashMap<i64, Connection>,
     number: i64,
     connection: &mut Connection,
     is_after_close: bool,
 ) {
-    let unmatched = connection.rare.as_mut().map(|rare| std::mem::take(&mut rare.unmatched)).unwrap_or_default();
+    let unmatched = connection.rare.as_mut().map(|rare| mem::take(&mut rare.unmatched)).unwrap_or_default();
     let mut closed_at = if is_after_close { 0 } else { unmatched.len() };
     if let Some(idle) = &mut connection.idle_at_close {
-        closed_at = closed_at.min(std::mem::take(&mut idle.epoch));
+        closed_at = closed_at.min(mem::take(&mut idle.epoch));
     }
-    let mut late = process.late_requests.get_mut(&number);
+    let mut late = late_requests.get_mut(&number);
     for (place, result) in unmatched.into_iter().enumerate() {
         if let Some(sorting) = result.sorting {
             if let Some(late) = &mut late {
@@ -144,50 +161,16 @@ pub fn end_process(segment: &mut Segment, mut process: Run, at: Option<i64>, is_
     segment.open_before += process.initial;
 }
 
-/// What the connections of a process wait for.
-struct Waiting {
-    /// Closed connections whose results are overdue.
-    expired: Vec<i64>,
-    /// Results without a request.
-    early: usize,
-    /// Requests without a result.
-    pending: usize,
-}
-
-impl Waiting {
-    /// One pass: connections are large, and there may be many.
-    fn of(process: &Run, latest: i64) -> Self {
-        let after_close = process.late_requests.values().map(|late| late.pending.len()).sum();
-        let mut waiting = Waiting { expired: Vec::new(), early: 0, pending: after_close };
-        for (number, _, connection) in process.connections.iter() {
-            if connection.opened.is_some() && connection.is_expired(latest) {
-                waiting.expired.push(number);
-            } else {
-                waiting.early += early(connection);
-                waiting.pending += connection.pending.len();
-            }
-        }
-        waiting.expired.sort_unstable();
-        waiting
-    }
-}
-
-fn early(connection: &Connection) -> usize {
-    connection.rare.as_ref().map_or(0, |rare| rare.early.len())
-}
-
 /// Drops closed connections whose results are overdue and, when there are too many, the longest idle ones.
 pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
-    let waiting = Waiting::of(process, segment.last_time_or_none().unwrap_or(0));
-    for number in waiting.expired {
-        if let Some(mut connection) = process.connections.remove(number) {
-            end_connection(segment, number, &mut connection, Ending::Close);
-        }
+    debug_assert_eq!(process.waiting, process.count_waiting());
+    drop_overdue(segment, process);
+    let Waiting { early, pending, .. } = process.waiting;
+    if early > 0 {
+        drop_early_results(segment, process, early > segment.caps.pending);
     }
-    if waiting.early > 0 {
-        drop_early_results(segment, process, waiting.early > segment.caps.pending);
-    }
-    if waiting.pending > segment.caps.pending {
+    let after_close: usize = process.late_requests.values().map(|late| late.pending.len()).sum();
+    if pending + after_close > segment.caps.pending {
         drop_oldest_requests(segment, process);
     }
     let (count, most) = (process.connections.len(), segment.caps.connections);
@@ -204,6 +187,7 @@ pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
     order.truncate(count - most / 2);
     for &(number, slot) in &order {
         let connection = process.connections.at(slot);
+        process.waiting.subtract(connection);
         drop_requests(segment, connection, 0);
         let until = segment.last_time_or_none();
         let ending = if connection.closed.is_none() { Ending::EndOfLog(until) } else { Ending::Restart(until) };
@@ -212,14 +196,31 @@ pub fn drop_expired(segment: &mut Segment, process: &mut Run) {
     process.connections.remove_all(order.into_iter().map(|(_, slot)| slot));
 }
 
+fn drop_overdue(segment: &mut Segment, process: &mut Run) {
+    if process.waiting.closed == 0 {
+        return;
+    }
+    let latest = segment.last_time_or_none().unwrap_or(0);
+    for number in process.connections.which(|connection| connection.opened.is_some() && connection.is_expired(latest)) {
+        if let Some(mut connection) = process.connections.remove(number) {
+            process.waiting.subtract(&connection);
+            end_connection(segment, number, &mut connection, Ending::Close);
+        }
+    }
+}
+
 /// Counts the results for which no request comes any more; where too many wait (`is_full`), all of them.
 fn drop_early_results(segment: &mut Segment, process: &mut Run, is_full: bool) {
     if is_full {
         segment.cut_short("pending");
     }
-    for number in process.connections.which(|connection| early(connection) > 0) {
+    let has_early = |connection: &Connection| connection.rare.as_ref().is_some_and(|rare| !rare.early.is_empty());
+    for number in process.connections.which(has_early) {
         if let Some(slot) = process.connections.find(number) {
-            count_early_results(segment, number, process.connections.at(slot), None, is_full);
+            let connection = process.connections.at(slot);
+            process.waiting.subtract(connection);
+            count_early_results(segment, number, connection, None, is_full);
+            process.waiting.add(connection);
         }
     }
 }
@@ -230,6 +231,7 @@ fn drop_oldest_requests(segment: &mut Segment, process: &mut Run) {
     let count = process.connections.len() + process.late_requests.len();
     let each = (segment.caps.pending / (2 * count)).max(1);
     process.each_connection(|connection| drop_requests(segment, connection, each));
+    process.waiting = process.count_waiting();
 }
 
 /// Drops all requests but the `kept` latest, counted by kind; those before the period have none.

@@ -6,6 +6,7 @@ use crate::client_row::{ClientRow, kept_code};
 use crate::connection::ResultCounts;
 use crate::idle_times::IdleRow;
 use crate::interner::{Interner, Symbol};
+use crate::operation_kinds::OperationKind;
 use crate::operation_row::{OperationRow, ShapeKey, TargetKey};
 use crate::ranked_table::{Key, Row};
 use crate::segment::AttributionKey;
@@ -20,6 +21,13 @@ impl Key for Symbol {
     fn order(&self, texts: &Interner, other: &Self, other_texts: &Interner) -> Ordering {
         texts.resolve(*self).cmp(other_texts.resolve(*other))
     }
+
+    fn beginning(&self, texts: &Interner) -> u64 {
+        let text = texts.resolve(*self);
+        let mut first = [0; 8];
+        first[..text.len().min(8)].copy_from_slice(&text[..text.len().min(8)]);
+        u64::from_be_bytes(first)
+    }
 }
 
 impl Key for (Symbol, Symbol) {
@@ -29,6 +37,10 @@ impl Key for (Symbol, Symbol) {
 
     fn order(&self, texts: &Interner, other: &Self, other_texts: &Interner) -> Ordering {
         self.0.order(texts, &other.0, other_texts).then_with(|| self.1.order(texts, &other.1, other_texts))
+    }
+
+    fn beginning(&self, texts: &Interner) -> u64 {
+        self.0.beginning(texts)
     }
 }
 
@@ -41,6 +53,10 @@ impl Key for ShapeKey {
         let by_texts = (self.0, self.1).order(texts, &(other.0, other.1), other_texts);
         by_texts.then(self.2.cmp(&other.2))
     }
+
+    fn beginning(&self, texts: &Interner) -> u64 {
+        self.0.beginning(texts)
+    }
 }
 
 impl Key for TargetKey {
@@ -50,6 +66,10 @@ impl Key for TargetKey {
 
     fn order(&self, texts: &Interner, other: &Self, other_texts: &Interner) -> Ordering {
         self.0.cmp(&other.0).then_with(|| self.1.order(texts, &other.1, other_texts))
+    }
+
+    fn beginning(&self, texts: &Interner) -> u64 {
+        beginning(self.0, self.1, texts)
     }
 }
 
@@ -63,6 +83,15 @@ impl Key for AttributionKey {
         let by_account = || self.3.order(texts, &other.3, other_texts);
         self.0.cmp(&other.0).then_with(by_texts).then_with(by_account).then(self.4.cmp(&other.4))
     }
+
+    fn beginning(&self, texts: &Interner) -> u64 {
+        beginning(self.0, self.1, texts)
+    }
+}
+
+/// The kind of operation, and what still fits of the text.
+fn beginning(kind: OperationKind, text: Symbol, texts: &Interner) -> u64 {
+    u64::from(kind as u8 ^ 0x80) << 56 | text.beginning(texts) >> 8 // kinds may be negative
 }
 
 type Kept = CappedTable<Symbol, u64>;

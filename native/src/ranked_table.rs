@@ -27,6 +27,9 @@ pub trait Key: Copy + Eq + Hash {
 
     /// The order of keys whose rows cost the same, each with its texts.
     fn order(&self, texts: &Interner, other: &Self, other_texts: &Interner) -> Ordering;
+
+    /// A number that grows with that order: it tells most keys apart without their texts.
+    fn beginning(&self, texts: &Interner) -> u64;
 }
 
 /// The counts of a key.
@@ -207,20 +210,43 @@ impl<K: Key, R: Row> RankedTable<K, R> {
             .collect();
         let most = excess.max(self.most / 4);
         if order.len() > most {
-            let key = |place: usize| match self.rows.get_index(place) {
-                Some((key, _)) => (key, &*adding.texts),
-                None => (later.rows.get_index(place - here).expect("a place of the chunk").0, &adding.translation.from),
-            };
-            order.select_nth_unstable_by(most, |&(cost, one), &(other_cost, other)| {
-                let ((one, texts), (other, other_texts)) = (key(one), key(other));
-                cost.cmp(&other_cost).then_with(|| one.order(texts, other, other_texts))
-            });
-            order.truncate(most);
+            let (_, &mut (highest, _), _) = order.select_nth_unstable_by_key(most, |&(cost, _)| cost);
+            let as_costly: Vec<_> =
+                order.iter().filter(|&&(cost, _)| cost == highest).map(|&(_, place)| place).collect();
+            order.retain(|&(cost, _)| cost < highest);
+            let rest = self.first_of(as_costly, most - order.len(), later, adding);
+            order.extend(rest.into_iter().map(|place| (highest, place)));
         }
         if let Some(highest) = order.iter().map(|&((cost, _), _)| cost).max() {
             self.full = true;
             self.omitted += highest;
             self.floor = self.floor.max(highest);
+        }
+        order.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Of the places of rows that cost the same, so many as come first in the order of their keys.
+    fn first_of(&self, places: Vec<usize>, count: usize, later: &Later<K, R>, adding: &Adding<'_, K>) -> Vec<usize> {
+        let key = |place: usize| match self.rows.get_index(place) {
+            Some((key, _)) => (key, &*adding.texts),
+            None => (
+                later.rows.get_index(place - self.rows.len()).expect("a place of the chunk").0,
+                &adding.translation.from,
+            ),
+        };
+        let beginning = |place: usize| {
+            let (key, texts) = key(place);
+            key.beginning(texts)
+        };
+        let mut order: Vec<_> = places.into_iter().map(|place| (beginning(place), place)).collect();
+        if order.len() > count {
+            order.select_nth_unstable_by(count, |&(first, one), &(other_first, other)| {
+                first.cmp(&other_first).then_with(|| {
+                    let ((one, texts), (other, other_texts)) = (key(one), key(other));
+                    one.order(texts, other, other_texts)
+                })
+            });
+            order.truncate(count);
         }
         order.into_iter().map(|(_, place)| place).collect()
     }
@@ -237,16 +263,27 @@ impl<K: Key, R: Row> RankedTable<K, R> {
         for (key, row) in self.removed(&leaves, cheapest.iter().any(|&place| place < here)) {
             self.row(general(key), &row).add(row, kept, &mut |text| text);
         }
+        let mut last: Option<(K, usize)> = None;
         for ((place, (key, row)), leaves) in (0..).zip(later.rows).zip(&leaves[here..]) {
             if later.places[place] != NEW {
                 continue;
             }
             let mut text = |text| translation.text(texts, text);
             let key = if *leaves { general(key) } else { key };
-            let key = key.with(|symbol| Some(text(symbol))).expect("each text has a translation");
-            match self.rows.entry(key) {
-                Entry::Occupied(known) => known.into_mut().add(row, kept, &mut text),
-                Entry::Vacant(free) if *leaves => free.insert(row.more_general()).add(row, kept, &mut text),
+            if let Some((_, place)) = last.filter(|&(known, _)| known == key) {
+                self.rows[place].add(row, kept, &mut text); // nearly all of those that leave
+                continue;
+            }
+            let translated = key.with(|symbol| Some(text(symbol))).expect("each text has a translation");
+            match self.rows.entry(translated) {
+                Entry::Occupied(mut known) => {
+                    last = Some((key, known.index()));
+                    known.get_mut().add(row, kept, &mut text);
+                }
+                Entry::Vacant(free) if *leaves => {
+                    last = Some((key, free.index()));
+                    free.insert(row.more_general()).add(row, kept, &mut text);
+                }
                 Entry::Vacant(free) => drop(free.insert(row.moved(kept, &mut text))),
             }
         }

@@ -39,13 +39,20 @@ impl Scan {
         self.key.extend_from_slice(&scope.to_le_bytes());
         self.key.extend_from_slice(&(filter_length as u16).to_le_bytes());
         let known = self.rows.get(&self.key);
-        let row = known.unwrap_or_else(|| self.find_row(filter, base, scope));
-        if known.is_none() {
-            self.cache(row);
-        }
+        let row = known.unwrap_or_else(|| self.new_row(filter_length, filters::is_cut(filter)));
         if is_base_again {
             self.templates.keep(filter, base, scope, row);
         }
+        row
+    }
+
+    /// Returns the row of the search whose key this is, and caches it.
+    fn new_row(&mut self, filter_length: usize, is_cut: bool) -> u32 {
+        let shape = self.segment.texts.intern(&filters::shape_of_reduced(&self.key[..filter_length], is_cut));
+        let (_, scope, reduced, class) = &mut self.base;
+        let class = *class.get_or_insert_with(|| self.segment.texts.intern(&bases::base_class(reduced, *scope)));
+        let row = self.segment.shape((shape, class, *scope));
+        self.cache(row);
         row
     }
 
@@ -84,6 +91,7 @@ impl Scan {
             self.base.1 = scope;
             self.base.2.clear();
             bases::reduce(base, scope, &mut self.base.2);
+            self.base.3 = None;
         }
         self.key.extend_from_slice(&self.base.2);
         is_again

@@ -5,6 +5,7 @@
 //! it: two runs belong to one server process unless `restarts` returns true.
 
 use std::collections::HashMap;
+use std::mem;
 
 use foldhash::fast::RandomState;
 use rustc_hash::FxHashMap;
@@ -31,7 +32,7 @@ pub const LATE: i64 = SECOND;
 const FREE: i64 = i64::MIN;
 
 /// By number: connections that are open, await a result, or were opened earlier.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Connections {
     /// Hashed with a random seed per process: the numbers come from the log, which may be forged.
     by_number: HashMap<i64, u32, RandomState>,
@@ -44,16 +45,6 @@ pub struct Connections {
 }
 
 impl Connections {
-    fn new() -> Self {
-        Connections {
-            by_number: HashMap::default(),
-            slots: Vec::new(),
-            numbers: Vec::new(),
-            free: Vec::new(),
-            last: None,
-        }
-    }
-
     /// The slot of a connection.
     #[inline]
     pub fn find(&mut self, number: i64) -> Option<u32> {
@@ -115,7 +106,13 @@ impl Connections {
     fn take(&mut self, slot: u32) -> Connection {
         self.free.push(slot);
         self.numbers[slot as usize] = FREE;
-        std::mem::replace(&mut self.slots[slot as usize], Connection::new(0, None, None))
+        mem::replace(&mut self.slots[slot as usize], Connection::new(0, None, None))
+    }
+
+    /// All connections with their numbers, in the order of their first records.
+    pub fn into_order(mut self) -> impl Iterator<Item = (i64, Connection)> {
+        let order = self.in_order();
+        order.into_iter().map(move |(number, slot)| (number, self.take(slot)))
     }
 
     /// The connection in a slot.
@@ -188,6 +185,41 @@ pub struct Run {
     pub top: i64,
     /// Connections that were open before the log began.
     pub initial: i64,
+    /// Of a server process: what its connections wait for.
+    pub waiting: Waiting,
+}
+
+/// What connections wait for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Those that are closed.
+    pub closed: usize,
+    /// Results without a request.
+    pub early: usize,
+    /// Requests without a result.
+    pub pending: usize,
+}
+
+impl Waiting {
+    fn of(connection: &Connection) -> Self {
+        Waiting {
+            closed: usize::from(connection.opened.is_some() && connection.closed.is_some()),
+            early: connection.rare.as_ref().map_or(0, |rare| rare.early.len()),
+            pending: connection.pending.len(),
+        }
+    }
+
+    /// Adds what one more connection waits for.
+    pub fn add(&mut self, connection: &Connection) {
+        let Waiting { closed, early, pending } = Waiting::of(connection);
+        (self.closed, self.early, self.pending) = (self.closed + closed, self.early + early, self.pending + pending);
+    }
+
+    /// Subtracts what a connection waited for.
+    pub fn subtract(&mut self, connection: &Connection) {
+        let Waiting { closed, early, pending } = Waiting::of(connection);
+        (self.closed, self.early, self.pending) = (self.closed - closed, self.early - early, self.pending - pending);
+    }
 }
 
 impl Run {
@@ -201,17 +233,25 @@ impl Run {
             last: -1,
             latest: None,
             numbers: ConnectionNumbers::default(),
-            connections: Connections::new(),
+            connections: Connections::default(),
             late_requests: FxHashMap::default(),
             delta: 0,
             top: 0,
             initial: 0,
+            waiting: Waiting::default(),
         }
     }
 
     /// Calls `each` with each connection, and each stand-in for a closed one.
     pub fn each_connection(&mut self, mut each: impl FnMut(&mut Connection)) {
         self.connections.iter_mut().chain(self.late_requests.values_mut()).for_each(&mut each);
+    }
+
+    /// What all its connections wait for.
+    pub fn count_waiting(&self) -> Waiting {
+        let mut waiting = Waiting::default();
+        self.connections.iter().for_each(|(.., connection)| waiting.add(connection));
+        waiting
     }
 
     /// Counts an opening; returns whether it adds an interval to the numbers.

@@ -89,8 +89,8 @@ pub struct Scan {
     pub(crate) rows: CachedRows,
     pub(crate) key: Vec<u8>,
     pub(crate) templates: Templates,
-    /// The base and the scope of the last search, and the reduced base.
-    pub(crate) base: (Vec<u8>, i64, Vec<u8>),
+    /// The base and the scope of the last search, the reduced base, and its class, where a row needed it.
+    pub(crate) base: (Vec<u8>, i64, Vec<u8>, Option<Symbol>),
     pub(crate) kept: Vec<u8>,
     buffers: Vec<Vec<u8>>,
 }
@@ -112,7 +112,7 @@ impl Scan {
             rows: CachedRows::default(),
             templates: Templates::default(),
             key: Vec::new(),
-            base: (Vec::new(), -1, Vec::new()),
+            base: (Vec::new(), -1, Vec::new(), None),
             kept: Vec::new(),
             buffers: Vec::new(),
         }

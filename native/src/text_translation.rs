@@ -23,13 +23,13 @@ impl TextTranslation {
     pub fn find(&mut self, texts: &Interner, symbol: Symbol) -> Option<Symbol> {
         let known = &mut self.known[symbol.index()];
         if known.is_none() {
-            *known = texts.find(self.from.resolve(symbol));
+            *known = texts.find_of(&self.from, symbol);
         }
         *known
     }
 
     /// The symbol of a text among `texts`, to which it is added where it is new.
     pub fn text(&mut self, texts: &mut Interner, symbol: Symbol) -> Symbol {
-        *self.known[symbol.index()].get_or_insert_with(|| texts.intern(self.from.resolve(symbol)))
+        *self.known[symbol.index()].get_or_insert_with(|| texts.intern_of(&self.from, symbol))
     }
 }

@@ -1,7 +1,8 @@
 //! Different texts with their numbers, one after the other in one vector: a log may have a new one in each line, and an
 //! allocation for each would cost more than the reading of the line.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -10,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// The number of a text and a part of its hash, so that a larger table reads no texts.
 type Entry = (u32, u32);
 
+/// A random seed per process, because clients choose these texts; the same for all, so that they are hashed once.
+static RANDOM: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
 /// Different texts, numbered in the order in which they came.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Packed")]
@@ -17,11 +21,11 @@ pub struct Texts {
     bytes: Vec<u8>,
     /// Where each text begins, and the end of the last one.
     borders: Vec<usize>,
+    /// A part of the hash of each text.
+    #[serde(skip)]
+    hashes: Vec<u32>,
     #[serde(skip)]
     entries: HashTable<Entry>,
-    /// A random seed per process, because clients choose these texts.
-    #[serde(skip)]
-    random: RandomState,
 }
 
 /// Texts without what is made of them.
@@ -43,7 +47,7 @@ impl From<Packed> for Texts {
 
 impl Default for Texts {
     fn default() -> Self {
-        Texts { bytes: Vec::new(), borders: vec![0], entries: HashTable::new(), random: RandomState::default() }
+        Texts { bytes: Vec::new(), borders: vec![0], hashes: Vec::new(), entries: HashTable::new() }
     }
 }
 
@@ -51,13 +55,27 @@ impl Texts {
     /// The number of a text; `None` if it is not here.
     #[inline]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
-        self.find_hashed(text, self.hash(text))
+        self.find_hashed(text, hash(text))
     }
 
     /// Returns the number of a text, which is added if it is new.
     #[inline]
     pub fn add(&mut self, text: &[u8]) -> u32 {
-        let hash = self.hash(text);
+        self.add_hashed(text, hash(text))
+    }
+
+    /// The number of a text of others; `None` if it is not here.
+    pub fn find_of(&self, others: &Texts, number: u32) -> Option<u32> {
+        self.find_hashed(others.resolve(number), others.hashes[number as usize])
+    }
+
+    /// Returns the number of a text of others, which is added if it is new.
+    pub fn add_of(&mut self, others: &Texts, number: u32) -> u32 {
+        self.add_hashed(others.resolve(number), others.hashes[number as usize])
+    }
+
+    #[inline]
+    fn add_hashed(&mut self, text: &[u8], hash: u32) -> u32 {
         match self.find_hashed(text, hash) {
             Some(number) => number,
             None => self.add_new(text, hash),
@@ -66,7 +84,7 @@ impl Texts {
 
     #[inline]
     fn find_hashed(&self, text: &[u8], hash: u32) -> Option<u32> {
-        let is_it = |&(number, _): &Entry| self.resolve(number) == text;
+        let is_it = |&(number, other): &Entry| other == hash && self.resolve(number) == text;
         self.entries.find(spread(hash), is_it).map(|&(number, _)| number)
     }
 
@@ -74,13 +92,9 @@ impl Texts {
         let number = self.len() as u32;
         self.bytes.extend_from_slice(text);
         self.borders.push(self.bytes.len());
+        self.hashes.push(hash);
         self.entries.insert_unique(spread(hash), (number, hash), |&(_, hash)| spread(hash));
         number
-    }
-
-    #[inline]
-    fn hash(&self, text: &[u8]) -> u32 {
-        self.random.hash_one(text) as u32
     }
 
     /// The text of a number; empty if there is none.
@@ -116,8 +130,16 @@ impl Texts {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.borders.truncate(1);
+        self.hashes.clear();
         self.entries.clear();
     }
+}
+
+#[inline]
+fn hash(text: &[u8]) -> u32 {
+    let mut hasher = RANDOM.build_hasher();
+    hasher.write(text);
+    hasher.finish() as u32
 }
 
 /// A hash table uses the high bits of a hash, too.

@@ -26,6 +26,9 @@ impl Set {
     /// Adds a member. In an OR, a list of values may have any length, so equal neighbours are added once.
     pub fn add(&mut self, member: &[u8]) {
         self.count += 1;
+        if self.is_full() {
+            return;
+        }
         if self.operator == Some(b'|') {
             if self.last == member {
                 return;
@@ -33,9 +36,12 @@ impl Set {
             self.last.clear();
             self.last.extend_from_slice(member);
         }
-        if self.members.len() <= LONGEST_SHAPE {
-            self.members.extend_from_slice(member);
-        }
+        self.members.extend_from_slice(member);
+    }
+
+    /// Returns whether further members change nothing but their number.
+    fn is_full(&self) -> bool {
+        self.members.len() > LONGEST_SHAPE
     }
 
     /// Appends the set up to the limit of a shape, without its closing parenthesis.
@@ -56,15 +62,18 @@ impl Set {
 /// The sets still open, outermost first, and the end of what was read; `None` for an invalid filter.
 pub fn read(reduced: &[u8]) -> Option<(Vec<Set>, usize)> {
     let mut open_sets = vec![Set::new(None)];
-    let (mut at, mut shape) = (0, Vec::new());
+    let (mut at, mut shape) = (0, Vec::with_capacity(reduced.len().min(LONGEST_SHAPE)));
     while let Some((token, length)) = token(&reduced[at..]) {
         at += length;
         match token {
             Token::Opens(_) if open_sets.len() > DEEPEST => return None,
             Token::Opens(operator) => open_sets.push(Set::new(Some(operator))),
             Token::Assertion(attribute, value) => {
-                shape_of(attribute, value, &mut shape);
-                open_sets.last_mut()?.add(&shape);
+                let innermost = open_sets.last_mut()?;
+                if !innermost.is_full() {
+                    shape_of(attribute, value, &mut shape);
+                }
+                innermost.add(&shape);
             }
             Token::Closes => {
                 let closed = open_sets.pop()?;
@@ -79,6 +88,17 @@ pub fn read(reduced: &[u8]) -> Option<(Vec<Set>, usize)> {
         }
     }
     Some((open_sets, at))
+}
+
+/// The shape of a filter that is one assertion.
+pub fn only_assertion(reduced: &[u8]) -> Option<Vec<u8>> {
+    let (Token::Assertion(attribute, value), length) = token(reduced)? else { return None };
+    if length < reduced.len() {
+        return None;
+    }
+    let mut shape = Vec::with_capacity(length.min(LONGEST_SHAPE) + 1);
+    shape_of(attribute, value, &mut shape);
+    Some(shape)
 }
 
 /// A token of a filter.
