@@ -10,6 +10,7 @@ Predicted times in words: always with their bounds, and never quicker than the f
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts
@@ -33,15 +34,13 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.candidates import Leaf
     from ldapdiag.servers.product import Product
 
-UNBOUNDED = float(1 << 62)
+UNBOUNDED = inf
 OBJECT_CLASS = "objectclass"
 LISTED = frozenset({Cause.NONE, Cause.LIMIT_PERHAPS, Cause.TOO_SHORT, Cause.UNKNOWN_ATTRIBUTE})
 """Causes of an assertion that has a list, or may have one."""
 VARIES = 1.5
-"""How many times as long, or as short, the same searches take at another hour: the costs are those of the log."""
-SUBTYPES_OVER_TEST = 1.5
-"""How many times as long it takes to test the values of an attribute and its subtypes. Measured: `name`, from which cn,
-sn, and a dozen more are derived, 1.2 to 1.4 on slapd 2.5.13."""
+"""How many times as long, or as short, the same searches take at another hour; and how many times as long as others it
+takes to test some attributes. Measured on slapd 2.5.13: DNs (memberOf) and types with subtypes (name) 1.2 to 1.5."""
 LIST_OF_BOUND = 0.58
 """The root mean square of the shares of an index that are on one side of a bound anywhere in it."""
 
@@ -74,9 +73,14 @@ def _in_scope(scan: SearchCoverage, database: SimulatedDatabase) -> int | None:
     below = database.database.frequencies.below(scan.group.base, scan.group.scope)
     if below.most is not None and below.least == below.most:
         return below.most
+    return None if _is_part(scan, database) else _in_all(database)
+
+
+def _is_part(scan: SearchCoverage, database: SimulatedDatabase) -> bool:
+    """Return whether a database has entries outside the scope of a scan."""
+    suffixes = database.database.backend.suffixes if isinstance(database, ConfiguredDatabase) else ()
     base = comparable(scan.group.base)
-    is_part = any(base.endswith(f",{comparable(suffix)}") for suffix in database.database.backend.suffixes)
-    return None if is_part or scan.group.scope == "one" else _in_all(database)
+    return scan.group.scope == "one" or any(base.endswith(f",{comparable(suffix)}") for suffix in suffixes)
 
 
 def _in_all(database: SimulatedDatabase) -> int | None:
@@ -119,7 +123,8 @@ def predict(
     ]
     if copied.expected * copying < scan.own_time:  # no server takes longer with a list than without, but for copying
         times = [min(each, scan.own_time) for each in times]
-    rest = scan.own_time - costs.most_saved(scan, _tests(scan.filter, databases[0]) if scan.filter is not None else 0.0)
+    parts = _tests(scan.filter, product.approximate_over_test if product is not None else 1.0) if scan.filter else 1.0
+    rest = scan.own_time - VARIES * costs.most_saved(scan, parts)
     times = [max(each, rest) for each in times]
     least, expected, most = times
     longest = max(most, min(expected * VARIES, scan.own_time))
@@ -127,30 +132,18 @@ def predict(
     return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected, returning=expected <= rest)
 
 
-def _tests(node: Node, database: SimulatedDatabase) -> float:
+def _tests(node: Node, approximate: float) -> float:
     """Return how many times the test of one usual assertion a filter takes for each entry.
 
     Equal members of an AND or OR are one in a shape: of a single one there were two at least.
     """
     match node:
         case And(members) | Or(members):
-            return max(1, 2 / max(1, len(members))) * sum(_tests(member, database) for member in members)
+            return max(1, 2 / max(1, len(members))) * sum(_tests(member, approximate) for member in members)
         case Not(member):
-            return _tests(member, database)
+            return _tests(member, approximate)
         case Assertion():
-            return _over_test(node, database)
-
-
-def _over_test(assertion: Assertion, database: SimulatedDatabase) -> float:
-    product = _product(database)
-    if product is None or not isinstance(database, ConfiguredDatabase):
-        return 1.0
-    if assertion.kind is AssertionKind.APPROXIMATE:
-        return product.approximate_over_test
-    remembered, key = database.database.remembered, ("subtypes", assertion.attribute)
-    if key not in remembered:
-        remembered[key] = database.database.schema.has_subtypes(assertion.attribute)
-    return SUBTYPES_OVER_TEST if remembered[key] else 1.0
+            return approximate if node.kind is AssertionKind.APPROXIMATE else 1.0
 
 
 def _in_database(
@@ -177,6 +170,7 @@ def _in_database(
         known=lambda assertion: _known(assertion, database, total),
         has_list=lambda assertion: _has_list(leaves[assertion]),
         longest=_longest(database),
+        of_part=_is_part(scan, database),
     )
     size = Estimate(returned, returned, returned)
     found = counts.candidates(scan.filter, size) or Estimate(total, total, total)

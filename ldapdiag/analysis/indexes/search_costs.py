@@ -28,7 +28,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from itertools import accumulate
-from math import log, prod
+from math import inf, log, prod
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE
@@ -279,6 +279,7 @@ SOME = 0.5
 MOST_TOO_LONG = 0.5
 """Of several attributes of which nothing is known, the one with an index is as often the rarer one as not."""
 RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
+MANY_VALUES = RANGES | {AssertionKind.PRESENCE}
 
 
 class Estimate(NamedTuple):
@@ -310,6 +311,8 @@ class FilterCounts:
     """Return whether an index has a list for an assertion."""
     longest: float
     """The server takes a longer list for all entries."""
+    of_part: bool = False
+    """The scope is a part of the database, of which a list of many values has all entries."""
 
     def candidates(self, node: Node, size: Estimate) -> Estimate | None:
         """Return the candidates of a node that `size` entries match; None: all entries."""
@@ -340,6 +343,8 @@ class FilterCounts:
 
     def _listed(self, assertion: Assertion, size: Estimate) -> Estimate:
         """Return the list of an assertion that `size` entries match: that of a substring has those with its keys."""
+        if self.of_part and assertion.kind in MANY_VALUES and self.longest < inf:
+            return size._replace(most=self.total)  # it may be too long for what others have
         spurious = SPURIOUS * self.total if assertion.kind is AssertionKind.SUBSTRING else 0.0
         return size._replace(most=max(size.most, min(self.total, self.longest, size.most + spurious)))
 
@@ -362,12 +367,18 @@ class FilterCounts:
 
         What members of unknown size share of the result, they may share in any way.
         """
-        open_ = [one for one in members if isinstance(one, Assertion) and self.known(one) is None]
         listed = [member for member, one in zip(members, found, strict=True) if one is not None]
+        of_many = any(isinstance(one, Assertion) and one.kind in MANY_VALUES for one in listed)
+        open_ = [one for one in members if isinstance(one, Assertion) and self._is_open(one, class_too=of_many)]
         if not set(listed) <= set(open_) or not self.longest < self.total:
             return 0.0
         beyond = log(self.total / self.longest) / log(self.total / min(self.longest, max(size.expected, SOME)))
         return min(MOST_TOO_LONG, 1 - (1 - beyond) ** (len(open_) - 1))
+
+    def _is_open(self, assertion: Assertion, *, class_too: bool) -> bool:
+        """Return whether nothing shows how many entries an assertion matches; object classes narrow what many have."""
+        known = self.known(assertion)
+        return known is None or (class_too and assertion.attribute == "objectclass" and known.expected >= self.total)
 
     def _of_or(self, members: tuple[Node, ...], size: Estimate) -> Estimate | None:
         union = Estimate(0, 0, 0)

@@ -66,11 +66,6 @@ class Schema:
             yield found
             found = self.find(found.sup) if found.sup else None
 
-    def has_subtypes(self, name: str) -> bool:
-        """Return whether other types are derived from a type, so that a search for it tests their values, too."""
-        names = self.names(name)
-        return any(one.sup.lower() in names for one in self.types.values() if one.sup)
-
     def equality(self, name: str) -> str:
         """Return the equality rule of a type, else its supertype's; empty if there is none."""
         return next((one.equality for one in self.lineage(name) if one.equality), "")

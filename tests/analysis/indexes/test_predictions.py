@@ -11,6 +11,7 @@ import pytest
 from audits import PARTLY, UNINDEXED, Audit
 from incidents import diagnosed, finding, not_judged
 from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.indexes.predictions import VARIES
 from ldapdiag.evidence.log.sorting import Sorting
 from ldapdiag.report.indexes.as_data import plans
 
@@ -156,7 +157,7 @@ def test_no_index_saves_more_than_the_scans_of_the_log_take(filter_) -> None:
     plan = plan_of(audit)
     saved = [one.mean - one.each_after(plan.added).expected for one in plan.resolved]
     assert saved
-    assert max(saved) <= whole * 1e9 * filter_.count("=")
+    assert max(saved) <= VARIES * whole * 1e9 * filter_.count("=")
 
 
 def test_what_only_takes_time_to_return_gets_no_index() -> None:
@@ -337,7 +338,7 @@ def test_an_approximate_match_of_slapd_takes_three_times_as_long_to_test_at_most
     """Measured: 118 ms, and 47 ms for equality; 17 ms with the index."""
     plan = slapd_plan(tmp_path, ("(title=x)", 0.1, 1), ("(l~=x)", 0.5, 300))
     (found,) = [one for one in plan.resolved if one.group.shape == "(l~=?)"]
-    assert 0.1e9 < found.mean - found.each_after(plan.added).expected <= 0.3e9
+    assert VARIES * 0.1e9 < found.mean - found.each_after(plan.added).expected <= VARIES * 0.3e9
 
 
 def test_a_substring_has_more_candidates_than_matches(audit) -> None:
@@ -426,3 +427,20 @@ def test_presence_beside_a_negation_gets_no_index(tmp_path) -> None:
     """Measured on slapd: 0.1 ms predicted, 31 ms taken, as before: all have the one, and the other is what few lack."""
     plan = slapd_plan(tmp_path, ("(&(title=*)(!(description=*)))", 0.04, 0))
     assert plan.indexes == ()
+
+
+def test_the_list_of_what_others_have_too_may_be_too_long(audit) -> None:
+    """Measured on 389-ds: 5 ms predicted below one branch, 166 ms taken: another branch had 4,000 of the list."""
+    audit.limit = 4000
+    audit.asks("(title=*)", UNINDEXED, took=scan(20), entries=20, base=b"ou=accounts,dc=example,dc=com")
+    _, expected, most = seconds_after(audit, "(title=*)")
+    assert expected < 0.01
+    assert most == pytest.approx(scan(20), rel=0.05)
+
+
+def test_a_class_may_narrow_what_many_have(audit) -> None:
+    """Measured on 389-ds: 26 ms predicted, 265 ms taken: 900 persons of 8,900 entries that are as young."""
+    audit.limit = 4000
+    audit.asks("(&(objectClass=person)(modifyTimestamp>=x))", UNINDEXED, took=scan(900), entries=900)
+    _, expected, most = seconds_after(audit, "(&(objectClass=person)(modifyTimestamp>=?))")
+    assert 0.4 * most < expected < most
