@@ -56,7 +56,7 @@ class TestGates:
         next(one for one in milder["findings"] if one["id"] == GHOSTS)["observed"]["ghosts"] = 100
         said = diagnose(INCIDENT, "--baseline", written(milder, tmp_path), "--fail-on-new")
         assert said.code == 1
-        assert "worse: ghosts (100 before, 268 now)" in said.text
+        assert "worse: ghost connections (100 before, 268 now, +168 %)" in said.text
 
 
 class TestFormats:
@@ -70,6 +70,7 @@ class TestFormats:
             "better": 0,
             "same": 3,
             "gone": 0,
+            "not seen as well": 0,
             "not seen": 0,
         }
 
@@ -86,7 +87,7 @@ class TestFormats:
 
     def test_csv_has_the_change_in_a_column(self, before, tmp_path) -> None:
         said = diagnose(INCIDENT, "--baseline", written(before, tmp_path), "--format", "csv")
-        assert said.text.splitlines()[0].endswith("change,before_number,before_now")
+        assert said.text.splitlines()[0].endswith("change,before_name,before_unit,before_number,before_now")
 
 
 class TestRefusedFiles:
