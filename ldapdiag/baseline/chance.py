@@ -29,11 +29,13 @@ class Measure:
 
     value: float
     events: float | None
-    """Independent events of the same weight that would scatter as much; None: it does not scatter."""
+    """Independent events; None: it does not scatter."""
+    scatter: float = 1.0
+    """How much more the sum of what they count varies than if each counted the same: 1 + (spread / mean)²."""
 
     @property
     def weight(self) -> float:
-        """Return what one event counts; 0 if nothing scatters, or nothing was counted."""
+        """Return what one event counts; 0 if nothing was counted."""
         return self.value / self.events if self.events else 0.0
 
 
@@ -45,6 +47,11 @@ class Measured:
     measures: tuple[Measure, ...]
     """Of what a log contains, per operation and per hour: a job by the clock costs more per operation at a weekend."""
     unit: str = ""
+
+    def by_much_less_than(self, other: Measured) -> bool:
+        """Return whether it is of fewer than half as many events."""
+        events, others = (one.measures[0].events if one.measures else None for one in (self, other))
+        return events is not None and others is not None and 2 * events < others
 
 
 def number_of(observed: Mapping[str, Any], key: str) -> float | None:
@@ -71,5 +78,6 @@ def _difference(before: Measure, now: Measure) -> int:
     if before.events is None or now.events is None:
         return sign
     weights = [before.weight, now.weight]
-    scatter = sqrt(sum(weight or max(weights) for weight in weights))
+    # Of rare long times a short log shows few or none, and so too little spread as well: the larger one holds for both.
+    scatter = sqrt(max(before.scatter, now.scatter) * sum(weight or max(weights) for weight in weights))
     return sign if 2 * abs(sqrt(now.value) - sqrt(before.value)) > BEYOND_CHANCE * scatter else 0

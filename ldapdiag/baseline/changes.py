@@ -63,8 +63,14 @@ class ChangedFinding:
 
     @property
     def reference(self) -> KeptNumber | None:
-        """Return what the next report compares with, unless that is the number of this report."""
-        return self.before if self.change in {FindingChange.SAME, FindingChange.LESS_SEEN} else None
+        """Return what the next report compares with, unless that is the number of this report.
+
+        A number by less than half as much (of the first night, a Sunday) is replaced: it would hide what is worse.
+        """
+        is_kept = self.change in {FindingChange.SAME, FindingChange.LESS_SEEN}
+        if not is_kept or self.before is None or self.now is None or self.before.number.by_much_less_than(self.now):
+            return None
+        return self.before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

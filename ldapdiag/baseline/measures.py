@@ -27,8 +27,10 @@ def measured(number: MainNumber, observed: Mapping[str, Any], log: LogExtent | N
     elif number.quantity == "share":
         measures = [Measure(value=100 * value / of, events=value)] if of else []
     else:
-        events = value if number.quantity == "logged" else _events(value, of or 0.0, observed)
-        measures = [Measure(value=value * share, events=events) for share in _shares(log)]
+        events, scatter = (
+            (value, 1.0) if number.quantity == "logged" else (of or 0.0, _scatter(value, of or 0.0, observed))
+        )
+        measures = [Measure(value=value * share, events=events, scatter=scatter) for share in _shares(log)]
     unit = "%" if number.quantity == "share" else "s" if number.key.endswith("_seconds") else ""
     return Measured(key=number.key, measures=tuple(measures), unit=unit) if measures else None
 
@@ -40,12 +42,12 @@ def _shares(log: LogExtent | None) -> list[float]:
     return [OPERATIONS / log.operations, *([HOUR / log.seconds] if log.seconds else [])]
 
 
-def _events(total: float, count: float, observed: Mapping[str, Any]) -> float:
-    """Return how many operations of equal length would scatter as much as these, whose total time is given."""
+def _scatter(total: float, count: float, observed: Mapping[str, Any]) -> float:
+    """Return 1 + (spread / mean)² of the times of so many operations."""
     spread, worst = number_of(observed, "spread_seconds"), number_of(observed, "worst_seconds")
     if total and count and spread is not None:
         relative = spread * count / total
-        return count / (1 + relative * relative)
+        return 1 + relative * relative
     if total and worst:
-        return total / worst  # times of one mean and one maximum scatter no more (Bhatia and Davis, 2000)
-    return count / (1 + UNKNOWN_SCATTER)
+        return max(1.0, worst * count / total)  # times of one mean and maximum scatter no more (Bhatia and Davis, 2000)
+    return 1 + UNKNOWN_SCATTER

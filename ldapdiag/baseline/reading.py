@@ -129,13 +129,15 @@ def _reference(before: object) -> KeptNumber | None:
         return None
     known = _of(known, dict, "reference")
     measures = [_of(one, dict, "measures") for one in _get(known, "measures", list)]
-    numbers = [(number_of(one, "value"), number_of(one, "events")) for one in measures]
-    if any(value is None for value, _ in numbers):
+    numbers = [tuple(number_of(one, key) for key in ("value", "events", "scatter")) for one in measures]
+    if any(value is None or not scatter for value, _, scatter in numbers):
         raise UsageError("it is no report of ldapdiag: a reference without numbers")
     return KeptNumber(
         number=Measured(
             key=_get(known, "key", str),
-            measures=tuple(Measure(value=value or 0.0, events=events) for value, events in numbers),
+            measures=tuple(
+                Measure(value=value or 0.0, events=events, scatter=scatter or 1.0) for value, events, scatter in numbers
+            ),
         ),
         taken_at=time_of(known.get("taken_at")),
     )

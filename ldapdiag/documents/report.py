@@ -94,7 +94,9 @@ class MeasuredNumber(TypedDict):
     """A number that is compared."""
 
     events: float | None
-    """Independent events that would scatter as much; null: it does not scatter."""
+    """That it counts, or whose times it adds up; null: it does not scatter."""
+    scatter: float
+    """1 + (spread / mean)² of what each event counts."""
     value: float
 
 

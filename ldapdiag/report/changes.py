@@ -65,7 +65,7 @@ def _before(changed: ChangedFinding, taken_at: datetime | None) -> dict[str, Any
 
 
 def _reference(reference: KeptNumber) -> dict[str, Any]:
-    measures = [{"value": one.value, "events": one.events} for one in reference.number.measures]
+    measures = [{"value": one.value, "events": one.events, "scatter": one.scatter} for one in reference.number.measures]
     return {"key": reference.number.key, "taken_at": _moment(reference.taken_at), "measures": measures}
 
 

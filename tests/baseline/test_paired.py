@@ -191,6 +191,10 @@ class TestReference:
         assert became.reference is not None
         assert became.reference.taken_at == self.FIRST
 
+    def test_a_number_of_much_less_log_does_not_stay(self) -> None:
+        became = changed(report(slow(2_700), SUNDAY), report(slow(9_000)))
+        assert (became.change, became.reference) == (FindingChange.SAME, None)
+
     def test_a_number_of_another_key_is_not_compared(self) -> None:
         assert changed(self.since("other", 1), report(found("level", connections=2_000))).change is FindingChange.SAME
 

@@ -81,7 +81,7 @@ def of_november(day: int) -> Night:
         begin=begin,
         seconds=6_000,
         connections=300 * traffic,
-        slow_seconds=1.2 if day >= DEPLOYMENT else 0.5,
+        slow_seconds=1.5 if day >= DEPLOYMENT else 0.5,
         held=round(20 * traffic),
         ghosts=30 if day >= POOL else 0,
     )
