@@ -107,3 +107,22 @@ def _table(pairs: list[str], *, listens: bool = False) -> str:
     rows = ["State Recv-Q Send-Q Local Address:Port Peer Address:Port Process"]
     rows += ["LISTEN 0 128 0.0.0.0:389 0.0.0.0:*"] * listens
     return "".join(f"{row}\n" for row in [*rows, *(f"ESTAB 0 0 {pair}" for pair in pairs)])
+
+
+WEEKEND = {5, 6}
+DEPLOYMENT, POOL = 12, 20
+
+
+def of_november(day: int, *, seed: int = 0, connections: float = 300) -> Night:
+    """Return a night: less traffic at weekends, 1 % more each night, searches that a deployment made slower, a leak."""
+    begin = FIRST + timedelta(days=day - 1)
+    traffic = (0.35 if begin.weekday() in WEEKEND else 1.0) * 1.01**day
+    return Night(
+        seed=1_000 * seed + day,
+        begin=begin,
+        seconds=6_000,
+        connections=connections * traffic,
+        slow_seconds=1.5 if day >= DEPLOYMENT else 0.5,
+        held=round(20 * traffic),
+        ghosts=30 if day >= POOL else 0,
+    )
