@@ -60,7 +60,7 @@ class Site:
         with subprocess.Popen(script, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
             assert select.select([asked], [], [], PATIENCE)[0], "the script has not started the command"
             os.set_blocking(asked, True)
-            with open(asked, encoding="utf-8") as arguments:
+            with os.fdopen(asked, encoding="utf-8") as arguments:
                 ran = ldapdiag(*arguments.read().splitlines())
             (self.folder / "out").write_bytes(ran.err + ran.out)
             (self.folder / "answered").write_text(f"{ran.code}\n")

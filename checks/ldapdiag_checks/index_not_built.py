@@ -35,9 +35,7 @@ MOST_NAMED = 10
 
 @check(
     group="indexes",
-    number=MainNumber(
-        "etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1), ("refused", 10))
-    ),
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
 )
 def judge(  # noqa: PLR0913  one parameter per setting
     coverage: IndexCoverage,

@@ -53,7 +53,7 @@ MOST = 10
         "spent",
         of="searches",
         up_to="high",
-        signs=(("refused", 1), ("refused", 10)),
+        signs=(("refused", 1),),
     ),
 )
 def judge(  # noqa: PLR0913  one parameter per setting

@@ -26,9 +26,7 @@ from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
 
 @check(
     group="indexes",
-    number=MainNumber(
-        "etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1), ("refused", 10))
-    ),
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
 )
 def judge(
     coverage: IndexCoverage,

@@ -31,9 +31,7 @@ MOST_SHAPES = 100
 
 @check(
     group="indexes",
-    number=MainNumber(
-        "etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1), ("refused", 10))
-    ),
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
 )
 def judge(
     coverage: IndexCoverage,

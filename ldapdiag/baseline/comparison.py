@@ -189,7 +189,8 @@ def _traffic(now: Reported, logs: Mapping[str, LogExtent]) -> Iterator[str]:
     """Yield the servers of which the log shows more or less traffic; findings are compared per operation."""
     rates = {server: now.logs[server].differs(extent) for server, extent in logs.items() if server in now.logs}
     yield from _some(
-        [f"traffic of {server}: {rate}" for server, rate in sorted(rates.items()) if rate], "of other traffic"
+        [f"traffic of {server}: {rate}" for server, rate in sorted(rates.items()) if rate],
+        "show other traffic than the baseline",
     )
 
 
@@ -197,10 +198,10 @@ def _shorter_logs(now: Reported, logs: Mapping[str, LogExtent]) -> Iterator[str]
     """Yield the access logs that cover much less than in the baseline: a finding may be better for that alone."""
     lacking = {server: now.logs[server].lacks(extent) for server, extent in logs.items() if server in now.logs}
     shorter = [f"the access log of {server} {lacks}" for server, lacks in sorted(lacking.items()) if lacks]
-    yield from _some(shorter, "much shorter than in the baseline")
+    yield from _some(shorter, "are much shorter than in the baseline")
 
 
 def _some(notes: Sequence[str], what: str) -> Iterator[str]:
     yield from notes[:LACKING]
     if len(notes) > LACKING:
-        yield f"{len(notes) - LACKING:,} more access logs are {what}"
+        yield f"{len(notes) - LACKING:,} more access logs {what}"

@@ -100,12 +100,8 @@ class PairedFinding:
     def _is_by_amount(self, number: MainNumber) -> bool:
         """Return whether the two severities may follow from how much log there is."""
         highest = max(self.former.severity, self.now.severity)
-        return highest <= Severity[number.up_to.upper()] and not any(self._reaches(*sign) for sign in number.signs)
-
-    def _reaches(self, key: str, least: float) -> bool:
-        """Return whether only the present finding has so much of something."""
-        before, now = number_of(self.former.observed, key) or 0.0, number_of(self.now.observed, key) or 0.0
-        return before < least <= now
+        by_sign = any((number_of(self.now.observed, key) or 0.0) >= least for key, least in number.signs)
+        return highest <= Severity[number.up_to.upper()] and not by_sign
 
     @property
     def _is_milder(self) -> bool:

@@ -123,7 +123,6 @@ class TestSeverityByAmount:
         [
             (slow(9_000), slow(9_900, severity=Severity.HIGH), FindingChange.SAME),
             (slow(9_000), slow(9_900, severity=Severity.HIGH, worst_seconds=31), FindingChange.WORSE),
-            (slow(9_000, worst_seconds=31), slow(9_900, severity=Severity.HIGH, worst_seconds=31), FindingChange.SAME),
             (slow(9_000), slow(9_900, severity=Severity.CRITICAL), FindingChange.WORSE),
             (slow(9_000), slow(18_000, severity=Severity.LOW), FindingChange.WORSE),
             (slow(9_000), slow(8_900, severity=Severity.LOW), FindingChange.SAME),

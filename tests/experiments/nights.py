@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SIZES = (300, 3_000)
 """Connections of a night."""
-SITES = 3
+SITES = 2
 GROWING = 90
 LIMIT = 10
 """Nights that 1 % a night needs to exceed 10 %."""
@@ -66,8 +66,8 @@ EXPERIMENT = Experiment(
     about=(
         "Steps are `november CONNECTIONS SEED`: thirty nights with less traffic at weekends, 1 % more each night,\n"
         "searches that a deployment makes three times as slow on the 12th, and ghost connections from the 20th; and\n"
-        "`growth CONNECTIONS SEED`: ninety nights of searches that take 1 % longer each. What fails is accepted the next\n"
-        "morning by the printed command.\n"
+        "`growth CONNECTIONS SEED`: ninety nights of searches that take 1 % longer each. What fails is accepted the\n"
+        "next morning by the printed command.\n"
         "Expected: november fails on the 12th and the 20th alone; growth fails, and not again before 10 nights."
     ),
     steps=tuple(f"{kind} {size} {seed}" for size in SIZES for kind in ("november", "growth") for seed in range(SITES)),
