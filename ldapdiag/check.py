@@ -83,12 +83,42 @@ class Worse(StrEnum):
     LESS = "less"
 
 
+Quantity = Literal["count", "value", "logged", "spent", "share"]
+"""What a number is, which decides how it is compared with an earlier one.
+
+count: things that exist at one time. value: does not scatter (a setting, a size, a median of many). logged: events in
+an access log, per operation. spent: seconds of the `of` operations of an access log, per operation. share: a part of
+`of`.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class MainNumber:
     """The number of `observed` that shows first whether a finding of this check is worse than before."""
 
     key: str
+    name: str = ""
+    """In words; by default the key."""
+    quantity: Quantity = "count"
+    of: str = ""
+    """The key of what it is a part of, or that took the time."""
     worse: Worse = Worse.MORE
+    up_to: str = "info"
+    """The highest severity that a longer log at the same rate may give."""
+    signs: tuple[tuple[str, float], ...] = ()
+    """Keys, and the values from which they give a severity whatever the rate."""
+    otherwise: MainNumber | None = None
+    """The number of findings without this one."""
+
+    @property
+    def alternatives(self) -> tuple[MainNumber, ...]:
+        """Return it and those of findings without it."""
+        return (self, *(self.otherwise.alternatives if self.otherwise else ()))
+
+    @property
+    def is_of_a_log(self) -> bool:
+        """Return whether it adds up over an access log."""
+        return self.quantity in {"logged", "spent", "share"}
 
 
 class Check(Generic[P]):

@@ -8,11 +8,14 @@ import re
 import runpy
 from functools import cache
 from pathlib import Path
+from types import NoneType
 
 import pytest
 
 import examples
 import sick_site
+from ldapdiag.baseline.log_extent import LogExtent
+from ldapdiag.baseline.measures import measured
 from ldapdiag.catalogue import checks_named, installed_checks
 from ldapdiag.check_setting import Value, ladders
 from ldapdiag.diagnosis import Diagnosis, diagnose
@@ -32,6 +35,8 @@ STATES = {
     "connection-share": "an answer to a question, never worse",
     "harmful-index": "a line of the configuration",
     "index-drift": "what differs between two configurations",
+    "same-volume": "where files are; the changes a second are traffic",
+    "unsafe-writes": "how a volume is mounted, and settings; the changes a second are traffic",
     "unused-index": "a line of the configuration",
 }
 """The checks without a main number, and what they find."""
@@ -112,12 +117,24 @@ class TestEveryCheck:
 
     def test_names_a_number_that_shows_whether_it_is_worse(self, check) -> None:
         assert (check.number is None) is (check.id in STATES)
-        if check.number is not None:
-            assert check.number.key in contract()[check.id]
+        for number in check.number.alternatives if check.number else ():
+            assert number.of or number.quantity not in {"spent", "share"}
+            Severity[number.up_to.upper()]
+            keys = [key for key in (number.key, number.of, *(key for key, _ in number.signs)) if key]
+            assert set(keys) <= contract()[check.id]
             for one in (*sick().judged, *captured()):
                 if one.check == check.id and isinstance(one.verdict, Finding):
-                    value = one.verdict.observed[check.number.key]
-                    assert value is None or type(value) in {int, float}  # null: not known
+                    values = [one.verdict.observed[key] for key in keys]
+                    assert {type(value) for value in values} <= {int, float, NoneType}  # null: not known
+
+    def test_a_finding_with_its_number_can_be_compared(self, check) -> None:
+        log = LogExtent(seconds=60, operations=1_000)
+        numbers = check.number.alternatives if check.number else ()
+        for one in (*sick().judged, *captured()):
+            if one.check == check.id and isinstance(one.verdict, Finding):
+                observed = one.verdict.observed
+                known = any(observed[number.key] is not None for number in numbers)
+                assert not known or any(measured(number, observed, log) for number in numbers)
 
     def test_states_what_its_settings_are_by_default(self, check) -> None:
         assert ("by default" in check.manual.lower()) or not check.settings

@@ -21,7 +21,7 @@ from ldapdiag.finding import Clear, Severity, Verdict
 from ldapdiag_checks import missing_index
 
 
-@check(number=MainNumber("count", Worse.LESS))
+@check(number=MainNumber("count", worse=Worse.LESS))
 def judge(
     *,
     critical_percent: Annotated[float, Threshold("%", "so much is critical", most=100)] = 95.0,
@@ -42,7 +42,7 @@ def said(one: Check[...]) -> str:
 
 
 def test_a_check_lists_its_settings_and_its_main_number() -> None:
-    assert judge.number == MainNumber("count", Worse.LESS)
+    assert judge.number == MainNumber("count", worse=Worse.LESS)
     assert judge.needs == ()
     assert [one.shown(one.default) for one in judge.settings] == ["95 %", "80 %", "30 days", "3 days", "none"]
 

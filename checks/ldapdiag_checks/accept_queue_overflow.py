@@ -22,7 +22,7 @@ HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 HOW_WHILE = f"while connections fail, on the server: {SS_COMMAND}"
 
 
-@check(group="server", number=MainNumber("waiting"))
+@check(group="server", number=MainNumber("waiting", "connections that wait to be accepted"))
 def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) -> Iterator[Verdict]:
     """More connections waiting to be accepted than the backlog allows.
 

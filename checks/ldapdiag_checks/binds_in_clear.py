@@ -25,7 +25,7 @@ MOST, NAMED = 20, 5
 LOG_FROM_THE_START = "the log before this one, in which these connections begin"
 
 
-@check(group="access log", number=MainNumber("binds"))
+@check(group="access log", number=MainNumber("binds", "BINDs without TLS", "logged"))
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Passwords that BINDs sent over the network without TLS.
 

@@ -25,7 +25,7 @@ OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 HOW = f"{SS_COMMAND} (it shows ages; netstat, /proc: twice, 5 s apart)"
 
 
-@check(group="server", number=MainNumber("connections"))
+@check(group="server", number=MainNumber("connections", "connections in CLOSE_WAIT"))
 def judge(
     hosts: tuple[Host, ...],
     servers: tuple[Instance, ...],

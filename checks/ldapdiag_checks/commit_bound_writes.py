@@ -26,7 +26,7 @@ from ldapdiag.remedy import Remedy
 from ldapdiag.wording import counted
 
 
-@check(group="storage", number=MainNumber("p50_seconds"))
+@check(group="storage", number=MainNumber("p50_seconds", "median time of a write", "value"))
 def judge(waits: CommitWaits, server: Instance, storage: ServerStorage | None = None) -> Iterator[Verdict]:
     """Writes that spend their time waiting for the disk's sync.
 

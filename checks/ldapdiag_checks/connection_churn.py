@@ -54,7 +54,7 @@ class Churn:
     """Seconds; at least half of its connections lasted less, those without operation included."""
 
 
-@check(group="connections", number=MainNumber("per_second"))
+@check(group="connections", number=MainNumber("connections", "connections", "logged", up_to="high"))
 def judge(  # noqa: PLR0913  evidence, and settings
     server: Instance,
     traffic: Traffic,

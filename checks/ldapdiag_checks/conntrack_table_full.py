@@ -30,7 +30,7 @@ ELSEWHERE = (
 )
 
 
-@check(group="connections", number=MainNumber("used"))
+@check(group="connections", number=MainNumber("used", "entries in use"))
 def judge(
     kernels: tuple[KernelSettings, ...],
     flows: tuple[FlowTable, ...],

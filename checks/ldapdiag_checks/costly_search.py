@@ -54,7 +54,17 @@ UNKNOWN = (
 NO_INDEX = f"{NO_COMMAND}the plan of ldapdiag indexes has no index for it; {OWNER}"
 
 
-@check(group="access log", number=MainNumber("etime_seconds"))
+@check(
+    group="access log",
+    number=MainNumber(
+        "etime_seconds",
+        "search time",
+        "spent",
+        of="searches",
+        up_to="high",
+        signs=(("worst_seconds", HOPELESS / SECOND),),
+    ),
+)
 def judge(  # noqa: PLR0913  one parameter per setting
     server: Instance,
     traffic: Traffic,
@@ -225,6 +235,7 @@ def _finding(
             "etime_seconds": round(search.etime / SECOND, 9),
             "share": round(search.share, 6),
             "mean_seconds": round(search.mean / SECOND, 9),
+            "spread_seconds": round(search.etimes.spread / SECOND, 9),
             "worst_seconds": round(worst.etime / SECOND, 9),
             "worst_time": moment(worst.time, MILLISECOND),
             "worst_connection": worst.connection,

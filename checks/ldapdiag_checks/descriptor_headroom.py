@@ -43,7 +43,7 @@ WHY = (
 )
 
 
-@check(group="server", number=MainNumber("used"))
+@check(group="server", number=MainNumber("used", "descriptors in use"))
 def judge(
     descriptors: Descriptors,
     server: Instance,

@@ -34,7 +34,7 @@ NO_COUNTER = (
 )
 
 
-@check(group="connections", number=MainNumber("used"))
+@check(group="connections", number=MainNumber("used", "ports in use"))
 def judge(
     hosts: tuple[Host, ...],
     servers: tuple[Instance, ...],

@@ -44,7 +44,12 @@ MOST = 20
 """Findings, and clients named of an account."""
 
 
-@check(group="access log", number=MainNumber("per_hour"))
+@check(
+    group="access log",
+    number=MainNumber(
+        "failures", "failed BINDs", "logged", up_to="medium", signs=(("never_accepted", 10), ("accounts", 20))
+    ),
+)
 def judge(
     server: Instance,
     traffic: Traffic,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-@check(group="storage", number=MainNumber("per_mebibyte"))
+@check(group="storage", number=MainNumber("per_mebibyte", "extents per MiB", "value"))
 def judge(
     storage: ServerStorage,
     server: Instance,

@@ -39,7 +39,7 @@ from ldapdiag.wording import are, counted
 HALF, SLIGHT = 0.5, 0.05
 
 
-@check(group="connections", number=MainNumber("ghosts"))
+@check(group="connections", number=MainNumber("ghosts", "ghost connections"))
 def judge(  # noqa: PLR0913, PLR0917  evidence, and settings
     pairing: Pairing,
     bounds: IdleBounds | None = None,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.idle.replay import Replayed
 
 
-@check(group="connections", number=MainNumber("would_close_now"))
+@check(group="connections", number=MainNumber("would_close_now", "connections that the timeout would close now"))
 def judge(  # noqa: PLR0913, PLR0917  the kinds of evidence about idle connections
     server: Instance,
     lifetime: GhostLifetime,

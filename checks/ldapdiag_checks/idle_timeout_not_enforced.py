@@ -34,7 +34,7 @@ MANY = 10
 SHOWN = 5
 
 
-@check(group="connections", number=MainNumber("open"))
+@check(group="connections", number=MainNumber("open", "connections that are open for longer"))
 def judge(
     server: Instance, host: Host, traffic: Traffic | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

@@ -23,7 +23,10 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check(group="connections", number=MainNumber("cut_per_hour"))
+@check(
+    group="connections",
+    number=MainNumber("cut", "closes by the idle timeout", "logged", up_to="medium", signs=(("used_late", MANY),)),
+)
 def judge(
     server: Instance, traffic: Traffic, bounds: IdleBounds | None = None, responsiveness: Responsiveness | None = None
 ) -> Iterator[Verdict]:

@@ -33,7 +33,10 @@ from ldapdiag.wording import seconds as in_seconds
 MOST_NAMED = 10
 
 
-@check(group="indexes", number=MainNumber("etime_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
+)
 def judge(  # noqa: PLR0913  one parameter per setting
     coverage: IndexCoverage,
     builds: BuildHistory | None,

@@ -28,7 +28,7 @@ REUSED = (
 VERIFY = "verify the database, or initialise it from another replica; on ext file systems, tune2fs -l counts errors"
 
 
-@check(group="storage", number=MainNumber("errors"))
+@check(group="storage", number=MainNumber("errors", "disk errors", "value"))
 def judge(storage: ServerStorage, server: Instance) -> Iterator[Verdict]:
     """Errors of the disks under a directory server.
 

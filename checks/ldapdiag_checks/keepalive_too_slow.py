@@ -42,7 +42,7 @@ WHY = (
 )
 
 
-@check(group="connections", number=MainNumber("keepalive_seconds"))
+@check(group="connections", number=MainNumber("keepalive_seconds", "keepalive time", "value"))
 def judge(
     lifetime: GhostLifetime,
     bounds: IdleBounds,

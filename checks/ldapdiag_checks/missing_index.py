@@ -45,7 +45,17 @@ MOST = 10
 """Filters, clients and accounts named."""
 
 
-@check(group="indexes", number=MainNumber("saves_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber(
+        "saves_seconds",
+        "search time that the index saves",
+        "spent",
+        of="searches",
+        up_to="high",
+        signs=(("refused", 1),),
+    ),
+)
 def judge(  # noqa: PLR0913  one parameter per setting
     plan: IndexPlan,
     coverage: IndexCoverage,

@@ -16,7 +16,7 @@ from ldapdiag.servers.index_remedies import add_indexes
 from ldapdiag.wording import counted
 
 
-@check(group="indexes", number=MainNumber("entries"))
+@check(group="indexes", number=MainNumber("entries", quantity="value"))
 def judge(
     indexing: ServerIndexes,
     *,

@@ -57,7 +57,17 @@ HOW = {
 }
 
 
-@check(group="indexes", number=MainNumber("etime_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber(
+        "etime_seconds",
+        "search time",
+        "spent",
+        of="searches",
+        up_to="high",
+        otherwise=MainNumber("searches", "refused searches", "logged"),
+    ),
+)
 def judge(
     views: ListViews,
     *,

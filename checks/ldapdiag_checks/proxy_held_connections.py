@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.direction import UnclosedLegs
 
 
-@check(group="connections", number=MainNumber("connections"))
+@check(group="connections", number=MainNumber("connections", "connections without a client"))
 def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     flows: tuple[FlowTable, ...],

@@ -43,7 +43,17 @@ OF_SEARCHES = ("shape", "base", "scope", "answered", "unindexed", *TIMES)
 """The keys of `observed` that settings do not have."""
 
 
-@check(group="fleet", number=MainNumber("differing_servers"))
+@check(
+    group="fleet",
+    number=MainNumber(
+        "lost_seconds",
+        "search time lost",
+        "spent",
+        of="answered",
+        up_to="high",
+        otherwise=MainNumber("differing_servers", "servers that differ", "value"),
+    ),
+)
 def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
     groups: tuple[ReplicaGroup, ...],
     coverages: tuple[IndexCoverage, ...],

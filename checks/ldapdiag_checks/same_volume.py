@@ -13,7 +13,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import LASTING, in_words
 from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
@@ -33,7 +33,7 @@ NO_FAULT = (
 )
 
 
-@check(group="storage", number=MainNumber("changes_per_second"))
+@check(group="storage")
 def judge(
     storage: ServerStorage,
     server: Instance,

@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     from ldapdiag.servers.indexes.applied_limits import AppliedLimits
 
 
-@check(group="indexes", number=MainNumber("etime_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
+)
 def judge(
     coverage: IndexCoverage,
     *,

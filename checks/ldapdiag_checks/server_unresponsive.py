@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.load.unread_requests import UnreadRequests
 
 
-@check(group="server", number=MainNumber("waiting"))
+@check(group="server", number=MainNumber("waiting", "requests that wait"))
 def judge(
     servers: tuple[Responsiveness, ...], probes: tuple[LdapProbe, ...], hosts: tuple[Host, ...]
 ) -> Iterator[Verdict]:

@@ -35,7 +35,7 @@ SEVERAL_USED = 3
 """So many unanswered packets at one time are no packets lost by chance."""
 
 
-@check(group="connections", number=MainNumber("severed"))
+@check(group="connections", number=MainNumber("severed", "severed connections"))
 def judge(
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -21,7 +21,17 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
+from ldapdiag.finding import (
+    HOPELESS,
+    NO_COMMAND,
+    Clear,
+    Confidence,
+    Finding,
+    NotJudged,
+    Severity,
+    Verdict,
+    severity_of_times,
+)
 from ldapdiag.wording import counted, seconds
 
 LEAST = 5 * SECOND
@@ -34,7 +44,12 @@ WHY = (
 )
 
 
-@check(group="access log", number=MainNumber("etime_seconds"))
+@check(
+    group="access log",
+    number=MainNumber(
+        "etime_seconds", "BIND time", "spent", of="operations", up_to="high", signs=(("worst_seconds", HOPELESS),)
+    ),
+)
 def judge(
     server: Instance,
     traffic: Traffic,

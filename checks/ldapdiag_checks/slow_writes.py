@@ -24,7 +24,7 @@ from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.finding import NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
+from ldapdiag.finding import HOPELESS, NEXT, Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_times
 from ldapdiag.wording import are, counted, seconds
 
 LEAST = 5 * SECOND
@@ -33,7 +33,12 @@ MOST = 10
 """Findings."""
 
 
-@check(group="access log", number=MainNumber("etime_seconds"))
+@check(
+    group="access log",
+    number=MainNumber(
+        "etime_seconds", "write time", "spent", of="operations", up_to="high", signs=(("worst_seconds", HOPELESS),)
+    ),
+)
 def judge(
     server: Instance,
     traffic: Traffic,

@@ -28,7 +28,7 @@ Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""
 
 
-@check(group="server", number=MainNumber("connections"))
+@check(group="server", number=MainNumber("connections", "connections that wait for the client"))
 def judge(
     server: Instance,
     host: Host,

@@ -17,7 +17,7 @@ from ldapdiag.servers.hosts.host_remedies import replace_connections
 from ldapdiag.wording import are, counted
 
 
-@check(group="connections", number=MainNumber("stranded"))
+@check(group="connections", number=MainNumber("stranded", "stranded connections"))
 def judge(
     pairing: Pairing,
     accounts: Accounts | None = None,

@@ -24,7 +24,10 @@ from ldapdiag.servers.indexes.candidates import Cause
 from ldapdiag.servers.indexes.search_advice import ask_for_more_characters
 
 
-@check(group="indexes", number=MainNumber("etime_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
+)
 def judge(
     coverage: IndexCoverage,
     *,

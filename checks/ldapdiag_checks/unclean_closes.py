@@ -26,7 +26,17 @@ MOST = 20
 """Findings for single clients; the rest is a count."""
 
 
-@check(group="connections", number=MainNumber("unclean"))
+@check(
+    group="connections",
+    number=MainNumber(
+        "unclean",
+        "closes without UNBIND",
+        "share",
+        of="closes",
+        up_to="medium",
+        otherwise=MainNumber("probes", "probes", "logged"),
+    ),
+)
 def judge(
     server: Instance,
     traffic: Traffic,

@@ -22,7 +22,7 @@ OWN_CLIENTS = 5
 """A server with more clients, none of which uses another server, has a role of its own: a site, for example."""
 
 
-@check(group="fleet", number=MainNumber("times_even"))
+@check(group="fleet", number=MainNumber("times_even", "times its even share", "value"))
 def judge(
     groups: tuple[ReplicaGroup, ...],
     *,

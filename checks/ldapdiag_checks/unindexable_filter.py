@@ -29,7 +29,10 @@ MOST_SHAPES = 100
 """Filters that a finding lists."""
 
 
-@check(group="indexes", number=MainNumber("etime_seconds"))
+@check(
+    group="indexes",
+    number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
+)
 def judge(
     coverage: IndexCoverage,
     *,

@@ -25,7 +25,7 @@ Subject = tuple[str, str]
 """Filter without values, attribute (empty: one of those in it)."""
 
 
-@check(group="indexes", number=MainNumber("searches"))
+@check(group="indexes", number=MainNumber("searches", "searches", "logged"))
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches for an attribute that the server's schema does not have.
 

@@ -22,7 +22,7 @@ from ldapdiag.servers.hosts.host_remedies import release_unused
 from ldapdiag.wording import counted
 
 
-@check(group="connections", number=MainNumber("connections"))
+@check(group="connections", number=MainNumber("connections", "connections held at both ends"))
 def judge(  # noqa: PLR0913  evidence, and settings
     pairing: Pairing,
     accounts: Accounts | None = None,

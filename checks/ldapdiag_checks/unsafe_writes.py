@@ -14,7 +14,7 @@ from ldapdiag.analysis.storage.power_cut import Loss, Weakness, doubts, weakness
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
-from ldapdiag.check import MainNumber, check
+from ldapdiag.check import check
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -48,7 +48,7 @@ TITLES = {
 }
 
 
-@check(group="storage", number=MainNumber("changes_per_second"))
+@check(group="storage")
 def judge(storage: ServerStorage, server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Acknowledged changes that a power cut loses.
 

@@ -30,7 +30,7 @@ class Problem:
     crowded: DirectorySize | None = None
 
 
-@check(group="storage", number=MainNumber("names"))
+@check(group="storage", number=MainNumber("names", "names in the largest folder", "value"))
 def judge(
     storage: ServerStorage,
     server: Instance,

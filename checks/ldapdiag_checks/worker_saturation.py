@@ -27,7 +27,14 @@ FEWEST = 100
 """Operations; a share of fewer is not significant."""
 
 
-@check(group="server", number=MainNumber("queued"))
+@check(
+    group="server",
+    number=MainNumber(
+        "queued",
+        "operations that wait for a thread",
+        otherwise=MainNumber("logged_waits", "operations that waited for a thread", "share", of="logged_operations"),
+    ),
+)
 def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Worker threads that are all busy while operations wait.
 

@@ -66,7 +66,7 @@ FEW, MOST_NAMED = 3, 10
 """More than a few are counted if they are all of a server; of others at most so many are named."""
 
 
-@check(group="indexes", number=MainNumber("missing"))
+@check(group="indexes", number=MainNumber("missing", "entries that the index lacks"))
 def judge(builds: BuildHistory, indexing: ServerIndexes) -> Iterator[Verdict]:
     """An index that may lack entries, so that searches silently return too few of them.
 

@@ -10,9 +10,10 @@
 # FOLDER/baseline.json         the report that later ones are compared with
 #
 # The first run makes the baseline: what is wrong then fails no later run, and stays in every report. After a run with code 0 in
-# which nothing of the baseline was out of sight, its report is the new baseline: what is repaired and comes back is new. After any
-# other run the baseline stays, so that the next one fails as well until it is repaired, accepted in ldapdiag.toml, or made the
-# baseline. LDAPDIAG names the program, where it is not in PATH.
+# that has as much evidence and traffic as the baseline, its report is the new baseline: what is repaired and comes back is new. A number
+# that grows slowly is still compared with that of the first night, or of the last that was accepted. After any other run the
+# baseline stays, so that the next one fails as well until it is repaired, accepted in ldapdiag.toml, or made the baseline by the
+# command that the run prints. LDAPDIAG names the program, where it is not in PATH.
 set -eu
 
 ldapdiag=${LDAPDIAG:-ldapdiag}
@@ -20,6 +21,10 @@ ldapdiag=${LDAPDIAG:-ldapdiag}
 stop() {
     echo "nightly.sh: $1" >&2
     exit 2
+}
+
+quoted() {
+    printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")"
 }
 
 # The baseline is replaced in one step, so that a stopped run leaves the former one.
@@ -57,12 +62,18 @@ fi
 
 code=0
 "$ldapdiag" diagnose "$@" --baseline "$folder/baseline.json" --fail-on-new || code=$?
-if [ "$code" -eq 0 ]; then
-    # ldapdiag writes a key per line, and an empty list within one.
-    if grep -q '"not_seen": \[\]' "$folder/latest.json"; then
+case $code in
+0)
+    if grep -q '"covers_baseline": true' "$folder/latest.json"; then
         keep
     else
-        echo "nightly.sh: findings of the baseline were not judged in this run, so it stays the baseline"
+        echo "nightly.sh: this run has less evidence or less traffic than the baseline, so it stays the baseline"
     fi
-fi
+    ;;
+1)
+    echo "nightly.sh: to accept one finding until a day, write its id in $folder/latest.json into ldapdiag.toml ([[accepted]])"
+    echo "nightly.sh: to accept all of this report, so that later nights are compared with it, run:"
+    echo "$(quoted "$0") --accept $(quoted "$folder")"
+    ;;
+esac
 exit "$code"

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from ldapdiag.baseline.reported import ReportedFinding
-    from ldapdiag.finding import Severity
+    from ldapdiag.baseline.chance import Measured
+    from ldapdiag.baseline.reported import KeptNumber, ReportedFinding
+    from ldapdiag.finding import Confidence, Severity
 
 
 class FindingChange(StrEnum):
@@ -26,6 +27,8 @@ class FindingChange(StrEnum):
     SAME = "same"
     GONE = "gone"
     """Judged clear now."""
+    LESS_SEEN = "not seen as well"
+    """Less severe or less certain now, and there is less evidence: whether it is better is not known."""
     NOT_SEEN = "not seen"
     """Not judged now: whether it is gone is not known."""
 
@@ -43,11 +46,31 @@ class ChangedFinding:
     """What the earlier report has about it: finding; of a new one clear, not-judged, crashed, not-listed or absent."""
     severity: Severity | None = None
     """Before; None if it was no finding."""
-    key: str = ""
-    """The main number of its check; empty if the check names none."""
-    number: float | None = None
+    confidence: Confidence | None = None
     """Before."""
-    now: float | None = None
+    name: str = ""
+    """What its number counts, in words; empty if the check names none, or one report lacks it."""
+    before: KeptNumber | None = None
+    """The number as it is compared; None if one report lacks it."""
+    now: Measured | None = None
+    reason: str = ""
+    """Why it is not seen as well, or why it is not compared by its number."""
+
+    @property
+    def is_by_severity_alone(self) -> bool:
+        """Return whether its check names a number that could not be compared."""
+        return bool(self.reason) and self.change is not FindingChange.LESS_SEEN
+
+    @property
+    def reference(self) -> KeptNumber | None:
+        """Return what the next report compares with, unless that is the number of this report.
+
+        A number by less than half as much (of the first night, a Sunday) is replaced: it would hide what is worse.
+        """
+        is_kept = self.change in {FindingChange.SAME, FindingChange.LESS_SEEN}
+        if not is_kept or self.before is None or self.now is None or self.before.number.by_much_less_than(self.now):
+            return None
+        return self.before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +97,14 @@ class Changes:
     not_seen: Sequence[FormerFinding] = ()
     notes: Sequence[str] = field(default=())
     """What limits the comparison, as sentences without a full stop."""
+    less_logged: bool = False
+    """A log has fewer operations than in the earlier report: what is counted in it may fall below what is reported."""
+
+    @property
+    def covers_baseline(self) -> bool:
+        """Return whether the present report shows all that the earlier one does, so that it can replace it."""
+        lesser = any(one.change is FindingChange.LESS_SEEN for one in self.findings.values())
+        return not (self.not_seen or lesser or self.less_logged)
 
     def has_grown(self, finding_id: str) -> bool:
         """Return whether a present finding is new or worse; one that was not compared counts as new."""

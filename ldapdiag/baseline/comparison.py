@@ -1,11 +1,4 @@
-"""Comparison: what became of each finding of an earlier report, and what was before each present one.
-
-What became of a finding that the present report does not have: gone, or not seen.
-
-Gone is a claim: the same check judged the same subject clear, by sources of the kinds that showed the finding. Whatever
-may hide the finding makes it not seen: a source or a host that was not read, a check that did not run, crashed, lacks
-evidence, has a much shorter access log, was judged with other settings, or has more findings than a report lists.
-"""
+"""Comparison: what became of each finding of an earlier report, and what was before each present one."""
 
 from __future__ import annotations
 
@@ -15,24 +8,26 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, FormerFinding
 from ldapdiag.baseline.host_names import same_hosts
-from ldapdiag.baseline.reported import ACCESS_LOG, MORE, NEVER_MISSED
-from ldapdiag.check import MainNumber, Worse
+from ldapdiag.baseline.log_extent import AS_MANY
+from ldapdiag.baseline.paired import PairedFinding
+from ldapdiag.baseline.reported import MORE, NEVER_MISSED
+from ldapdiag.baseline.what_became import WhatBecame
+from ldapdiag.check import MainNumber
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.baseline.host_names import HostNames
-    from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedVerdict
+    from ldapdiag.baseline.log_extent import LogExtent
+    from ldapdiag.baseline.reported import Reported, ReportedFinding
 
-SHARE, DIFFERENCE = 0.1, 1.0
-"""A number has changed if it differs by more than this share of what it was, and by more than this."""
 LACKING = 5
 """Sources that a note names."""
 PROCESS = pattern(r"\(process \d+\)")
 """In the name of a server of which nothing else is known; it changes with every restart."""
-REMAINDER = MainNumber(MORE, Worse.MORE)
+REMAINDER = MainNumber(MORE, "findings that are not listed", "value")
 
 
 def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], origin: str) -> Changes:
@@ -40,14 +35,16 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
     hosts = same_hosts(before.hosts, now.hosts)
     earlier = [_renamed(one, hosts) for one in before.findings]
     pairs = Pairs.of(earlier, now.findings)
-    outcomes = _Outcomes(before, hosts)
-    changed = {}
-    for place, finding in enumerate(now.findings):
-        former = earlier[pairs.former[place]] if place in pairs.former else None
-        number = REMAINDER if finding.is_remainder else numbers.get(finding.check)
-        changed[finding.id] = _changed(former, finding, number) if former else _new(finding, outcomes)
+    outcomes, logs = _Outcomes(before, hosts), {hosts.of(name): extent for name, extent in before.logs.items()}
     new = [finding for place, finding in enumerate(now.findings) if place not in pairs.former]
-    became = WhatBecame(before, now, hosts, new)
+    became = WhatBecame(before, now, hosts, new, numbers)
+    changed = {finding.id: _new(finding, outcomes) for finding in new}
+    for place, former in pairs.former.items():
+        finding = now.findings[place]
+        extents = (logs.get(finding.server or ""), now.logs.get(finding.server or ""))
+        pair = PairedFinding(former=earlier[former], now=finding, taken_at=before.taken_at, logs=extents)
+        number = REMAINDER if finding.is_remainder else numbers.get(finding.check)
+        changed[finding.id] = pair.changed(number, became)
     gone: list[FormerFinding] = []
     not_seen: list[FormerFinding] = []
     for place, finding in enumerate(earlier):
@@ -61,7 +58,17 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
         findings=changed,
         gone=gone,
         not_seen=not_seen,
-        notes=(*hosts.notes, *_notes(before, now), *_shorter_logs(before, now, hosts), *_lacking(before, now, hosts)),
+        notes=(
+            *hosts.notes,
+            *_notes(before, now),
+            *_not_compared(now, changed),
+            *_traffic(now, logs),
+            *_shorter_logs(now, logs),
+            *_lacking(before, now, hosts),
+        ),
+        less_logged=any(
+            now.logs[server].lacks(extent, AS_MANY) for server, extent in logs.items() if server in now.logs
+        ),
     )
 
 
@@ -119,29 +126,6 @@ def _places(
     return places
 
 
-def _changed(former: ReportedFinding, now: ReportedFinding, number: MainNumber | None) -> ChangedFinding:
-    """Compare two findings of one id: by severity, else by the main number of the check."""
-    values = (former.number(number.key), now.number(number.key)) if number else (None, None)
-    if former.severity != now.severity:
-        change = FindingChange.WORSE if now.severity > former.severity else FindingChange.BETTER
-    else:
-        change = _by_number(*values, number.worse if number else Worse.MORE)
-    return ChangedFinding(
-        change=change,
-        outcome="finding",
-        severity=former.severity,
-        key=number.key if number else "",
-        number=values[0],
-        now=values[1],
-    )
-
-
-def _by_number(before: float | None, now: float | None, worse: Worse) -> FindingChange:
-    if before is None or now is None or abs(now - before) <= max(DIFFERENCE, SHARE * abs(before)):
-        return FindingChange.SAME
-    return FindingChange.WORSE if (now > before) is (worse is Worse.MORE) else FindingChange.BETTER
-
-
 class _Outcomes:
     """What an earlier report has about a subject that was no finding."""
 
@@ -193,114 +177,31 @@ def _lacking(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]
         yield f"in the baseline, and not in this evidence: {', '.join(lacking[:LACKING])}{more}"
 
 
-def _shorter_logs(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]:
-    """Yield the access logs that cover much less than in the baseline: a finding may be better for that alone."""
-    lacking = {
-        server: now.logs[server].lacks(extent)
-        for name, extent in before.logs.items()
-        if (server := hosts.of(name)) in now.logs
-    }
-    shorter = [f"the access log of {server} {lacks}" for server, lacks in sorted(lacking.items()) if lacks]
-    yield from shorter[:LACKING]
-    if len(shorter) > LACKING:
-        yield f"{len(shorter) - LACKING:,} more access logs are much shorter than in the baseline"
+def _not_compared(now: Reported, changed: Mapping[str, ChangedFinding]) -> Iterator[str]:
+    """Yield the checks of findings that are the same by severity alone."""
+    lacking = Counter(finding.check for finding in now.findings if changed[finding.id].is_by_severity_alone)
+    if lacking:
+        checks = ", ".join(f"{check} ({count:,})" if count > 1 else check for check, count in sorted(lacking.items()))
+        yield f"compared by severity alone, as one report lacks the number, or the operations of the log: {checks}"
 
 
-LISTED = 10
-"""Findings of one check about one server, of which the check may have left out others: some list no more than this."""
-ALIKE = ("shape", "client", "account", "operation", "attribute")
-"""Keys of `observed`: a new finding that has one of them in common may be the earlier one, grouped otherwise."""
-
-
-class WhatBecame:
-    """The verdicts and the sources of the present report, by check, to look up what became of earlier findings."""
-
-    def __init__(self, before: Reported, now: Reported, hosts: HostNames, new: Collection[ReportedFinding]) -> None:
-        """Look up in `now`, of which `new` are the findings that have no earlier one."""
-        self._before, self._now, self._new = before, now, new
-        self._verdicts: dict[str, list[ReportedVerdict]] = defaultdict(list)
-        for verdict in now.verdicts:
-            self._verdicts[verdict.check].append(verdict)
-        self._cut = {finding.check for finding in now.findings if finding.is_remainder}
-        self._listed = Counter((finding.check, finding.server) for finding in now.findings)
-        self._names = {host.name for host in now.hosts}
-        self._logs = {hosts.of(name): extent for name, extent in before.logs.items()}
-        self._doubts = {hosts.of(name): why for name, why in hosts.doubts.items()}
-
-    def of(self, finding: ReportedFinding) -> tuple[bool, str]:
-        """Return whether an earlier finding (with present names) is gone, and why, or why that is not known."""
-        hidden = next(self._hidden(finding), None)
-        if hidden is not None:
-            return False, hidden
-        exact = [one for one in self._verdicts[finding.check] if one.subject == finding.subject]
-        unclear = next((one for one in exact if one.outcome != "clear"), None)
-        if unclear is not None:
-            return False, unclear.reason or "it is judged, but not clear"
-        return (True, exact[0].reason) if exact else self._by_server(finding)
-
-    def _hidden(self, finding: ReportedFinding) -> Iterator[str]:
-        """Yield what may hide a finding, whatever its check says of its subject."""
-        check, now = finding.check, self._now
-        if finding.is_remainder:
-            yield "the baseline does not list these findings"
-        if check in now.disabled:
-            yield f"{check} is disabled: {now.disabled[check]}"
-        if not self._verdicts[check]:
-            yield f"{check} did not run"
-        if any(one.outcome == "crashed" for one in self._verdicts[check]):
-            yield f"{check} crashed"
-        if check in self._cut:
-            yield f"{check} has more findings than a report lists"
-        if now.shortfall:
-            yield f"this report lacks most of its evidence: {now.shortfall}"
-        yield from self._not_read(finding)
-        yield from self._shorter_logs(finding)
-        if self._before.settings.get(check) != now.settings.get(check):
-            yield f"{check} has other settings than in the baseline"
-
-    def _not_read(self, finding: ReportedFinding) -> Iterator[str]:
-        """Yield the hosts and the sources of a finding that the present report lacks."""
-        for host in finding.hosts:
-            if host not in self._names:
-                yield f"no evidence of {host}"
-            elif host in self._doubts:
-                yield self._doubts[host]
-        for kind, about in sorted(finding.sources - self._now.sources):
-            if kind not in NEVER_MISSED:
-                yield f"no {kind} of {about or 'any host'} in this evidence"
-
-    def _shorter_logs(self, finding: ReportedFinding) -> Iterator[str]:
-        """Yield the access logs of a finding that are much shorter than in the baseline."""
-        for server in sorted(about for kind, about in finding.sources if kind == ACCESS_LOG and about in self._logs):
-            now = self._now.logs.get(server)
-            lacks = now.lacks(self._logs[server]) if now else "shows no operations at known times"
-            if lacks:
-                yield f"the access log of {server} {lacks}"
-
-    def _by_server(self, finding: ReportedFinding) -> tuple[bool, str]:
-        """Return what became of a finding of which the present report does not name the subject."""
-        check = finding.check
-        about = {finding.server, *finding.hosts} - {None}
-        if not about:
-            return False, f"{check} has no verdict on {finding.subject}"
-        judged = [one for one in self._verdicts[check] if not one.about or {one.about, one.subject} & about]
-        name = finding.server or ", ".join(finding.hosts)
-        unclear = next((one for one in judged if one.outcome == "not-judged"), None)
-        if unclear is not None:
-            return False, unclear.reason
-        if not judged:
-            return False, f"{check} has judged nothing of {name}"
-        if self._listed[check, finding.server] >= LISTED:
-            return False, f"{check} has {self._listed[check, finding.server]:,} findings at {name} and may list no more"
-        alike = next((one for one in self._new if _are_alike(one, finding)), None)
-        if alike is not None:
-            return False, f"it may be part of the new finding: {alike.title}"
-        return True, f"{check} has judged {name}, and it is no finding any more"
-
-
-def _are_alike(one: ReportedFinding, other: ReportedFinding) -> bool:
-    if (one.check, one.server) != (other.check, other.server):
-        return False
-    return any(
-        one.observed.get(key) not in {None, ""} and one.observed[key] == other.observed.get(key) for key in ALIKE
+def _traffic(now: Reported, logs: Mapping[str, LogExtent]) -> Iterator[str]:
+    """Yield the servers of which the log shows more or less traffic; findings are compared per operation."""
+    rates = {server: now.logs[server].differs(extent) for server, extent in logs.items() if server in now.logs}
+    yield from _some(
+        [f"traffic of {server}: {rate}" for server, rate in sorted(rates.items()) if rate],
+        "show other traffic than the baseline",
     )
+
+
+def _shorter_logs(now: Reported, logs: Mapping[str, LogExtent]) -> Iterator[str]:
+    """Yield the access logs that cover much less than in the baseline: a finding may be better for that alone."""
+    lacking = {server: now.logs[server].lacks(extent) for server, extent in logs.items() if server in now.logs}
+    shorter = [f"the access log of {server} {lacks}" for server, lacks in sorted(lacking.items()) if lacks]
+    yield from _some(shorter, "are much shorter than in the baseline")
+
+
+def _some(notes: Sequence[str], what: str) -> Iterator[str]:
+    yield from notes[:LACKING]
+    if len(notes) > LACKING:
+        yield f"{len(notes) - LACKING:,} more access logs {what}"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.baseline.reported import Reported, ReportedFinding, ReportedHost, ReportedVerdict, log_extents
+from ldapdiag.baseline.chance import Measure, Measured, number_of
+from ldapdiag.baseline.log_extent import log_extents, time_of
+from ldapdiag.baseline.reported import KeptNumber, Reported, ReportedFinding, ReportedHost, ReportedVerdict
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.report_kind import ReportKind
-from ldapdiag.finding import Severity
+from ldapdiag.finding import Confidence, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def report_of(document: object) -> Reported:
     shortfall = document.get("shortfall")
     return Reported(
         kind=_kind(document),
-        taken_at=_time(document.get("taken_at")),
+        taken_at=time_of(document.get("taken_at")),
         version=_get(tool, "version", str),
         shortfall=_get(_of(shortfall, dict, "shortfall"), "reason", str) if shortfall else None,
         hosts=[_host(_of(one, dict, "hosts"), evidence) for one in _get(document, "hosts", list)],
@@ -78,14 +79,6 @@ def _get(values: Plain, name: str, kind: type[Kind]) -> Kind:
     return _of(values.get(name), kind, name)
 
 
-def _time(value: object) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at
-
-
 def _source(one: Plain) -> Source:
     return _get(one, "fact", str), str(one.get("server") or one.get("host") or "")
 
@@ -117,6 +110,36 @@ def _finding(one: Plain, by_origin: Mapping[str, set[Source]]) -> ReportedFindin
         hosts=tuple(_of(host, str, "hosts") for host in _get(one, "hosts", list)),
         sources=frozenset(source for origin in origins for source in by_origin.get(origin, ())),
         observed=_get(one, "observed", dict),
+        confidence=_confidence(one),
+        reference=_reference(one.get("before")),
+    )
+
+
+def _confidence(one: Plain) -> Confidence:
+    try:
+        return Confidence(_get(one, "confidence", str))
+    except ValueError:
+        raise UsageError(f"it is no report of ldapdiag: confidence {one['confidence'][:40]!r} is unknown") from None
+
+
+def _reference(before: object) -> KeptNumber | None:
+    """Return what a finding was compared with, if later reports are compared with that, too."""
+    known = before.get("reference") if isinstance(before, dict) else None
+    if known is None:
+        return None
+    known = _of(known, dict, "reference")
+    measures = [_of(one, dict, "measures") for one in _get(known, "measures", list)]
+    numbers = [tuple(number_of(one, key) for key in ("value", "events", "scatter")) for one in measures]
+    if any(value is None or not scatter for value, _, scatter in numbers):
+        raise UsageError("it is no report of ldapdiag: a reference without numbers")
+    return KeptNumber(
+        number=Measured(
+            key=_get(known, "key", str),
+            measures=tuple(
+                Measure(value=value or 0.0, events=events, scatter=scatter or 1.0) for value, events, scatter in numbers
+            ),
+        ),
+        taken_at=time_of(known.get("taken_at")),
     )
 
 

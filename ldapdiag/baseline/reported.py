@@ -1,21 +1,20 @@
-"""What a report contains, as far as it is compared: of an earlier one and of the present one the same.
-
-How much the access log of a server covers: what is rare in a log is not found in a much shorter one.
-"""
+"""What a report contains, as far as it is compared: of an earlier one and of the present one the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
+from ldapdiag.finding import Confidence
 from ldapdiag.lazy_dataclass import dataclass
-from ldapdiag.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from ldapdiag.baseline.chance import Measured
+    from ldapdiag.baseline.log_extent import LogExtent
     from ldapdiag.evidence.report_kind import ReportKind
     from ldapdiag.finding import Severity
 
@@ -24,9 +23,22 @@ Source = tuple[str, str]
 
 MORE = "more_findings"
 """The key of a finding that stands for those which a report does not list."""
+ACCESS_LOG = "access-log"
+"""The kind of fact."""
 NEVER_MISSED = frozenset({"ldap-probe", "capture-times", "index-task", "history"})
 """Kinds of facts that no finding needs again: a probe that failed is evidence, one that succeeded leaves none; an entry
 below cn=tasks vanishes when the task is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptNumber:
+    """The number that a finding is compared with: of the report that was last accepted, or in which it last changed.
+
+    It stays while later ones differ by less: else growth of 1 % a night would never be a change.
+    """
+
+    number: Measured
+    taken_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +55,14 @@ class ReportedFinding:
     sources: frozenset[Source] = frozenset()
     """What it is based on."""
     observed: Mapping[str, Any] = field(default_factory=dict)
+    confidence: Confidence = Confidence.CERTAIN
+    reference: KeptNumber | None = None
+    """What it was compared with, and has not left since."""
 
     @property
     def is_remainder(self) -> bool:
         """Return whether it stands for the findings of its check that the report does not list."""
         return MORE in self.observed
-
-    def number(self, key: str) -> float | None:
-        """Return a number that was observed; None if it was not, or is no number."""
-        value = self.observed.get(key)
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None
-        return value if abs(value) < LARGEST else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,58 +109,3 @@ class Reported:
     """By check: the reason why it did not run."""
     logs: Mapping[str, LogExtent] = field(default_factory=dict)
     """By server: what its access log covers."""
-
-
-ENOUGH, LEAST_OPERATIONS = 0.5, 0.1
-"""Shares of what the baseline's log covers, below which a finding that the present log lacks is not gone. Too little is
-less than ENOUGH of the time and of the operations (a batch takes less time with a new index); operations
-vary by day and night, so alone they count only far below.
-"""
-LARGEST = 1e18
-"""Numbers below are compared; not those that only a file has which no report wrote, as of 400 digits."""
-ACCESS_LOG = "access-log"
-"""The kind of fact."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogExtent:
-    """The time and the operations of an access log."""
-
-    seconds: float
-    operations: float
-
-    def lacks(self, before: LogExtent) -> str:
-        """Return how much less this is than the earlier log, as part of a sentence; empty if it is enough."""
-        if self.seconds < ENOUGH * before.seconds and self.operations < ENOUGH * before.operations:
-            return f"covers {_time(self.seconds)}, and in the baseline {_time(before.seconds)}"
-        if self.operations < LEAST_OPERATIONS * before.operations:
-            return (
-                f"has {number(int(self.operations))} operations, and in the baseline {number(int(before.operations))}"
-            )
-        return ""
-
-
-def log_extents(series: object) -> dict[str, LogExtent]:
-    """Return the extent of each server's access log by the series of a report; what has another form is left out."""
-    return dict(_extents(series)) if isinstance(series, list) else {}
-
-
-def _extents(series: list[object]) -> Iterable[tuple[str, LogExtent]]:
-    for one in series:
-        if not isinstance(one, Mapping) or one.get("name") != "operations":
-            continue
-        step, values = one.get("step_seconds"), one.get("values")
-        if not _is_count(step) or not isinstance(values, list) or not all(map(_is_count, values)):
-            continue
-        yield str(one.get("server")), LogExtent(seconds=step * len(values), operations=sum(values))
-
-
-def _is_count(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and 0 <= value < LARGEST
-
-
-def _time(seconds: float) -> str:
-    for size, name in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {name}"
-    return f"{seconds:,.0f} s"

@@ -71,6 +71,8 @@ class CostlySearch(TypedDict):
     share: float | None
     """Of all search time, 0 to 1."""
     since: str | None
+    spread_seconds: float | None
+    """Standard deviation of their times."""
     until: str | None
     worst_connection: int | None
     worst_operation: int | None
@@ -129,6 +131,8 @@ class SlowBinds(TypedDict):
     p99_seconds: float | None
     server: str | None
     since: str | None
+    spread_seconds: float | None
+    """Standard deviation of their times."""
     target: str | None
     """The DN without its naming values; of a BIND the mechanism."""
     until: str | None

@@ -13,7 +13,7 @@ from ldapdiag.documents.report_indexes import IndexReport
 from ldapdiag.documents.report_storage import ProbeRow, StorageReport
 from ldapdiag.evidence.history import SeverityName
 
-NotSeen = TypedDict("NotSeen", {"not seen": int})
+NotSeen = TypedDict("NotSeen", {"not seen": int, "not seen as well": int})
 
 
 class ChangeCounts(NotSeen):
@@ -40,6 +40,8 @@ class Baseline(TypedDict):
     """What changed since an earlier report (`--baseline`)."""
 
     counts: ChangeCounts
+    covers_baseline: bool
+    """This report shows all that the baseline does, with as much traffic: it can replace it."""
     gone: list[GoneFinding]
     not_seen: list[GoneFinding]
     notes: list[str]
@@ -88,15 +90,44 @@ class EvidenceRow(TypedDict):
     taken_at: str | None
 
 
+class MeasuredNumber(TypedDict):
+    """A number that is compared."""
+
+    events: float | None
+    """That it counts, or whose times it adds up; null: it does not scatter."""
+    scatter: float
+    """1 + (spread / mean)² of what each event counts."""
+    value: float
+
+
+class ReferenceNumber(TypedDict):
+    """The number with which a finding is compared until it differs by more than chance and 10 %."""
+
+    key: str
+    measures: list[MeasuredNumber]
+    """Of what a log contains, for each 1,000 operations, and an hour."""
+    taken_at: str | None
+
+
 class EarlierNumber(TypedDict):
     """The finding in the baseline."""
 
+    confidence: Literal["certain", "likely", "possible"]
     key: str | None
-    """The main number of the check, a key of `observed`; null: it names none."""
+    """The main number of the check, a key of `observed`; null: it names none, or one report lacks it."""
+    name: str | None
+    """What is compared: of what a log contains, so much for each 1,000 operations."""
     now: float | None
     number: float | None
     """Then."""
+    reason: str | None
+    """Why it is not seen as well, or not compared by its number."""
+    reference: ReferenceNumber | None
+    """What later reports are compared with if this is their baseline; null: the numbers of this report."""
     severity: SeverityName
+    since: str | None
+    """When `number` was reported; null: in the baseline."""
+    unit: str | None
 
 
 class AcceptanceRow(TypedDict):
@@ -114,7 +145,7 @@ class FindingRow(TypedDict):
 
     before: EarlierNumber | None
     """Null: a new one, or no baseline."""
-    change: Literal["new", "worse", "better", "same"] | None
+    change: Literal["new", "worse", "better", "same", "not seen as well"] | None
     """Null without a baseline."""
     check: str
     confidence: Literal["certain", "likely", "possible"]

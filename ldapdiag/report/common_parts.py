@@ -16,7 +16,7 @@ from ldapdiag.finding import Severity
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.report.findings import TITLE, print_finding
-from ldapdiag.report.head import print_former, print_outcomes, print_reprise
+from ldapdiag.report.head import print_former, print_grown, print_outcomes, print_reprise
 from ldapdiag.report.headline import NOT_READ, first_step, headline
 from ldapdiag.report.not_judged import groups_of, lacks_of
 from ldapdiag.report.verdicts import lines_not_understood, of_outcome, severity_of
@@ -70,6 +70,7 @@ class ReportScreen:
             self.evidence()
         self.footer()
         print_reprise(self.page, self.document, first, step)
+        print_grown(self.page, self.document, verbose=self.verbose)
 
     def lead(self) -> tuple[Headline | None, FirstStep | None]:
         """Return what the report states first, and what to do first."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes import FORMER, count_parts, former_lines
+from ldapdiag.report.changes import FORMER, GROWN, count_parts, former_lines, grown_lines
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed
@@ -83,6 +83,12 @@ def print_former(page: Page, baseline: Mapping[str, Any] | None, *, verbose: boo
     for became in FORMER:
         _print_some(page, became, CHANGE_STYLES[became], former_lines(baseline, became), verbose=verbose)
     _print_some(page, "baseline", "bold", baseline["notes"], verbose=verbose)
+
+
+def print_grown(page: Page, document: Mapping[str, Any], *, verbose: bool) -> None:
+    """Print the findings that are new or worse since the baseline: the last lines of a night's log."""
+    for change in GROWN if document["baseline"] else ():
+        _print_some(page, change, "bold red", list(grown_lines(document, change)), verbose=verbose)
 
 
 def _print_some(page: Page, label: str, style: str, lines: Sequence[str], *, verbose: bool) -> None:

@@ -53,6 +53,7 @@ def test_the_founding_story() -> None:
         "etime_seconds": 30.0,
         "share": pytest.approx(30 / 31, abs=1e-6),
         "mean_seconds": 30.0,
+        "spread_seconds": 0.0,
         "worst_seconds": 30.0,
         "worst_time": "2026-11-20T09:00:31.000Z",
         "worst_connection": 1,

@@ -39,6 +39,12 @@ def without_ghosts(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"findings": findings}
 
 
+def with_reference(document: dict[str, Any], reference: object) -> dict[str, Any]:
+    """Return the report whose first finding was compared with that."""
+    first, *others = document["findings"]
+    return document | {"findings": [first | {"before": {"reference": reference}}, *others]}
+
+
 class TestGates:
     def test_alone_a_baseline_changes_no_exit_code(self, before, tmp_path) -> None:
         assert diagnose(INCIDENT, "--baseline", written(before, tmp_path)).code == 1
@@ -56,7 +62,21 @@ class TestGates:
         next(one for one in milder["findings"] if one["id"] == GHOSTS)["observed"]["ghosts"] = 100
         said = diagnose(INCIDENT, "--baseline", written(milder, tmp_path), "--fail-on-new")
         assert said.code == 1
-        assert "worse: ghosts (100 before, 268 now)" in said.text
+        assert "worse: ghost connections (100 before, 268 now, +168 %)" in said.text
+
+    def test_the_last_lines_are_what_is_worse(self, before, tmp_path) -> None:
+        milder = json.loads(json.dumps(before))
+        next(one for one in milder["findings"] if one["id"] == GHOSTS)["observed"]["ghosts"] = 100
+        said = diagnose(INCIDENT, "--baseline", written(milder, tmp_path), environment={"COLUMNS": "200"})
+        assert said.text.splitlines()[-1] == (
+            "worse       critical: 10.77.2.2 -> 10.77.1.2:389: ghost connections (100 before, 268 now, +168 %) "
+            "(ghost-connections)"
+        )
+
+    def test_a_report_of_an_earlier_version_is_read(self, before, tmp_path) -> None:
+        older = {"severity": "critical", "key": "ghosts", "number": 250, "now": 268}
+        old = before | {"findings": [one | {"change": "same", "before": older} for one in before["findings"]]}
+        assert diagnose(INCIDENT, "--baseline", written(old, tmp_path), "--fail-on-new").code == 0
 
 
 class TestFormats:
@@ -70,6 +90,7 @@ class TestFormats:
             "better": 0,
             "same": 3,
             "gone": 0,
+            "not seen as well": 0,
             "not seen": 0,
         }
 
@@ -86,7 +107,7 @@ class TestFormats:
 
     def test_csv_has_the_change_in_a_column(self, before, tmp_path) -> None:
         said = diagnose(INCIDENT, "--baseline", written(before, tmp_path), "--format", "csv")
-        assert said.text.splitlines()[0].endswith("change,before_number,before_now")
+        assert said.text.splitlines()[0].endswith("change,before_name,before_unit,before_number,before_now")
 
 
 class TestRefusedFiles:
@@ -105,6 +126,12 @@ class TestRefusedFiles:
             (lambda one: one | {"indexes": []}, "is of `ldapdiag indexes`"),
             (lambda one: one | {"findings": {}}, "findings is dict"),
             (lambda one: one | {"findings": [one["findings"][0] | {"severity": "grave"}]}, "severity 'grave'"),
+            (
+                lambda one: with_reference(one, {"key": "ghosts", "taken_at": None, "measures": [{"value": "9"}]}),
+                "numbers",
+            ),
+            (lambda one: with_reference(one, {"key": 7, "taken_at": None, "measures": []}), "key is int"),
+            (lambda one: with_reference(one, [1]), "reference is list"),
             (lambda one: one | {"verdicts": [one["verdicts"][0] | {"outcome": 7}]}, "outcome is int"),
             (lambda _: [], "list instead of an object"),
             (lambda _: None, "NoneType instead of an object"),

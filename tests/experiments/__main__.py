@@ -25,6 +25,7 @@ from experiments import (
     index_life,
     mutants,
     needed_indexes,
+    nights,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -47,6 +48,7 @@ EXPERIMENTS = {
         fleet_on_cluster.EXPERIMENT,
         first_action.EXPERIMENT,
         mutants.EXPERIMENT,
+        nights.EXPERIMENT,
     )
 }
 

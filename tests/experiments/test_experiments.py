@@ -25,6 +25,7 @@ NAMES = (
     "fleet-on-cluster",
     "index-life",
     "needed-indexes",
+    "nights",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

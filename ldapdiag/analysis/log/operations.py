@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.extended_operations import name_of
+from ldapdiag.analysis.log.quantiles import spread
 from ldapdiag.analysis.log.searches import Requester, SlowestOperation, ranked_requesters, slowest_of
 from ldapdiag.analysis.log.spellings import (
     OTHER_NAME,
@@ -65,6 +66,8 @@ class OperationGroup:
     p90: int
     p95: int
     p99: int
+    spread: int
+    """Standard deviation."""
     """99 % of the results took no longer, within 4 %."""
     slowest: SlowestOperation | None
     first: int
@@ -157,6 +160,7 @@ def _group(
         p90=quantile(row.etimes, 90, worst, row.etime),
         p95=quantile(row.etimes, 95, worst, row.etime),
         p99=quantile(row.etimes, 99, worst, row.etime),
+        spread=spread(row.etimes),
         slowest=slowest_of(row),
         first=row.first,
         last=row.last,

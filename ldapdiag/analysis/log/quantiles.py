@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.durations import quantile
+from ldapdiag.evidence.log.durations import edges, quantile
 from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.operation_row import OperationRow
 from ldapdiag.lazy_dataclass import dataclass
@@ -23,9 +24,11 @@ class Quantiles:
     p50: int
     p95: int
     p99: int
+    spread: int
+    """Their standard deviation."""
 
 
-NO_TIMES = Quantiles(count=0, p50=0, p95=0, p99=0)
+NO_TIMES = Quantiles(count=0, p50=0, p95=0, p99=0, spread=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,15 @@ def quantiles(durations: Mapping[int, int], longest: int, total: int | None = No
     if not count:
         return None
     p50, p95, p99 = (quantile(durations, percent, longest, total) for percent in (50, 95, 99))
-    return Quantiles(count=count, p50=p50, p95=p95, p99=p99)
+    return Quantiles(count=count, p50=p50, p95=p95, p99=p99, spread=spread(durations))
+
+
+def spread(durations: Mapping[int, int]) -> int:
+    """Return the standard deviation of a histogram, each duration in the middle of its bucket; 0 if it is empty."""
+    count = sum(durations.values()) or 1
+    middles = [(sum(edges(bucket)) / 2, times) for bucket, times in durations.items()]
+    mean = sum(middle * times for middle, times in middles) / count
+    return round(sqrt(sum((middle - mean) ** 2 * times for middle, times in middles) / count))
 
 
 def kind_times(segment: Segment) -> tuple[KindTimes, ...]:

@@ -78,6 +78,7 @@ def observed_of(server: str, group: OperationGroup, worst: SlowestOperation) -> 
         "etime_seconds": round(group.etime / SECOND, 9),
         "wait_seconds": round(group.wait / SECOND, 9),
         "mean_seconds": round(group.mean / SECOND, 9),
+        "spread_seconds": round(group.spread / SECOND, 9),
         "p50_seconds": round(group.p50 / SECOND, 9),
         "p99_seconds": round(group.p99 / SECOND, 9),
         "worst_seconds": round(worst.etime / SECOND, 9),

@@ -62,7 +62,7 @@ FINDINGS = Table(
     tuple(
         only_csv(
             "severity confidence check server hosts subject title detail origins id acceptance until reason "
-            "change before.number before.now"
+            "change before.name before.unit before.number before.now"
         )
     ),
     _findings,

@@ -1,0 +1,118 @@
+"""A finding of both reports: worse or better by its severity and by the main number of its check, or the same.
+
+A severity that follows from how much log there is, at the same rate, is no change; nor is less severity, or less
+certainty, where evidence is missing that the earlier report had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.baseline.chance import difference, number_of
+from ldapdiag.baseline.changes import ChangedFinding, FindingChange
+from ldapdiag.baseline.measures import measured
+from ldapdiag.baseline.reported import KeptNumber
+from ldapdiag.check import Worse
+from ldapdiag.finding import Confidence, Severity
+from ldapdiag.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from ldapdiag.baseline.chance import Measured
+    from ldapdiag.baseline.log_extent import LogExtent
+    from ldapdiag.baseline.reported import ReportedFinding
+    from ldapdiag.baseline.what_became import WhatBecame
+    from ldapdiag.check import MainNumber
+
+NAMES = {"logged": "{} per 1,000 operations", "spent": "{} per 1,000 operations", "share": "share of {}"}
+"""How a number is called, by its quantity."""
+CHANGES = {1: FindingChange.WORSE, 0: FindingChange.SAME, -1: FindingChange.BETTER}
+CERTAINTY = list(Confidence)
+"""The most certain first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedNumber:
+    """A number of both reports."""
+
+    number: MainNumber
+    before: KeptNumber
+    now: Measured
+
+    @property
+    def worse(self) -> int:
+        """Return 1 if it is worse, -1 if better, 0 if chance or little explains the difference."""
+        return difference(self.before.number, self.now) * (1 if self.number.worse is Worse.MORE else -1)
+
+    @property
+    def is_better_rate(self) -> bool:
+        """Return whether it is better, and does not depend on how long a log is."""
+        return self.number.is_of_a_log and self.worse == -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedFinding:
+    """A finding of both reports, with what the logs of its server cover."""
+
+    former: ReportedFinding
+    now: ReportedFinding
+    taken_at: datetime | None
+    """Of the earlier report."""
+    logs: tuple[LogExtent | None, LogExtent | None]
+
+    def changed(self, number: MainNumber | None, became: WhatBecame) -> ChangedFinding:
+        """Return how it has changed, by the main number of its check, unless evidence is missing."""
+        compared = next(self._compared(number), None)
+        worse = compared.worse if compared else None
+        rises = self._rise(compared)
+        change = CHANGES[rises or worse or 0]
+        by_rate = compared is not None and compared.is_better_rate and not (rises or self._is_doubtful)
+        is_milder = change is FindingChange.BETTER or (change is FindingChange.SAME and self._is_milder)
+        lacks = became.lacks(self.former, by_rate=by_rate) if is_milder else ""
+        return ChangedFinding(
+            change=FindingChange.LESS_SEEN if lacks else change,
+            outcome="finding",
+            severity=self.former.severity,
+            confidence=self.former.confidence,
+            name=_name(compared.number) if compared else "",
+            before=compared.before if compared else None,
+            now=compared.now if compared else None,
+            reason=lacks or ("one report lacks it" if number and not compared else ""),
+        )
+
+    def _compared(self, number: MainNumber | None) -> Iterator[ComparedNumber]:
+        """Yield the numbers that both reports have."""
+        for one in number.alternatives if number else ():
+            now, kept = measured(one, self.now.observed, self.logs[1]), self.former.reference
+            if kept is None or kept.number.key != one.key:
+                before = measured(one, self.former.observed, self.logs[0])
+                kept = KeptNumber(number=before, taken_at=self.taken_at) if before else None
+            if kept is not None and now is not None:
+                yield ComparedNumber(number=one, before=kept, now=now)
+
+    def _rise(self, compared: ComparedNumber | None) -> int:
+        """Return 1 if it is more severe, -1 if less; 0 also if a longer or shorter log alone may explain it."""
+        rises = (self.now.severity > self.former.severity) - (self.now.severity < self.former.severity)
+        return 0 if compared is not None and self._is_by_amount(compared.number) else rises
+
+    def _is_by_amount(self, number: MainNumber) -> bool:
+        """Return whether the two severities may follow from how much log there is."""
+        highest = max(self.former.severity, self.now.severity)
+        by_sign = any((number_of(self.now.observed, key) or 0.0) >= least for key, least in number.signs)
+        return highest <= Severity[number.up_to.upper()] and not by_sign
+
+    @property
+    def _is_milder(self) -> bool:
+        """Return whether it is less severe or less certain than before."""
+        return self._is_doubtful or self.now.severity < self.former.severity
+
+    @property
+    def _is_doubtful(self) -> bool:
+        return CERTAINTY.index(self.now.confidence) > CERTAINTY.index(self.former.confidence)
+
+
+def _name(number: MainNumber) -> str:
+    name = number.name or number.key.removesuffix("_seconds").replace("_", " ")
+    return NAMES.get(number.quantity, "{}").format(name)
