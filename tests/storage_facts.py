@@ -107,9 +107,10 @@ def settings(*places: tuple[Role, str], **traits: Any) -> StorageSettings:
     return StorageSettings(places=tuple(StoragePlace(role=role, path=path) for role, path in where), **known | traits)
 
 
-def space(mount_point: str = "/var/lib/dirsrv", fs_type: str = "ext4") -> FileSystemSpace:
-    """Return what df lists of a mounted file system."""
-    row = Space(mount_point=mount_point, source="/dev/mapper/vg-ldap", fs_type=fs_type, total_bytes=10 << 30)
+def space(mount_point: str = "/var/lib/dirsrv", fs_type: str = "ext4", **numbers: int | None) -> FileSystemSpace:
+    """Return what df lists of a mounted file system of 10 GiB; the numbers are fields of Space."""
+    known = {"total_bytes": 10 << 30} | numbers
+    row = Space(mount_point=mount_point, source="/dev/mapper/vg-ldap", fs_type=fs_type, **known)
     return FileSystemSpace(origin=facts.origin(name="df.txt"), rows=(row,))
 
 

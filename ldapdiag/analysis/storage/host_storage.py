@@ -9,7 +9,7 @@ The mount that a path is on, and the mount below an overlay or a loop device.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.storage.options import EXT
@@ -66,9 +66,15 @@ class HostStorage:
         return self._described(self.superblocks, mount, device)
 
     def space_of(self, mount: Mount) -> Space | None:
-        """Return the latest space of a mounted file system."""
-        rows = [row for fact in sorted(self.spaces, key=lambda one: one.origin.order) for row in fact.rows]
-        return next((row for row in reversed(rows) if row.mount_point == mount.mount_point), None)
+        """Return the latest space of a mounted file system, with its latest inodes."""
+        facts = sorted(self.spaces, key=lambda one: one.origin.order)
+        rows = [row for fact in facts for row in fact.rows if row.mount_point == mount.mount_point]
+        if not rows:
+            return None
+        of_inodes_alone = [row.total_inodes is not None and row.total_bytes is None for row in rows]
+        space = next((row for row, alone in zip(rows[::-1], of_inodes_alone[::-1], strict=True) if not alone), rows[-1])
+        inodes = next((row for row in reversed(rows) if row.total_inodes is not None), rows[-1])
+        return replace(space, total_inodes=inodes.total_inodes, free_inodes=inodes.free_inodes)
 
     def properties_of(self, mount: Mount) -> Mapping[str, str]:
         """Return the properties of a ZFS dataset."""

@@ -154,7 +154,7 @@ class BlockDevices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """The space of one mounted file system."""
+    """The space of one mounted file system, or the number of its inodes, or both."""
 
     mount_point: str
     source: str = ""
@@ -164,6 +164,9 @@ class Space:
     used_bytes: int | None = None
     free_bytes: int | None = None
     """For accounts without privileges."""
+    total_inodes: int | None = None
+    """0: the file system reports none, because their number is not fixed (btrfs); None: the row is not about them."""
+    free_inodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +174,7 @@ class FileSystemSpace:
     """The space of file systems. It contains no options, so it is no mount table."""
 
     kind: ClassVar[str] = "file-system-space"
-    how: ClassVar[str] = "on the server: df -PkT > df.txt (df -k where -T is unknown)"
+    how: ClassVar[str] = "on the server: (df -PkT; df -PiT) > df.txt (df -k where -T is unknown)"
 
     origin: Origin
     rows: tuple[Space, ...]

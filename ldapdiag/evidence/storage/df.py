@@ -3,13 +3,17 @@
     Filesystem     Type 1024-blocks  Used Available Capacity Mounted on
     /dev/sda1      ext4      296847 13335    263032       5% /srv/ldap
 
-df breaks the line after a long source, unless it is asked for the form of POSIX (-P). Source: df(1) of POSIX, of GNU,
-and df(1M) of Solaris (kbytes, avail, capacity).
+    Filesystem     Type Inodes IUsed IFree IUse% Mounted on
+    /dev/sda1      ext4  81920   319 81601    1% /srv/ldap
+
+With -i it prints inodes instead. df breaks the line after a long source, unless it is asked for the form of POSIX (-P).
+Source: df(1) of POSIX, of GNU, and df(1M) of Solaris (kbytes, avail, capacity).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
@@ -23,14 +27,16 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 HEADER = pattern(
-    r"Filesystem\s{1,1000}(?P<type>Type\s{1,1000})?(?P<unit>\d{1,5}(?:[KMB]|)-blocks|kbytes|Size|size)\s{1,40}"
-    r"(?i:used)\s{1,40}(?i:avail(?:able)?)\s{1,40}(?i:capacity|use%)\s{1,40}Mounted on\s*",
+    r"Filesystem\s{1,1000}(?P<type>Type\s{1,1000})?(?P<unit>\d{1,5}(?:[KMB]|)-blocks|kbytes|Size|size|Inodes)\s{1,40}"
+    r"(?i:i?used)\s{1,40}(?i:avail(?:able)?|ifree)\s{1,40}(?i:capacity|i?use%)\s{1,40}Mounted on\s*",
     re.ASCII,
 )
 UNITS = {"1K-blocks": 1024, "1024-blocks": 1024, "kbytes": 1024, "512-blocks": 512, "1M-blocks": 1 << 20}
 PERCENT = pattern(r"\d{1,9}%|-", re.ASCII)
 AMOUNT = pattern(r"-|-?\d{1,18}(?:[.,]\d{1,3})?(?:[KMGTPE]i?B?)?", re.ASCII)
 AMOUNTS = 3
+INODES = "Inodes"
+"""A header with this word is of inodes."""
 LONGEST = 16_384
 MOST_ROWS = 10_000
 
@@ -69,16 +75,17 @@ def _row(line: str, header: re.Match[str] | None) -> Space | None:
     at = next((at for at in range(before + 1, len(words) - 1) if _is_end(words, at)), None)
     if at is None:
         return None
+    of_inodes = header["unit"] == INODES
     unit = UNITS.get(header["unit"], 1)
     total, used, free = (bytes_of(word, unit) for word in words[at - AMOUNTS : at])
-    return Space(
+    mounted = Space(
         mount_point=line.split(maxsplit=at + 1)[at + 1].rstrip(),
         source=" ".join(words[: at - before]),
         fs_type=words[at - before] if header["type"] else "",
-        total_bytes=total,
-        used_bytes=used,
-        free_bytes=free,
     )
+    if of_inodes:
+        return replace(mounted, total_inodes=total or 0, free_inodes=free)
+    return replace(mounted, total_bytes=total, used_bytes=used, free_bytes=free)
 
 
 def _is_end(words: list[str], at: int) -> bool:

@@ -13,6 +13,7 @@ Source: stat(1) of GNU coreutils.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.format import Format, Head
@@ -30,7 +31,8 @@ SIZES = pattern(r"Block size: (\d{1,12}) +Fundamental block size: (?P<bytes>\d{1
 BLOCKS = pattern(
     r"Blocks: Total: (?P<total>\d{1,18}) +Free: (?P<free>\d{1,18}) +Available: (?P<available>\d{1,18})", re.ASCII
 )
-IGNORED = pattern(r"Inodes: Total: .*|type-hex .*")
+INODES = pattern(r"Inodes: Total: (?P<total>\d{1,18}) +Free: (?P<free>\d{1,18})", re.ASCII)
+IGNORED = pattern(r"type-hex .*")
 MOST_ROWS = 10_000
 
 
@@ -54,10 +56,18 @@ def read(document: Document) -> Iterator[FileSystemSpace]:
         elif found := BLOCKS.fullmatch(line.rstrip()):
             if path and len(rows) < MOST_ROWS:
                 rows.append(_space(path, kind, unit, found))
+        elif found := INODES.fullmatch(line.rstrip()):
+            rows[-1:] = [_with_inodes(row, path, found) for row in rows[-1:]]
         elif line.strip() and not IGNORED.fullmatch(line):
             document.misread(line)
     if rows:
         yield FileSystemSpace(origin=document.origin(), rows=tuple(rows))
+
+
+def _with_inodes(row: Space, path: str, inodes: re.Match[str]) -> Space:
+    if row.mount_point != path:
+        return row
+    return replace(row, total_inodes=int(inodes["total"]), free_inodes=int(inodes["free"]))
 
 
 def _space(path: str, kind: str, unit: int, blocks: re.Match[str]) -> Space:

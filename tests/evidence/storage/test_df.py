@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.formats import head_of, recognise
-from ldapdiag.evidence.storage import FileSystemSpace, Space
+import facts
+from ldapdiag.analysis.storage.host_storage import HostDevices, HostStorage
+from ldapdiag.evidence.storage import FileSystemSpace, Mount, Space
 from ldapdiag.evidence.storage.df import FORMAT as DF
 from ldapdiag.evidence.storage.sizes import bytes_of
 from reading import facts_of
@@ -27,9 +30,6 @@ rpool/ldap           41037824  102400 30000000     1%    /ldap
 """
 ROUNDED = """Filesystem      Size  Used Avail Use% Mounted on
 /dev/sda1       1.5G  512M  1.0G  33% /
-"""
-INODES = """Filesystem     Inodes IUsed IFree IUse% Mounted on
-/dev/loop0      81920   319 81601    1% /srv/ldap/vol
 """
 
 
@@ -59,6 +59,8 @@ def test_stat_f_shows_what_df_shows(captures: Path) -> None:
             same.total_bytes,
             same.free_bytes,
         )
+        printed = re.search(r"Inodes: Total: (\d+) +Free: (\d+)", path.read_text())
+        assert (str(volume.total_inodes), str(volume.free_inodes)) == printed.groups()
 
 
 def test_a_wrapped_line_is_one_row() -> None:
@@ -72,8 +74,45 @@ def test_df_of_solaris_and_rounded_sizes() -> None:
     assert rows(ROUNDED)[0].total_bytes == 3 << 29
 
 
-def test_df_of_inodes_is_none_of_space() -> None:
-    assert recognise(head_of("df_i.txt", INODES.encode(), whole=True)) is None
+INODES = [
+    """Filesystem     Inodes IUsed IFree IUse% Mounted on
+/dev/loop0      81920   319 81601    1% /srv/ldap/vol
+""",
+    """Filesystem     Type Inodes IUsed IFree IUse% Mounted on
+/dev/loop0     ext4  81920   319 81601    1% /srv/ldap/vol
+""",
+    """Filesystem              Inodes      Used Available Use% Mounted on
+/dev/loop0               81920       319     81601   1% /srv/ldap/vol
+""",
+]
+"""As GNU and busybox print them."""
+
+
+@pytest.mark.parametrize("text", INODES)
+def test_df_of_inodes_shows_no_space(text: str) -> None:
+    (row,) = rows(text)
+    assert (row.mount_point, row.total_inodes, row.free_inodes) == ("/srv/ldap/vol", 81_920, 81_601)
+    assert (row.total_bytes, row.used_bytes, row.free_bytes) == (None, None, None)
+
+
+def test_space_and_inodes_of_one_volume_are_read_from_one_file(captures: Path) -> None:
+    space, inodes = rows((captures / "storage" / "ext4-default" / "df_T.txt").read_text() + INODES[1])
+    assert (space.total_bytes, space.total_inodes) == (296_847 << 10, None)
+    assert (inodes.total_bytes, inodes.total_inodes) == (None, 81_920)
+    storage = HostStorage(
+        host="ldap",
+        tables=(),
+        devices=HostDevices(()),
+        spaces=(FileSystemSpace(origin=facts.origin(), rows=(inodes, space)),),
+    )
+    both = storage.space_of(Mount(mount_point="/srv/ldap/vol", source="/dev/loop0", fs_type="ext4"))
+    assert both == replace(space, total_inodes=81_920, free_inodes=81_601)
+
+
+def test_a_file_system_without_a_number_of_inodes_has_none() -> None:
+    text = INODES[0].replace("81920   319 81601    1%", "    -     -     -     -")
+    (row,) = rows(text)
+    assert (row.total_inodes, row.free_inodes, row.total_bytes) == (0, None, None)
 
 
 SIZES = [("1024", 1024), ("4,0K", 4096), ("1.5T", 3 << 39), ("128KiB", 1 << 17), ("-", None), ("", None)]

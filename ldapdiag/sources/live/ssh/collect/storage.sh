@@ -135,13 +135,13 @@ mount_points() {
         }' "/proc/$server_pid/mountinfo"
 }
 
-# volumes: print the free space. In other mounts df would take the numbers of one volume for those of another.
+# volumes: print the free space and the free inodes. In other mounts df would take the numbers of one volume for those of another.
 volumes() {
     # shellcheck disable=SC2046  # a list of files
     if test -n "$server_root"; then
         $SUDO $TRYING stat -f `mount_points` </dev/null | sed "s,File: \"$server_root,File: \","
     elif test "$SYSTEM" = Linux; then
-        $SUDO $TRYING df -PkT `places` </dev/null | once
+        { $SUDO $TRYING df -PkT `places`; $SUDO $TRYING df -PiT `places`; } </dev/null | once
     else
         $SUDO $TRYING df -k `places` </dev/null | once
     fi
