@@ -80,6 +80,10 @@ def bundle() -> Bundle:
         *indexes("ldap", INDEXES),
         disk.settings(),
         *disk.SAFE,
+        *(
+            disk.space(mount_point, used_bytes=3 << 30, free_bytes=7 << 30, total_inodes=655_360, free_inodes=600_000)
+            for mount_point in ("/", "/var/lib/dirsrv")
+        ),
         disk.extents(extents=20),
         KernelErrors(origin=facts.origin(name="dmesg.txt"), errors=(), lines_read=1200, from_boot=True),
     ]

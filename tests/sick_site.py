@@ -153,6 +153,7 @@ def storage() -> list[Any]:
         disk.devices(),
         disk.in_force("nobarrier"),
         disk.extents(extents=900),
+        disk.space(used_bytes=10 << 30, free_bytes=0),
         KernelErrors(origin=facts.origin(name="dmesg.txt"), errors=(failed,), lines_read=1200, from_boot=True),
     ]
 

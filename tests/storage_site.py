@@ -40,6 +40,7 @@ MOUNTINFO = """\
 """
 OPTIONS = ("rw", "delalloc", "nobarrier", "auto_da_alloc", "errors=continue", "commit=5", "data=ordered")
 GIB = 1 << 30
+INODES = {"total_inodes": 1_310_720, "free_inodes": 1_200_000}
 PLACES = (
     StoragePlace(role=Role.DATABASE, path="/srv/ldap/db", backend="userRoot"),
     StoragePlace(role=Role.TRANSACTION_LOG, path="/srv/ldap/db", is_default=True),
@@ -121,8 +122,15 @@ def disks() -> list[Any]:
     """Return everything about the disks but the mount table."""
     extents = (("id2entry.db", 4 << 20, 14), ("cn.db", 1 << 20, 3), ("uid.db", 1 << 20, 2), ("sn.db", 1 << 20, 2))
     rows = (
-        Space(mount_point="/srv/ldap", fs_type="ext4", total_bytes=80 * GIB, used_bytes=68 * GIB, free_bytes=12 * GIB),
-        Space(mount_point="/", fs_type="ext4", total_bytes=20 * GIB, used_bytes=5 * GIB, free_bytes=14 * GIB),
+        Space(
+            mount_point="/srv/ldap",
+            fs_type="ext4",
+            total_bytes=80 * GIB,
+            used_bytes=68 * GIB,
+            free_bytes=12 * GIB,
+            **INODES,
+        ),
+        Space(mount_point="/", fs_type="ext4", total_bytes=20 * GIB, used_bytes=5 * GIB, free_bytes=14 * GIB, **INODES),
     )
     return [
         EffectiveOptions(origin=facts.origin(name="ext4-options.txt"), device="dm-0", options=OPTIONS),

@@ -8,9 +8,11 @@ from ldapdiag_checks import (
     same_volume,
     unsafe_writes,
     unsuited_filesystem,
+    volume_full,
 )
 
 CATALOGUE = (
+    volume_full.judge,
     io_errors.judge,
     unsafe_writes.judge,
     unsuited_filesystem.judge,

@@ -168,3 +168,25 @@ class UnsuitedFilesystem(TypedDict):
     roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
     server: str | None
     source: str | None
+
+
+class VolumeFull(TypedDict):
+    """`volume-full`: volumes of a server without space or inodes left, or nearly.
+
+    Per volume.
+    """
+
+    file_system: str | None
+    free_bytes: int | None
+    """For accounts without privileges."""
+    free_inodes: int | None
+    """Null: not in the evidence."""
+    mount_point: str | None
+    read_only: bool | None
+    reserved_bytes: int | None
+    """Neither used nor free: for root."""
+    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
+    server: str | None
+    total_bytes: int | None
+    total_inodes: int | None
+    """0: not limited."""

@@ -44,7 +44,7 @@ class Said:
         A server of the laboratory keeps its database in memory, or on whatever disk this machine has.
         """
         severe = {one["check"] for one in self.report["findings"] if one["severity"] in {"high", "critical"}}
-        return severe - {"unsafe-writes", "unsuited-filesystem", "io-errors"}
+        return severe - {"unsafe-writes", "unsuited-filesystem", "io-errors", "volume-full"}
 
     @property
     def connections(self) -> tuple[dict[str, int], dict[str, int]]:

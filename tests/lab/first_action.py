@@ -27,7 +27,7 @@ DEAD, LIVING, POOL = 24, 3, 8
 BOX_SECONDS = 4
 PATIENT = 5
 """Seconds after which a living connection counts as dead for its application; a busy machine is no box."""
-OTHER_DISKS = ("unsafe-writes", "unsuited-filesystem", "io-errors")
+OTHER_DISKS = ("unsafe-writes", "unsuited-filesystem", "io-errors", "volume-full")
 """A server of the laboratory keeps its database in memory, or on whatever disk this machine has."""
 TARGETS = ("ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
 

@@ -39,7 +39,11 @@ CHECKPOINT = "nsslapd-db-checkpoint-interval"
 OF_DATABASES = (IMPLEMENTATION, DURABLE, DURABLE_IN_DSEE, BATCH, LONGEST_WAIT, CHECKPOINT)
 ATTRIBUTES = (DIRECTORY, LOG_DIRECTORY, *OF_DATABASES)
 """The attributes read of the entries below DATABASES."""
-OF_CONFIG = (ACCESS_LOG, LOG_BUFFERING)
+MONITORING = "nsslapd-disk-monitoring"
+MONITORING_FROM, MONITORING_MINUTES = f"{MONITORING}-threshold", f"{MONITORING}-grace-period"
+MONITORING_READ_ONLY, MONITORING_LOGS = f"{MONITORING}-readonly-on-threshold", f"{MONITORING}-logging-critical"
+OF_MONITORING = (MONITORING, MONITORING_FROM, MONITORING_MINUTES, MONITORING_READ_ONLY, MONITORING_LOGS)
+OF_CONFIG = (ACCESS_LOG, LOG_BUFFERING, *OF_MONITORING)
 """The attributes read of cn=config."""
 
 
@@ -73,7 +77,7 @@ class Ds389StorageSettings:
     def _take_config(self, entry: Entry) -> None:
         if entry.first(ACCESS_LOG):
             self.reader.keep_place(Role.ACCESS_LOG, entry.first(ACCESS_LOG))
-        self.reader.keep_settings(entry, (LOG_BUFFERING,))
+        self.reader.keep_settings(entry, (LOG_BUFFERING, *OF_MONITORING))
         self.of_dsee |= identity_of(entry).family is Family.DSEE
 
     def _take_below(self, relative: tuple[str, ...], entry: Entry) -> None:

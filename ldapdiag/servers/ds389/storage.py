@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.ldap_session import question_of
 from ldapdiag.evidence.ldif import whole_number
-from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE, IMPLEMENTATION, LONGEST_WAIT
+from ldapdiag.evidence.storage.ds389_settings import (
+    BATCH,
+    CHECKPOINT,
+    DURABLE,
+    IMPLEMENTATION,
+    LONGEST_WAIT,
+    MONITORING,
+    MONITORING_FROM,
+    MONITORING_LOGS,
+    MONITORING_MINUTES,
+    MONITORING_READ_ONLY,
+)
 from ldapdiag.evidence.storage.settings import Role, StoragePlace
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
@@ -20,6 +31,7 @@ from ldapdiag.servers.commands.remedy_texts import advice_if_missing
 from ldapdiag.servers.commands.shell_text import ldif_replace
 from ldapdiag.servers.ldbm.storage import BATCHED, DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, Window, not_known
+from ldapdiag.wording import size
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -37,6 +49,8 @@ BATCHES_BRING_NOTHING = (
 )
 
 
+MONITORED_FROM, MONITORED_MINUTES = 2 << 20, 60
+"""The defaults of disk monitoring, in bytes and minutes."""
 FILE = pattern(r"(?<![^ ])/(?!proc/)[A-Za-z0-9._/-]{1,1000}/dse\.ldif\b", re.ASCII)
 
 
@@ -72,6 +86,34 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     if database and Role.TRANSACTION_LOG not in roles and settings.value(IMPLEMENTATION).lower() != "mdb":
         found.append(StoragePlace(role=Role.TRANSACTION_LOG, path=database.path, is_default=True))
     return tuple(found)
+
+
+def when_full(settings: StorageSettings, version: Version) -> str:
+    """Return what disk monitoring does, by its settings; it is off by default. Source: port389.org, Disk Monitoring."""
+    del version  # the same in every version that has it
+    value = settings.value(MONITORING).lower()
+    if not value:
+        return (
+            f"The evidence does not contain {MONITORING}, which decides what the server does then; its default is off."
+        )
+    if value != "on":
+        return (
+            f"{MONITORING} is off: the server neither stops nor becomes read-only by itself, and what it cannot write "
+            "fails."
+        )
+    threshold = whole_number(settings.value(MONITORING_FROM)) or MONITORED_FROM
+    minutes = whole_number(settings.value(MONITORING_MINUTES)) or MONITORED_MINUTES
+    steps = [
+        *(["it makes its databases read-only"] if settings.value(MONITORING_READ_ONLY).lower() == "on" else []),
+        *(
+            ["it turns the access log and the audit log off, and then deletes its rotated logs"]
+            if settings.value(MONITORING_LOGS).lower() != "on"
+            else []
+        ),
+        f"with less than {size(threshold / 2)} it stops after {minutes} min, and does not start before there is more",
+        "with less than 4 KiB it stops at once",
+    ]
+    return f"{MONITORING} is on. With less than {size(threshold)} free on a volume of its data: {'; '.join(steps)}."
 
 
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:

@@ -28,6 +28,15 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     return dsconfig_storage.places(settings)
 
 
+def when_full(settings: StorageSettings, version: Version) -> str:
+    """Return what the reference of its configuration states of disk-full-threshold."""
+    del settings, version  # the thresholds are not read
+    return (
+        "When less is free than the disk-full-threshold of a backend, it refuses every update with unwillingToPerform "
+        "(53); that threshold is not read here."
+    )
+
+
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:
     """Return the commands that make the server flush each change; None where nothing has to be changed."""
     del settings

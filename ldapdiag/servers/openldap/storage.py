@@ -51,6 +51,10 @@ NO_GAIN = (
     "writemap brought no gain with 2.5.13 (39 to 43 changes per second with it, 34 to 49 without), and a stray write "
     "of slapd can then damage the database."
 )
+WHEN_FULL = (
+    "slapd goes on. A change that needs new pages of an LMDB database is refused with result 80 (other); one that fits "
+    "into pages that are free within the file still succeeds, and so do searches."
+)
 NO_MINUTES = "It bounds nothing: only the minutes of a checkpoint are implemented, and they are 0."
 
 
@@ -66,6 +70,12 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     """Return the places in the text: every database names its folder."""
     del version, instance  # no default is the same in all builds
     return settings.places
+
+
+def when_full(settings: StorageSettings, version: Version) -> str:
+    """Return what slapd does. Measured with 2.5.13 on a full ext4 (tests/live/test_volume_full.py)."""
+    del settings, version  # no setting changes it
+    return WHEN_FULL
 
 
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:

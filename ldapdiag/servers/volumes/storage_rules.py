@@ -94,6 +94,9 @@ class StorageRules(Protocol):
     def places(self, settings: StorageSettings, version: Version, instance: str) -> tuple[StoragePlace, ...]:
         """Return the places in the text, and those that the defaults of the version give an instance."""
 
+    def when_full(self, settings: StorageSettings, version: Version) -> str:
+        """Return in sentences what the server does when a volume of its data is full; empty: it is not known."""
+
     def make_safe(
         self, server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version
     ) -> Remedy | None:

@@ -1,0 +1,233 @@
+"""volume-full: volumes of a directory server without space or inodes left, or nearly.
+
+The steps of a severity, and how much of a volume is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.options import EXT
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.check import MainNumber, Worse, check
+from ldapdiag.check_setting import Threshold
+from ldapdiag.evidence.storage import FileSystemSpace, MountTable
+from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.volumes.space_remedies import find_contents, make_room
+from ldapdiag.wording import counted, number, size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.analysis.storage.volume import Volume
+    from ldapdiag.evidence.storage import Space
+
+FULL_BYTES, HIGH_BYTES, MEDIUM_BYTES = 10 << 20, 1 << 30, 10 << 30
+"""Free bytes: the next file of Berkeley DB's transaction log (10 MiB) does not fit; the logs of one instance with usual
+limits take as much; a volume of terabytes with less than a tenth free is not short of space with more."""
+FULL_INODES, HIGH_INODES, MEDIUM_INODES = 10, 1_000, 10_000
+"""Free inodes, likewise: a file that is rotated, or a file of a database, takes one."""
+INODES_ON_DEMAND = frozenset({"btrfs", "xfs", "zfs", "jfs"})
+"""File systems that make inodes as long as there is space."""
+QUOTAS = ("usrquota", "grpquota", "uquota", "gquota", "usrjquota=", "grpjquota=", "quota")
+"""Options of a mount with limits for accounts, which df does not show."""
+LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
+"""The severity where only logs are on the volume: the server goes on, and its log has gaps."""
+UNKNOWN = "What this product does on a full volume is not known here."
+
+
+@check(group="storage", number=MainNumber("free_bytes", Worse.LESS))
+def judge(
+    storage: ServerStorage,
+    server: Instance,
+    *,
+    high_percent: Annotated[float, Threshold("%", "less free is high, if it is less than 1 GiB", most=100)] = 5.0,
+    medium_percent: Annotated[float, Threshold("%", "less free is medium, if it is less than 10 GiB", most=100)] = 10.0,
+) -> Iterator[Verdict]:
+    """Volumes of a server without space or inodes left, or nearly.
+
+    ## What it looks at
+    The free space and the free inodes (df -PkT, df -PiT, stat -f) of each volume with the database, the transaction
+    log, the changelog or the access log of a server. Free is what accounts without privileges may use: ext file systems
+    reserve blocks for root, 5 % by default, and the finding names them. btrfs and others have no fixed number of
+    inodes.
+
+    df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore
+    not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
+    image, a file server. One listing is one moment: it shows no growth.
+
+    ## Severity
+    By default:
+
+    - critical: less than 10 MiB free, or fewer than 10 inodes.
+    - high: less than 5 % free and less than 1 GiB; or less than 5 % of the inodes and fewer than 1,000.
+    - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
+
+    One step lower where only an access log is on the volume.
+
+    ## Why it matters
+    A server that cannot write refuses changes, stops, or loses log records, by product and setting; the finding states
+    which. 389-ds can watch its volumes (nsslapd-disk-monitoring): then it stops before the volume is full, and does not
+    start again while it is. The database need not grow for that: a log on the same volume is enough.
+
+    ## What to do
+    Find what takes the space. Move exports, backups and rotated logs elsewhere, then enlarge the volume or give the
+    logs one of their own. Never delete files of the database or its transaction log by hand, and do not restart the
+    server before there is room.
+
+    ## When it is harmless
+    A volume with a database of fixed size, whose files are allocated in full, and with no log on it.
+    """
+    if not storage.volumes and not storage.unplaced:
+        kinds = storage.missing or (StorageSettings.kind,)
+        reason = f"the volumes of {server.name} are not in the evidence"
+        yield NotJudged(subject=server.name, reason=reason, missing=kinds, how=storage.how)
+    for volume in storage.volumes:
+        yield _of_volume(volume, storage, server, (high_percent, medium_percent))
+    for one in storage.unplaced:
+        reason = f"the volume of the {one.role} {one.path} is unknown: {one.why}"
+        subject = f"{one.path} of {server.name}"
+        yield NotJudged(subject=subject, reason=reason, missing=(MountTable.kind,), how=storage.how)
+
+
+def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
+    subject, space = f"{volume.mount_point} of {server.name}", volume.space
+    if space is None or space.free_bytes is None or space.total_bytes is None:
+        reason = f"the free space of {volume.name} is not in the evidence"
+        return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
+    short = shortages(space, percents)
+    if short:
+        return _finding(volume, space, short, storage, server)
+    quotas = [word for word in volume.options.words if word.startswith(QUOTAS)]
+    if quotas:
+        reason = (
+            f"{_free(space)} on {volume.name}, which is mounted with quotas ({', '.join(quotas)}): what they leave the "
+            "account of the server is not in the evidence"
+        )
+        return NotJudged(subject=subject, reason=reason, how="on the server, as root: repquota -aug")
+    if space.free_inodes is None and volume.fs_type not in INODES_ON_DEMAND:
+        reason = f"{_free(space)} on {volume.name}, and the number of free inodes is not in the evidence"
+        return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
+    limits = [
+        *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),
+        *([] if volume.local else ["quotas of the file server are not in the evidence"]),
+    ]
+    return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
+
+
+def shortages(space: Space, percents: tuple[float, float]) -> Mapping[str, Severity]:
+    """Return the severity of each resource that is short: bytes, inodes."""
+    byte_limits, inode_limits = (FULL_BYTES, HIGH_BYTES, MEDIUM_BYTES), (FULL_INODES, HIGH_INODES, MEDIUM_INODES)
+    found = {
+        "bytes": _severity(space.free_bytes, space.total_bytes, byte_limits, percents),
+        "inodes": _severity(space.free_inodes, space.total_inodes, inode_limits, percents),
+    }
+    return {what: severity for what, severity in found.items() if severity is not None}
+
+
+def _severity(
+    free: int | None, total: int | None, limits: tuple[int, int, int], percents: tuple[float, float]
+) -> Severity | None:
+    """Return how bad it is that so much is free; None: it is enough, not known, or there is no limit (a total of 0)."""
+    if free is None or not total:
+        return None
+    full, *steps = limits
+    if free < full:
+        return Severity.CRITICAL
+    levels = zip((Severity.HIGH, Severity.MEDIUM), steps, percents, strict=True)
+    return next((level for level, least, share in levels if free < least and 100 * free < share * total), None)
+
+
+def _free(space: Space) -> str:
+    free, total = space.free_bytes or 0, space.total_bytes or 0
+    share = f" ({100 * free // total} %)" if total else ""
+    return f"{size(max(free, 0))} of {size(total)}{share} are free"
+
+
+def _inodes(space: Space) -> str:
+    return (
+        f", and {number(space.free_inodes or 0)} of {number(space.total_inodes)} inodes" if space.total_inodes else ""
+    )
+
+
+def _reserved(space: Space) -> int:
+    """Return the bytes that are neither used nor free for accounts without privileges."""
+    if space.total_bytes is None or space.used_bytes is None:
+        return 0
+    return max(0, space.total_bytes - space.used_bytes - max(space.free_bytes or 0, 0))
+
+
+def _finding(
+    volume: Volume, space: Space, short: Mapping[str, Severity], storage: ServerStorage, server: Instance
+) -> Finding:
+    worst = max(short.values())
+    inodes_alone = short.get("bytes") is not worst
+    what = "inodes" if inodes_alone else "space"
+    left = (
+        f"{counted(space.free_inodes or 0, 'inode')} of {number(space.total_inodes or 0)} left"
+        if inodes_alone
+        else _left(space)
+    )
+    state = f"has no {what} left" if worst is Severity.CRITICAL else f"has little {what} left"
+    reserved = _reserved(space)
+    return Finding(
+        subject=f"{volume.mount_point} of {server.name}",
+        severity=worst if volume.lasting_paths else LOWER[worst],
+        confidence=Confidence.CERTAIN,
+        title=f"The volume of the {volume.contents} of {server.name} {state}: {left} on {volume.name}",
+        detail="\n".join(_sentences(volume, space, storage, server)),
+        observed={
+            "server": server.name,
+            "mount_point": volume.mount_point,
+            "file_system": volume.fs_type,
+            "roles": [str(role) for role in volume.roles],
+            "free_bytes": space.free_bytes,
+            "total_bytes": space.total_bytes,
+            "reserved_bytes": reserved,
+            "free_inodes": space.free_inodes,
+            "total_inodes": space.total_inodes,
+            "read_only": volume.options.read_only,
+        },
+        server=server.name,
+        hosts=(server.host,),
+        remedies=(
+            find_contents(server.host, volume.mount_point, in_container=volume.in_container),
+            make_room(
+                server.host,
+                volume.mount_point,
+                volume.source,
+                reserved_percent=100 * reserved / space.total_bytes
+                if space.total_bytes and volume.fs_type in EXT
+                else 0,
+            ),
+        ),
+        origins=storage.origins,
+    )
+
+
+def _left(space: Space) -> str:
+    return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
+
+
+def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance) -> Iterator[str]:
+    """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
+    yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
+    if volume.lasting_paths:
+        rules = server.product.storage if server.product else None
+        known = rules.when_full(storage.settings, server.version) if rules and storage.settings else ""
+        yield known or UNKNOWN
+    else:
+        yield "Records of the access log are lost while it is full."
+    if reserved := _reserved(space):
+        yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
+    if space.free_inodes is None:
+        yield "The number of free inodes is not in the evidence."
+    elif space.total_inodes:
+        yield f"{number(space.free_inodes)} of its {number(space.total_inodes)} inodes are free."
+    if volume.options.read_only:
+        yield "It is mounted read-only, so nothing is written there at all (io-errors)."
+    if any(word.startswith(QUOTAS) for word in volume.options.words):
+        yield "It is mounted with quotas, which may leave the account of the server even less (repquota -aug)."

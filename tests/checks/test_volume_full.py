@@ -1,0 +1,187 @@
+"""volume-full: space and inodes, what is reserved, quotas, and what the server does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import facts
+import storage_facts as disk
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.storage.settings import Role, StorageSetting
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import RemedyKind
+from ldapdiag_checks.volume_full import judge
+
+MIB, GIB = 1 << 20, 1 << 30
+PLENTY = {"total_bytes": 100 * GIB, "used_bytes": 40 * GIB, "free_bytes": 60 * GIB}
+INODES = {"total_inodes": 1_000_000, "free_inodes": 900_000}
+LEVELS = [None, Severity.LOW, Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL]
+
+
+def judged(*given: Any, mount: Any = None, settings: Any = None, **numbers: int | None) -> Verdict:
+    """Return the verdict on the volume of the database, with so much space."""
+    where = settings or disk.settings((Role.DATABASE, disk.DATABASE))
+    space = [disk.space(**PLENTY | INODES | numbers)] if numbers else []
+    (verdict,) = judge(disk.joined(disk.table(mount or disk.mount()), where, *space, *given), facts.server())
+    return verdict
+
+
+def free(amount: int, total: int = 100 * GIB, used: int | None = None) -> dict[str, int]:
+    return {"total_bytes": total, "used_bytes": total - amount if used is None else used, "free_bytes": amount}
+
+
+def severity(verdict: Verdict) -> Severity | None:
+    return verdict.severity if isinstance(verdict, Finding) else None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        (free(0), Severity.CRITICAL),
+        (free(10 * MIB - 1), Severity.CRITICAL),
+        (free(10 * MIB), Severity.HIGH),
+        (free(GIB - 1), Severity.HIGH),
+        (free(GIB), Severity.MEDIUM),
+        (free(10 * GIB - 1), Severity.MEDIUM),
+        (free(10 * GIB), None),
+        (free(11 * GIB, 1000 * GIB), None),
+        (free(300 * MIB, 2 * GIB), None),
+        ({"free_inodes": 0}, Severity.CRITICAL),
+        ({"free_inodes": 9}, Severity.CRITICAL),
+        ({"free_inodes": 10}, Severity.HIGH),
+        ({"free_inodes": 1_000}, Severity.MEDIUM),
+        ({"free_inodes": 10_000}, None),
+        ({"free_inodes": 0, "total_inodes": 0}, None),
+    ],
+)
+def test_what_is_left_decides(numbers, expected) -> None:
+    verdict = judged(**numbers)
+    assert severity(verdict) is expected
+    if expected is None:
+        assert isinstance(verdict, Clear)
+
+
+def test_a_log_alone_is_one_step_lower() -> None:
+    log = disk.settings((Role.ACCESS_LOG, disk.DATABASE))
+    verdict = judged(settings=log, **free(0))
+    assert severity(verdict) is Severity.HIGH
+    assert "Records of the access log are lost" in verdict.detail
+
+
+AMOUNTS = st.integers(0, 20 * GIB)
+
+
+@given(AMOUNTS, AMOUNTS, st.integers(0, 20_000), st.integers(0, 20_000))
+def test_less_free_is_never_a_smaller_finding(one: int, other: int, some: int, few: int) -> None:
+    more = judged(**free(max(one, other)), free_inodes=max(some, few))
+    less = judged(**free(min(one, other)), free_inodes=min(some, few))
+    assert LEVELS.index(severity(less)) >= LEVELS.index(severity(more))
+
+
+def test_blocks_for_root_are_named_and_do_not_count_as_free() -> None:
+    verdict = judged(**free(0, used=95 * GIB))
+    assert isinstance(verdict, Finding)
+    assert verdict.observed["reserved_bytes"] == 5 * GIB
+    assert "5 GiB are reserved" in verdict.detail
+    assert "undo: tune2fs -m 5 /dev/mapper/vg-ldap" in verdict.remedies[1].text
+    assert "tune2fs" not in judged(**free(0)).remedies[1].text
+
+
+def test_without_the_space_it_is_not_judged() -> None:
+    for verdict in (judged(), judged(free_bytes=None)):
+        assert isinstance(verdict, NotJudged)
+        assert verdict.missing == ("file-system-space",)
+        assert "df -PiT" in verdict.how
+
+
+def test_without_inodes_ext4_is_not_judged_and_xfs_is_clear() -> None:
+    missing = judged(free_inodes=None, total_inodes=None)
+    assert isinstance(missing, NotJudged)
+    assert "inodes" in missing.reason
+    xfs = disk.mount("xfs")
+    assert isinstance(judged(mount=xfs, free_inodes=None, total_inodes=None), Clear)
+    assert severity(judged(**free(0), free_inodes=None, total_inodes=None)) is Severity.CRITICAL
+
+
+@pytest.mark.parametrize("option", ["usrquota", "grpquota", "usrjquota=aquota.user"])
+def test_a_quota_forbids_a_clear_verdict(option) -> None:
+    verdict = judged(mount=disk.mount("ext4", option), **PLENTY)
+    assert isinstance(verdict, NotJudged)
+    assert option in verdict.reason
+    assert severity(judged(mount=disk.mount("ext4", option), **free(0))) is Severity.CRITICAL
+
+
+@pytest.mark.parametrize("option", ["noquota", "prjquota", "quiet"])
+def test_df_counts_what_a_quota_of_a_project_leaves(option) -> None:
+    assert isinstance(judged(mount=disk.mount("ext4", option), **PLENTY), Clear)
+
+
+def test_a_read_only_volume_is_named() -> None:
+    read_only = disk.mount("ext4", options="ro,relatime")
+    assert "read-only" in judged(mount=read_only, **free(0)).detail
+    assert "read-only" in judged(mount=read_only, **PLENTY).reason
+
+
+def test_a_place_without_a_volume_is_not_judged() -> None:
+    excerpt = disk.MountTable(
+        origin=facts.origin(name="mounts.txt"), mounts=(disk.mount(mount_point="/else"),), complete=False,
+        shows_atime=True,
+    )  # fmt: skip
+    verdicts = list(judge(disk.joined(excerpt, disk.settings((Role.DATABASE, disk.DATABASE))), facts.server()))
+    assert [type(one) for one in verdicts] == [NotJudged, NotJudged], "the database, and its transaction log"
+    assert all(disk.DATABASE in one.reason for one in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({}, "its default is off"),
+        ({"nsslapd-disk-monitoring": "off"}, "nsslapd-disk-monitoring is off"),
+        ({"nsslapd-disk-monitoring": "on"}, "with less than 1 MiB it stops after 60 min"),
+        (
+            {"nsslapd-disk-monitoring": "on", "nsslapd-disk-monitoring-threshold": str(GIB)},
+            "with less than 512 MiB it stops",
+        ),
+        (
+            {"nsslapd-disk-monitoring": "ON", "nsslapd-disk-monitoring-readonly-on-threshold": "on"},
+            "it makes its databases read-only",
+        ),
+    ],
+)
+def test_what_the_server_does_follows_its_settings(rows, expected) -> None:
+    found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())
+    verdict = judged(settings=disk.settings((Role.DATABASE, disk.DATABASE), settings=found), **free(0))
+    assert expected in verdict.detail
+
+
+def test_logs_that_are_critical_are_not_deleted() -> None:
+    rows = {"nsslapd-disk-monitoring": "on", "nsslapd-disk-monitoring-logging-critical": "on"}
+    found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())
+    verdict = judged(settings=disk.settings((Role.DATABASE, disk.DATABASE), settings=found), **free(0))
+    assert "deletes its rotated logs" not in verdict.detail
+
+
+def test_an_unknown_product_is_named_as_such() -> None:
+    dsee = ServerIdentity(family=Family.DSEE)
+    server = facts.server(identity=dsee)
+    settings = disk.settings((Role.DATABASE, disk.DATABASE), identity=dsee)
+    storage = disk.joined(disk.table(disk.mount()), settings, disk.space(**free(0)), server=server)
+    (verdict,) = judge(storage, server)
+    assert "is not known here" in verdict.detail
+
+
+def test_commands_only_read_and_quote_the_mount_point() -> None:
+    hostile = "/srv/$(reboot)"
+    settings = disk.settings((Role.DATABASE, f"{hostile}/db"))
+    mount = disk.mount(mount_point=hostile)
+    storage = disk.joined(disk.table(mount), settings, disk.space(hostile, **free(0)))
+    (verdict,) = judge(storage, facts.server())
+    assert {one.kind for one in verdict.remedies} == {RemedyKind.ADVICE}
+    assert not any(hostile in one.text for one in verdict.remedies)
+    look, room = judged(**free(0)).remedies
+    assert (look.kind, room.kind) == (RemedyKind.SHELL, RemedyKind.ADVICE)
+    assert {line.split()[0] for line in look.text.splitlines()} == {"df", "du", "lsof"}
