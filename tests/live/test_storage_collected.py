@@ -102,7 +102,9 @@ def test_a_server_s_volume_comes_along(laboratory, host, family) -> None:
     devices = {row[0] for row in rows_of(pieces["block-devices.txt"])}
     assert f"/sys/block/{volume.device}/queue/write_cache:write back" in devices
     assert f"/sys/block/{volume.device}/loop/backing_file:{volume.image}" in devices
-    (space,) = [row[0].split() for row in rows_of(pieces["file-system-space.txt"]) if row[0].endswith(f" {folder}")]
+    printed = [row[0].split() for row in rows_of(pieces["file-system-space.txt"])]
+    space, inodes = [words for words in printed if words[-1] == folder]
+    assert inodes[2] == host.run(["stat", "-f", "-c", "%c", folder]).strip()
     assert space[:3] == [f"/dev/{volume.device}", "ext4", space[2]]
     assert int(space[2]) > 1 << 20
     names = {row[0]: row[1:] for row in rows_of(pieces["directory-sizes.txt"])}
@@ -196,7 +198,10 @@ def test_a_link_to_another_volume_is_followed(laboratory, host) -> None:
     assert rows_of(pieces["directory-sizes.txt"]) == [["/var/lib/ldap", "2", "/var/volume", ""]]
     (row,) = rows_of(pieces["file-extents.txt"])
     assert row[0] == "/var/volume/data.mdb"
-    assert [row[0].split()[-1] for row in rows_of(pieces["file-system-space.txt"])] == ["on", "/var/volume"]
+    assert [row[0].split()[-1] for row in rows_of(pieces["file-system-space.txt"])] == [
+        "on",
+        "/var/volume",
+    ] * 2, "of space, and of inodes"
 
 
 def _quoted(word: str) -> str:
