@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.options import EXT
-from ldapdiag.analysis.storage.power_cut import Loss, Weakness, doubts, weaknesses
+from ldapdiag.analysis.storage.power_cut import Loss, Weakness, doubts, in_place, weaknesses
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.analysis.storage.volume import Volume
 from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
@@ -122,13 +122,12 @@ def _weak(
     volume: Volume, found: tuple[Weakness, ...], storage: ServerStorage, server: Instance, rate: WriteRate | None
 ) -> Finding:
     worst = found[0]
-    options = ", ".join(one.words for one in found)
     loses = worst.loss in {Loss.UNFLUSHED, Loss.SECONDS}
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",
         severity=SEVERITIES[worst.loss],
         confidence=Confidence.CERTAIN if worst.certain else Confidence.LIKELY,
-        title=f"{TITLES[worst.loss].format(server=server.name, contents=volume.contents)}: {options} on {volume.name}",
+        title=f"{TITLES[worst.loss].format(server=server.name, contents=volume.contents)}: {in_place(volume, found)}",
         detail="\n".join(
             [
                 *(f"{one.sentence}{f' Source: {one.source}.' if one.source else ''}" for one in found),

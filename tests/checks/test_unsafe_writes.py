@@ -155,6 +155,20 @@ class TestAVolume:
         one = found(mounts, disk.devices(loop), disk.in_force(device="loop0"))
         assert one.observed["weaknesses"] == ["no-barriers"]
         assert "remount,barrier=1 /img" in one.remedies[0].text
+        own, below = "/var/lib/dirsrv (ext4 on /dev/loop0)", "/img (ext4 on /dev/mapper/vg-ldap)"
+        assert one.title.endswith(f": nobarrier on {below}, below {own}"), "the volume that the remedy changes"
+
+    def test_names_its_own_weaknesses_before_those_below_it(self) -> None:
+        loop = BlockDevice(name="loop0", number="7:0", type="loop", write_cache="write back", backing_file="/img/db")
+        mounts = disk.table(
+            disk.mount("ext4", "data=writeback", source="/dev/loop0", device="7:0"),
+            disk.mount("ext4", "nobarrier", mount_point="/img"),
+        )
+        one = found(mounts, disk.devices(loop))
+        assert one.title.endswith(
+            ": data=writeback on /var/lib/dirsrv (ext4 on /dev/loop0), "
+            "above nobarrier on /img (ext4 on /dev/mapper/vg-ldap)"
+        )
 
     def test_of_the_access_log_alone_is_not_judged_at_all(self) -> None:
         places = ((Role.DATABASE, disk.DATABASE), (Role.ACCESS_LOG, "/var/log/ldap"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, MountTable
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.storage.volume import Volume
     from ldapdiag.evidence.storage import BlockDevice
@@ -47,6 +48,8 @@ class Weakness:
     source: str = ""
     """What shows it; empty: the sentence states it."""
     certain: bool = True
+    place: str = ""
+    """The name of the volume that has it: the one of the server, or one below that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +63,28 @@ class Doubt:
 
 def weaknesses(volume: Volume) -> tuple[Weakness, ...]:
     """Return the weaknesses of a volume and of those below it, the worst first."""
-    own = [*_weaknesses(volume)]
+    own = [replace(weakness, place=_place(volume, weakness)) for weakness in _weaknesses(volume)]
     own += [weakness for below in volume.beneath for weakness in weaknesses(below) if not volume.in_memory]
     return tuple(sorted({one.name: one for one in reversed(own)}.values(), key=lambda one: (one.loss.value, one.name)))
+
+
+def _place(volume: Volume, weakness: Weakness) -> str:
+    """Return the name of the volume that has a weakness: of memory below another volume, that of the lowest."""
+    below = next((one for one in volume.beneath if one.in_memory and weakness.words == volume.in_memory), None)
+    return volume.name if below is None else _place(below, weakness)
+
+
+def in_place(volume: Volume, found: Iterable[Weakness]) -> str:
+    """Return the options or devices of weaknesses, each with the volume that has it, the server's own volume first."""
+    by_place: dict[str, list[str]] = {volume.name: []}
+    for one in found:
+        by_place.setdefault(one.place, []).append(one.words)
+    own, *others = (
+        f"{', '.join(words)} on {place}" for place, words in by_place.items() if words or place == volume.name
+    )
+    if by_place[volume.name]:
+        return ", above ".join([own, *others])
+    return ", ".join([*others, f"below {volume.name}"])
 
 
 def _weaknesses(volume: Volume) -> Iterator[Weakness]:

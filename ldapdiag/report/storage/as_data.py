@@ -6,10 +6,12 @@ What the evidence does not show of a server's storage, and the command that show
 from __future__ import annotations
 
 import re
+from posixpath import dirname, normpath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.storage.commit_waits import probe_of
+from ldapdiag.analysis.storage.host_storage import is_below
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.evidence.storage import BlockDevices, EffectiveOptions, KernelErrors, MountTable
@@ -203,8 +205,22 @@ def _of_files(volume: Volume, *, is_probed: bool) -> Iterator[UnknownPart]:
         yield UnknownPart(f"the extents of the files on {place}", f"filefrag {folder}/* > filefrag.txt")
     if not is_probed and not volume.in_memory:
         yield UnknownPart(
-            f"the sync time of {place}", f"ldapdiag storage --probe {folder}, which slows the server meanwhile"
+            f"the sync time of {place}",
+            f"ldapdiag storage --probe {_folder_beside(volume)}, which slows the server meanwhile",
         )
+
+
+def _folder_beside(volume: Volume) -> str:
+    """Return a folder of the volume above those of the server, which may take a folder in its own for a database.
+
+    DIRECTORY where they are the whole volume.
+    """
+    own = [normpath(path) for _, path in volume.lasting_paths]
+    folder = own[0]
+    while any(is_below(folder, path) for path in own) and folder != dirname(folder):
+        folder = dirname(folder)
+    free = is_below(folder, volume.mount_point) and not any(is_below(folder, path) for path in own)
+    return quote(folder) if free and PATH.fullmatch(folder) else PLACEHOLDER
 
 
 def folder_of(volume: Volume) -> str:

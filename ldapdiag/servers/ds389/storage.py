@@ -52,6 +52,8 @@ BATCHES_BRING_NOTHING = (
 MONITORED_FROM, MONITORED_MINUTES = 2 << 20, 60
 """The defaults of disk monitoring, in bytes and minutes."""
 FILE = pattern(r"(?<![^ ])/(?!proc/)[A-Za-z0-9._/-]{1,1000}/dse\.ldif\b", re.ASCII)
+OF_INSTANCE = pattern(r".*/slapd-([A-Za-z0-9._-]{1,100})/dse\.ldif", re.ASCII)
+"""The file of one instance, whose name its folder contains."""
 
 
 def durability(settings: StorageSettings, version: Version) -> tuple[Durability, ...]:
@@ -178,32 +180,35 @@ def _durable(server: ServerAddress, settings: StorageSettings) -> Remedy:
     """Return the edit of dse.ldif: the running server refuses the change (unwillingToPerform, 2.3.1)."""
     named = FILE.search(question_of(settings.origin.asked))
     file = named[0] if named else f"/etc/dirsrv/slapd-{server.instance}/dse.ldif"
+    own = OF_INSTANCE.fullmatch(file)
+    instance = own[1] if own else server.instance
+    unit = f"dirsrv@{instance}" if instance else "dirsrv.target"
     remedy = Remedy(
         title="Flush each transaction to the disk",
         target=server.name,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=_edited(file, "off", "on"),
+        text=_edited(file, unit, "off", "on"),
         changes="The server confirms a change when its transaction is on the disk. It refuses this change while it "
         f"runs, so dse.ldif is edited between stop and start; {file}.before-durable is a copy of it.",
         risk=f"A restart. Each change then waits for one flush of the disk, and {WITH_FLUSHES} A bulk load is faster "
         "with dsctl ldif2db.",
-        undo=_edited(file, "on", "off"),
+        undo=_edited(file, unit, "on", "off"),
         verify=shown(server, DURABLE, entry=f"cn=bdb,cn=config,{DATABASES}"),
         family=Family.DS389,
         needs=Needs.RESTART,
     )
-    return advice_if_missing(remedy, [] if named or server.instance else ["the name of its instance"])
+    return advice_if_missing(remedy, [] if instance else ["the name of its instance"])
 
 
-def _edited(file: str, former: str, new: str) -> str:
+def _edited(file: str, unit: str, former: str, new: str) -> str:
     """Return the commands: the server starts again whether or not the file could be edited."""
     expression = f"s/^\\({DURABLE}:\\) *{former} *$/\\1 {new}/I"
     return "\n".join(
         [
-            "systemctl stop dirsrv.target &&",
+            f"systemctl stop {unit} &&",
             f"sed -i.before-durable '{expression}' {file}",
-            "systemctl start dirsrv.target",
+            f"systemctl start {unit}",
         ]
     )
 

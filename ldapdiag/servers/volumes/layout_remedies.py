@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.volumes.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT
+from ldapdiag.servers.volumes.volume_remedies import DATASET, DEVICE_NAME, MOUNT_POINT, VERIFIED
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
@@ -25,7 +25,7 @@ def use_relatime(host: str, mount_point: str, dataset: str) -> Remedy:
     known = (DATASET.fullmatch(dataset) if dataset else MOUNT_POINT.fullmatch(mount_point)) is not None
     text = (
         f"mount -o remount,relatime {quote(mount_point)}\n"
-        f"grep -n {quote(mount_point)} /etc/fstab    # remove strictatime from its options"
+        f"grep -n {quote(mount_point)} /etc/fstab    # remove strictatime from its options\n{VERIFIED}"
     )
     undo = f"mount -o remount,strictatime {quote(mount_point)}"
     verify = f"findmnt -no OPTIONS {quote(mount_point)}    # relatime"

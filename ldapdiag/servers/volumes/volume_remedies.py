@@ -14,6 +14,8 @@ DEVICE_PATH = pattern(r"/dev/[A-Za-z0-9_./@:+=~-]{1,200}")
 DEVICE_NAME = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,60}")
 DATASET = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,250}")
 
+VERIFIED = "findmnt --verify    # no errors: with a wrong line the next boot may fail"
+CHECKED = "Then run findmnt --verify: with a wrong line there the host may start with a read-only root, or not at all."
 SLOWER = (
     "Each change waits for the disk again: writes take as long as the disk needs for a flush, and so do the clients "
     "that wait for them. That is the price of an acknowledged change."
@@ -27,12 +29,15 @@ def use_barriers(host: str, mount_point: str, device: str, *, in_superblock: boo
     changes = "A sync flushes the cache of the disk, so an acknowledged change is on the disk."
     if not MOUNT_POINT.fullmatch(mount_point) or (in_superblock and not DEVICE_PATH.fullmatch(device)):
         return _advice(
-            host, title, "Mount it with barriers: mount -o remount,barrier=1, and the same in /etc/fstab.", changes
+            host,
+            title,
+            f"Mount it with barriers: mount -o remount,barrier=1, and the same in /etc/fstab. {CHECKED}",
+            changes,
         )
     lasting = (
         f"tune2fs -o ^nobarrier {quote(device)}"
         if in_superblock
-        else f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier or barrier=0 from its options"
+        else f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier or barrier=0 from its options\n{VERIFIED}"
     )
     return Remedy(
         title=title,
@@ -53,7 +58,10 @@ def use_btrfs_barriers(host: str, mount_point: str) -> Remedy:
     changes = "A sync flushes the cache of the disk, so an acknowledged change is on the disk."
     if not MOUNT_POINT.fullmatch(mount_point):
         return _advice(
-            host, title, "Mount it with barriers: mount -o remount,barrier, and the same in /etc/fstab.", changes
+            host,
+            title,
+            f"Mount it with barriers: mount -o remount,barrier, and the same in /etc/fstab. {CHECKED}",
+            changes,
         )
     return Remedy(
         title=title,
@@ -61,7 +69,7 @@ def use_btrfs_barriers(host: str, mount_point: str) -> Remedy:
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"mount -o remount,barrier {quote(mount_point)}\n"
-        f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier from its options",
+        f"grep -n {quote(mount_point)} /etc/fstab    # remove nobarrier from its options\n{VERIFIED}",
         changes=changes,
         risk=SLOWER,
         undo=NOT_UNDONE,
@@ -78,6 +86,7 @@ def use_ordered_journal(host: str, mount_point: str, device: str, *, in_superblo
         if in_superblock and known
         else "remove data=writeback (and journal_async_commit) from its options in /etc/fstab"
         + (" and from rootflags= of the kernel's command line" if root else "")
+        + ", and check that file (findmnt --verify)"
     )
     stopped = f"stop the server and what else uses {mount_point}, unmount it, {lasting}, mount it and start the server"
     steps = f"{lasting}, and restart the host" if root else stopped
@@ -101,7 +110,8 @@ def add_journal(host: str, mount_point: str) -> Remedy:
         f"Give {mount_point} a journal",
         _unmounted(
             mount_point,
-            "run e2fsck -f, tune2fs -O has_journal and e2fsck -f again on its device, set its type to ext4 in fstab",
+            "run e2fsck -f, tune2fs -O has_journal and e2fsck -f again on its device, set its type to ext4 in fstab, "
+            "check that file (findmnt --verify)",
         ),
         "After a power cut the journal is replayed in seconds, and no fsck is needed.",
         risk=f"{_unavailable(mount_point)} meanwhile. A sync costs a second flush (journal).",
@@ -175,7 +185,7 @@ def on_its_host(remedy: Remedy, source: str) -> Remedy:
         remedy,
         kind=RemedyKind.ADVICE,
         text=f"The mount point is a path in a container. On its host, find where it is mounted (findmnt {device}),"
-        f" and remount it there: {options} MOUNT_POINT. Change its options in /etc/fstab, too.",
+        f" and remount it there: {options} MOUNT_POINT. Change its options in /etc/fstab, too. {CHECKED}",
         undo="",
         verify="",
     )

@@ -32,8 +32,26 @@ def test_of_a_mount_table_alone_names_a_command_for_each() -> None:
     assert "lsblk -O -J" in found["the disks of /srv/ldap"]
     assert found["the free space of /srv/ldap"] == "df -PkT /srv/ldap/db > df.txt"
     assert found["the extents of the files on /srv/ldap"] == "filefrag /srv/ldap/db/* > filefrag.txt"
-    assert found["the sync time of /srv/ldap"].startswith("ldapdiag storage --probe /srv/ldap/db, ")
+    assert found["the sync time of /srv/ldap"].startswith("ldapdiag storage --probe /srv/ldap, ")
     assert "dmesg" in found["I/O errors that the kernel reported"]
+
+
+@pytest.mark.parametrize(
+    ("paths", "mount_point", "shown"),
+    [
+        (["/srv/ldap/db"], "/srv/ldap", "/srv/ldap"),
+        (["/srv/ldap/db", "/srv/ldap/db/changelog"], "/srv/ldap", "/srv/ldap"),
+        (["/srv/ldap/db/userRoot", "/srv/ldap/db"], "/", "/srv/ldap"),
+        (["/srv/ldap"], "/srv/ldap", PLACEHOLDER),
+        (["/srv/ldap/db", "/srv/ldap"], "/srv/ldap", PLACEHOLDER),
+    ],
+)
+def test_a_probe_is_beside_the_folders_of_the_server(paths, mount_point, shown) -> None:
+    placed = tuple((Role.DATABASE, path) for path in paths)
+    volume = replace(joined(whole=False).volumes[0], paths=placed, mount_point=mount_point)
+    storage = replace(joined(whole=False), volumes=(volume,), unplaced=())
+    (how,) = [one.how for one in unknowns(storage, frozenset()) if one.what.startswith("the sync time")]
+    assert how.startswith(f"ldapdiag storage --probe {shown}, ")
 
 
 def test_a_volume_of_access_logs_alone_has_none() -> None:

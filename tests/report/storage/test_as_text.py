@@ -109,7 +109,7 @@ class TestScreen:
         said = row(lines_of(with_storage(whole=False), "100x40"), "not known")
         assert "whether /srv/ldap uses barriers on the server: grep -H '' /proc/fs/ext4/*/options" in said
         whole = " ".join(" ".join(lines_of(with_storage(whole=False), "100x40", verbose=True)).split())
-        assert "ldapdiag storage --probe /srv/ldap/db, which slows the server meanwhile" in whole
+        assert "ldapdiag storage --probe /srv/ldap, which slows the server meanwhile" in whole
 
     def test_shows_a_probe_of_a_volume_that_no_server_uses(self):
         probe = storage_site.probe(directory="/mnt", mount_point="/mnt", device="8:99")

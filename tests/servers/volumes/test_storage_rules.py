@@ -156,6 +156,18 @@ class TestDs389:
             assert remedy is not None
             assert (f"{folder}/dse.ldif" in remedy.text) == named
             assert (remedy.kind is RemedyKind.SHELL) == named
+            assert ("systemctl stop dirsrv@a &&" in remedy.text) == named, "the instance of that file, and no other"
+
+    def test_a_file_without_the_name_of_an_instance_is_that_of_the_server_s_instance(self) -> None:
+        settings = of_389(durable="off")
+        one = replace(settings, origin=replace(settings.origin, asked="cat /opt/ds/dse.ldif"))
+        for instance, kind in (("a", RemedyKind.SHELL), ("", RemedyKind.ADVICE)):
+            server = address_of("ds1", instance=instance)
+            remedy = rules_of(Family.DS389).make_safe(server, one, applied(one, Family.DS389, V2_3), V2_3)
+            assert remedy is not None
+            assert remedy.kind is kind
+            assert ("/opt/ds/dse.ldif" in remedy.text) == (instance == "a")
+            assert ("systemctl stop dirsrv@a &&" in remedy.text) == (instance == "a")
 
     def test_one_of_several_servers_is_stopped_alone(self) -> None:
         settings = of_389(durable="off")

@@ -7,7 +7,15 @@ from functools import partial
 import pytest
 
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.volumes.volume_remedies import add_directory_index, add_journal, use_ordered_journal
+from ldapdiag.servers.volumes.layout_remedies import use_relatime
+from ldapdiag.servers.volumes.volume_remedies import (
+    add_directory_index,
+    add_journal,
+    on_its_host,
+    use_barriers,
+    use_btrfs_barriers,
+    use_ordered_journal,
+)
 
 OFFLINE = {
     "has_journal": add_journal,
@@ -35,3 +43,27 @@ def test_another_volume_is_unmounted_while_the_server_is_stopped(option, mount_p
     assert option in remedy.text
     assert "rescue system" not in remedy.text
     assert "The server is not available" in remedy.risk
+
+
+BARRIERS = partial(use_barriers, "ldap", device="/dev/sda1", in_superblock=False)
+IN_FSTAB = [
+    *(
+        made
+        for point in ("/srv/ldap", "/a b")
+        for made in (
+            BARRIERS(point),
+            use_btrfs_barriers("ldap", point),
+            use_ordered_journal("ldap", point, "/dev/sda1", in_superblock=False),
+            add_journal("ldap", point),
+        )
+    ),
+    use_ordered_journal("ldap", "/", "/dev/sda1", in_superblock=False),
+    use_relatime("ldap", "/srv/ldap", ""),
+    on_its_host(BARRIERS("/srv/ldap"), "/dev/sda1"),
+]
+
+
+@pytest.mark.parametrize("remedy", IN_FSTAB, ids=map(str, range(len(IN_FSTAB))))
+def test_a_change_of_fstab_is_verified_before_the_next_boot(remedy) -> None:
+    assert "fstab" in remedy.text
+    assert remedy.text.rindex("findmnt --verify") > remedy.text.rindex("fstab")
