@@ -141,6 +141,8 @@ def test_a_place_without_a_volume_is_not_judged() -> None:
     [
         ({}, "its default is off"),
         ({"nsslapd-disk-monitoring": "off"}, "nsslapd-disk-monitoring is off"),
+        ({"nsslapd-disk-monitoring": "off"}, "refused with operationsError (1)"),
+        ({"nsslapd-disk-monitoring": "off", "nsslapd-backend-implement": "mdb"}, "with mdb it was not measured"),
         ({"nsslapd-disk-monitoring": "on"}, "with less than 1 MiB it stops after 60 min"),
         (
             {"nsslapd-disk-monitoring": "on", "nsslapd-disk-monitoring-threshold": str(GIB)},
