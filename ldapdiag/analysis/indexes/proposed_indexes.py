@@ -225,12 +225,12 @@ def _all_unindexable(trial: IndexTrial) -> bool:
     return all(trial.database.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
 
 
-def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
+def _obstacle_of_first(trial: IndexTrial) -> Obstacle:
     """Return why an index for the first assertion that lacks one would not help."""
     leaves = [trial.database.leaf(assertion) for assertion in assertions(trial.filter)]
     lacking = [leaf for leaf in leaves if leaf.change is not None] or leaves
     if not lacking:
-        return None
+        return Obstacle(cause=Cause.UNINDEXABLE, attribute="", text=trial.scan.group.shape, reason=NO_ASSERTION)
     leaf = lacking[0]
     cause, reason = Cause.LIMIT_PERHAPS, MOST_MATCH
     if leaf.change is not None and (never := trial.why_never_added(leaf.change)):
@@ -246,6 +246,7 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
     )
 
 
+NO_ASSERTION = "it names no attribute: it is the filter for every entry or for none (RFC 4526)"
 PRESENCE = frozenset({"pres", "presence"})
 APPROXIMATE = frozenset({"approx", "approximate"})
 SERVER_MAINTAINED = "the server maintains the indexes it needs of this attribute itself"
