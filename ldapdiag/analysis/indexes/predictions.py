@@ -127,7 +127,8 @@ def predict(
     rest = scan.own_time - VARIES * costs.most_saved(scan, parts)
     times = [max(each, rest) for each in times]
     least, expected, most = times
-    longest = max(most, min(expected * VARIES, scan.own_time))
+    # What makes the slowest far slower than the others may be no scan: a lock, a backup.
+    longest = max(most, min(expected * VARIES, scan.own_time), scan.own_time - scan.usual_time)
     time = PredictedTime(int(min(least, expected / VARIES)), int(expected), int(longest) + scan.wait)
     return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected, returning=expected <= rest)
 

@@ -69,6 +69,15 @@ def test_an_index_saves_nothing_of_a_scan_of_a_few_entries(audit) -> None:
     assert found.after(plan.added).part(found.count).expected / 1e9 == pytest.approx(0.0002, rel=0.2)
 
 
+def test_what_one_search_takes_beyond_all_others_may_stay(audit) -> None:
+    """It may wait for a lock or a backup: `saves about 1,002 s` had no lower bound."""
+    for took, times in ((scan(1), 19), (1000, 1)):
+        audit.asks("(title=x)", UNINDEXED, took=took, times=times)
+    least, _, most = seconds_after(audit, "(title=?)")
+    assert least < scan(1)
+    assert most == pytest.approx((19 * scan(1) + 1000) / 20 - scan(1), rel=0.001)
+
+
 def test_what_an_and_leaves_is_an_interval(audit) -> None:
     audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
     least, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
