@@ -269,6 +269,15 @@ def slapd_plan(tmp_path: Path, *searches: tuple[str, float, int]) -> IndexPlan:
 BETWEEN = ("(&(uidNumber>=100)(uidNumber<=199))", 0.017, 100)
 
 
+@pytest.mark.parametrize(("seconds", "is_scan"), [(0.02, False), (0.12, True), (2.0, False)])
+def test_a_search_of_slapd_that_returns_many_is_a_scan_if_tests_explain_its_time(tmp_path, seconds, is_scan) -> None:
+    """All entries are tested in 0.1 s. What takes 2 s for 150 entries returns large ones: 150 groups, say."""
+    filter_ = "(&(uid=x)(description=y))"
+    plan = slapd_plan(tmp_path, ("(title=x)", 0.1, 1), (filter_, seconds, 150))
+    scans = {one.group.shape for one in (*plan.resolved, *plan.remaining)}
+    assert ("(&(uid=?)(description=?))" in scans) is is_scan
+
+
 def test_wide_ranges_of_slapd_get_no_index(tmp_path) -> None:
     """Measured: 503 ms with the index instead of 17 ms, for slapd copies the list found so far for each key."""
     plan = slapd_plan(tmp_path, BETWEEN, *[("(uidNumber>=19900)", 0.017, 100)] * 40)
