@@ -78,6 +78,15 @@ def test_what_one_search_takes_beyond_all_others_may_stay(audit) -> None:
     assert most == pytest.approx((19 * scan(1) + 1000) / 20 - scan(1), rel=0.001)
 
 
+def test_scans_that_a_time_limit_ended_return_nothing_that_takes_their_time(audit) -> None:
+    """They took longer than a scan: `an index does not help: each search returns 0 entries, which takes most of it`."""
+    audit.asks("(title=x)", UNINDEXED, took=5, entries=0, err=3)
+    assert audit.found("scan-limit-exceeded") == {}
+    least, _, most = seconds_after(audit, "(title=?)")
+    assert least < scan(1)
+    assert most > 4.8
+
+
 def test_what_an_and_leaves_is_an_interval(audit) -> None:
     audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
     least, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
