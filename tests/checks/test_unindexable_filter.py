@@ -17,6 +17,8 @@ from ldapdiag.finding import Confidence, Severity
         ("(cn:=joe)", "(cn:=?)"),
         ("(|(uid=joe)(!(displayName=x)))", "(!(displayName=?))"),
         ("(nsRole=cn=admins,dc=example,dc=com)", "(nsRole=?)"),
+        ("(&)", "(&)"),
+        ("(!(|(&)))", "(!(|(&)))"),
     ],
 )
 def test_what_no_index_answers(filter_: str, part: str) -> None:

@@ -155,6 +155,8 @@ DEFINITIONS = {
     "view": "objectClass: organizationalUnit\nobjectClass: nsView\nnsViewFilter: (&(objectClass=*)(carLicense=tin))",
     "role": "objectClass: nsRoleDefinition\nobjectClass: nsComplexRoleDefinition\n"
     "objectClass: nsFilteredRoleDefinition\nobjectClass: ldapSubEntry\nnsRoleFilter: (CarLicense=tin)",
+    "bare role": "objectClass: nsRoleDefinition\nobjectClass: nsComplexRoleDefinition\n"
+    "objectClass: nsFilteredRoleDefinition\nobjectClass: ldapSubEntry\nnsRoleFilter: carLicense=tin",
 }
 
 

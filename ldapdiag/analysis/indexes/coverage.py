@@ -28,7 +28,7 @@ from ldapdiag.analysis.indexes.list_views import without_views
 from ldapdiag.analysis.indexes.outweighed_indexes import without_outweighed
 from ldapdiag.analysis.indexes.perhaps_pages import may_be_pages
 from ldapdiag.analysis.indexes.predictions import entries_in_scope
-from ldapdiag.analysis.indexes.proposed_indexes import SELECTIVE, has_short_list, propose
+from ldapdiag.analysis.indexes.proposed_indexes import LEAST_SAVED, SELECTIVE, has_short_list, propose
 from ldapdiag.analysis.indexes.remaining_searches import SLOW, RemainingSearches, divide_by_cost, remaining_searches
 from ldapdiag.analysis.indexes.search_costs import DENSE, MeasuredSearch, measure_costs
 from ldapdiag.analysis.indexes.search_coverage import GroupPart, SearchCoverage, parts_by_limit
@@ -364,15 +364,18 @@ def settled(search: SearchCoverage, total: float | None, costs: SearchCosts, fam
 def _tests_many(search: SearchCoverage, costs: SearchCosts, family: Family | None) -> bool:
     """Return whether searches that return many take longer than these explain, by a large part of a scan.
 
-    Where the log notes unindexed searches, a note says so.
+    Where the log notes unindexed searches, a note says so. What takes several times as long as to test all entries
+    returns large ones: no test explains it, and no index would save a part worth mentioning.
     """
     if notes_unindexed(family) or search.index_use not in {IndexUse.PARTIALLY, IndexUse.DEPENDS}:
         return False
     if costs.returned is None or search.group.etimes.p50 < SLOW:
         return False
     whole = costs.testing_all(search)
+    if whole is None or whole < LEAST_SAVED * search.own_time:
+        return False
     tests = search.own_time - costs.fixed_of(search) - search.returned * costs.returned.most
-    return whole is not None and tests >= max(LARGE_PART * whole, DENSE * search.own_time, SLOW_AVERAGE)
+    return tests >= max(LARGE_PART * whole, DENSE * search.own_time, SLOW_AVERAGE)
 
 
 def _has_list(node: Node, leaves: Mapping[Assertion, Leaf]) -> bool:

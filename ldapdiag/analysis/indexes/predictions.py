@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts
+from ldapdiag.analysis.indexes.search_costs import RANGES, Estimate, FilterCounts, returns_nearly_nothing
 from ldapdiag.analysis.indexes.search_coverage import PredictedTime
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE, ConfiguredDatabase
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions
@@ -125,11 +125,17 @@ def predict(
         times = [min(each, scan.own_time) for each in times]
     parts = _tests(scan.filter, product.approximate_over_test if product is not None else 1.0) if scan.filter else 1.0
     rest = scan.own_time - VARIES * costs.most_saved(scan, parts)
-    times = [max(each, rest) for each in times]
     least, expected, most = times
-    longest = max(most, min(expected * VARIES, scan.own_time))
+    returning = not returns_nearly_nothing(scan, entries_in_scope(scan, databases))
+    if returning:
+        least, expected = max(least, rest), max(expected, rest)
+    most = max(most, rest)
+    # What makes the slowest far slower than the others may be no scan: a lock, a backup.
+    longest = max(most, min(expected * VARIES, scan.own_time), scan.own_time - scan.usual_time)
     time = PredictedTime(int(min(least, expected / VARIES)), int(expected), int(longest) + scan.wait)
-    return Prediction(time=time, candidates=candidates, total=total, copied=copied.expected, returning=expected <= rest)
+    return Prediction(
+        time=time, candidates=candidates, total=total, copied=copied.expected, returning=returning and expected <= rest
+    )
 
 
 def _tests(node: Node, approximate: float) -> float:

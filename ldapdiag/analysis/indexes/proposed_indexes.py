@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.costs import has_members, substrings_of_members, why_expensive
 from ldapdiag.analysis.indexes.index_ages import perhaps_indexed_since
-from ldapdiag.analysis.indexes.limit_classes import shows_few
+from ldapdiag.analysis.indexes.limit_classes import divide, has_pages, searches_of, shows_few
 from ldapdiag.analysis.indexes.perhaps_pages import obstacle_of_pages
 from ldapdiag.analysis.indexes.predictions import predict
 from ldapdiag.analysis.indexes.search_coverage import OVER_LIMIT, Obstacle, find_obstacle
@@ -225,19 +225,20 @@ def _all_unindexable(trial: IndexTrial) -> bool:
     return all(trial.database.leaf(assertion).cause is Cause.UNINDEXABLE for assertion in assertions(trial.filter))
 
 
-def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
+def _obstacle_of_first(trial: IndexTrial) -> Obstacle:
     """Return why an index for the first assertion that lacks one would not help."""
     leaves = [trial.database.leaf(assertion) for assertion in assertions(trial.filter)]
     lacking = [leaf for leaf in leaves if leaf.change is not None] or leaves
     if not lacking:
-        return None
+        return Obstacle(cause=Cause.UNINDEXABLE, attribute="", text=trial.scan.group.shape, reason=NO_ASSERTION)
     leaf = lacking[0]
     cause, reason = Cause.LIMIT_PERHAPS, MOST_MATCH
     if leaf.change is not None and (never := trial.why_never_added(leaf.change)):
         cause, reason = Cause.UNINDEXABLE, never
     elif trial.returns_most:
         each = "each search returns" if not trial.scan.group.sorted_for_views else "each page of a view sorts"
-        cause, reason = Cause.LIMIT, f"{each} {counted(int(trial.scan.returned), 'entry', 'entries')}"
+        returned = int(max(trial.scan.returned, trial.in_pages))
+        cause, reason = Cause.LIMIT, f"{each} {counted(returned, 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
     inferred = leaf.change is not None and reason == trial.why_no_approximate(leaf.change)
@@ -246,6 +247,7 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
     )
 
 
+NO_ASSERTION = "it names no attribute: it is the filter for every entry or for none (RFC 4526)"
 PRESENCE = frozenset({"pres", "presence"})
 APPROXIMATE = frozenset({"approx", "approximate"})
 SERVER_MAINTAINED = "the server maintains the indexes it needs of this attribute itself"
@@ -353,13 +355,22 @@ class IndexTrial:
                 yield each.value
 
     @property
+    def in_pages(self) -> float:
+        """Return how many entries a search returns in all its pages on average; 0: none, or not known."""
+        completed = divide(self.scan.group).completed
+        if completed is None or not has_pages(completed):
+            return 0.0
+        searches = searches_of(completed)
+        return completed.entries / searches if searches else 0.0
+
+    @property
     def returns_most(self) -> bool:
         """Return whether a result exceeds the limit of an ID list, or has so many entries that no index is faster."""
         search = self.scan.group
         if not isinstance(self.database, ConfiguredDatabase) or not search.answered:
             return False
         returned, database = self.scan.returned, self.database.database
-        if returned > self.database.longest_list:
+        if returned > self.database.longest_list or self.in_pages > self.database.longest_list_of_pages:
             return True
         total = database.frequencies.below(search.base, search.scope).most
         return returned > (MOST_RETURNED if total is None else max(FEW_ENTRIES, total // 4))

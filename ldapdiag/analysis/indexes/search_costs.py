@@ -230,12 +230,17 @@ def _empty_scans(samples: Iterable[MeasuredSearch], fixed: float) -> EmptyScans:
     """Return the scans that return next to nothing, of all entries if their number is known."""
     found: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
     for scan, total in samples:
-        if scan.is_scan and (scan.returned < MANY if total is None else scan.returned * SPARSE <= total):
+        if scan.is_scan and returns_nearly_nothing(scan, total):
             time = scan.own_time - SearchCosts(fixed=fixed).fixed_of(scan)
             times = found[comparable(scan.group.base), scan.group.scope]
             least, most = times.get(_parts(scan), (time, time))
             times[_parts(scan)] = min(least, time), max(most, time)
     return found
+
+
+def returns_nearly_nothing(scan: SearchCoverage, total: float | None) -> bool:
+    """Return whether a scan of `total` entries, None if not known, only tests them: it returns next to none."""
+    return scan.returned < MANY if total is None else scan.returned * SPARSE <= total
 
 
 def _places(search: SearchCoverage) -> set[tuple[str, str]]:

@@ -89,6 +89,12 @@ class ConfiguredDatabase:
         limit = self.database.configuration.scan_limit or self.database.backend.entry_limit or 0
         return limit if limit > 0 else inf
 
+    @property
+    def longest_list_of_pages(self) -> float:
+        """Return the same for paged searches."""
+        limit = self.database.configuration.paged_scan_limit or 0
+        return (limit if limit > 0 else inf) if limit else self.longest_list
+
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Simulate a search."""
         return self.with_added(filter_, base, scope, frozenset())

@@ -169,6 +169,8 @@ def kind_of(scan: SearchCoverage) -> str:
         return shape_of(scan)
     tree = parse_shape(scan.obstacle.text)
     assertion = next(assertions(tree), None) if tree is not None else None
+    if assertion is None and not scan.obstacle.attribute:
+        return scan.obstacle.text  # (&)
     if assertion is None:
         return f"(!(…{scan.obstacle.attribute.lower()}…))"  # a negated AND or OR
     rule = f"{':dn' * assertion.dn}{assertion.rule and ':'}{assertion.rule}:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, parse_shape
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 
@@ -15,7 +15,7 @@ def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
             "those few. Or store the meaning in an attribute of its own, such as (accountStatus=active), and index it "
             "for equality. Or omit the part and discard the unwanted entries in the application."
         )
-    elif isinstance(assertion, Assertion) and assertion.kind is AssertionKind.PRESENCE:
+    elif assertion == And(()) or (isinstance(assertion, Assertion) and assertion.kind is AssertionKind.PRESENCE):
         text = (
             "Search below the branch in question, or with scope base for a single entry. To read all entries, use "
             "paged results at off-peak hours, or content synchronisation (RFC 4533) instead."

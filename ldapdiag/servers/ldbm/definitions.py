@@ -3,7 +3,10 @@ r"""Shell text that changes nothing where a definition in the database names an 
     in_no_definition dc=example,dc=com carLicense vehicleLicense       the suffix, the attribute, its other names
 
 Filters of views (389-ds) and of filtered roles (389-ds and DSEE) are in the databases, where no dse.ldif shows them.
-Roles are subentries, which a search finds only where its filter names their class (Oracle 820-4811, "Roles").
+Roles are subentries, which a search finds only where its filter names their class (Oracle 820-4811, "Roles"). A filter
+may lack the outer parentheses, as in the example of Red Hat Directory Server 8.0, "Filtered Role Definition":
+
+    nsRoleFilter: o=sales managers
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ found=$(search -b "$below" '(|(objectClass=nsView)(objectClass=ldapSubEntry))' n
 say "the filters of views and roles below $below cannot be read (exit code $?)" >&2; return 1; }
 found=$(printf '%s\n' "$found" | sed -n 's/^ns[A-Za-z]*Filter:\(.*\)/\1/p')
 for name; do
-! printf '%s\n' "$found" | grep -i -e "($name[;:~<>=]" -e '^: ' >&2 || {
+! printf '%s\n' "$found" | grep -i -e "[( ]$name *[;:~<>=]" -e '^: ' >&2 || {
 say "The filter above, of a view or a role, names $1 or is not ASCII: the server searches by it. Keep the index." >&2
 return 1; }
 done

@@ -69,6 +69,24 @@ def test_an_index_saves_nothing_of_a_scan_of_a_few_entries(audit) -> None:
     assert found.after(plan.added).part(found.count).expected / 1e9 == pytest.approx(0.0002, rel=0.2)
 
 
+def test_what_one_search_takes_beyond_all_others_may_stay(audit) -> None:
+    """It may wait for a lock or a backup: `saves about 1,002 s` had no lower bound."""
+    for took, times in ((scan(1), 19), (1000, 1)):
+        audit.asks("(title=x)", UNINDEXED, took=took, times=times)
+    least, _, most = seconds_after(audit, "(title=?)")
+    assert least < scan(1)
+    assert most == pytest.approx((19 * scan(1) + 1000) / 20 - scan(1), rel=0.001)
+
+
+def test_scans_that_a_time_limit_ended_return_nothing_that_takes_their_time(audit) -> None:
+    """They took longer than a scan: `an index does not help: each search returns 0 entries, which takes most of it`."""
+    audit.asks("(title=x)", UNINDEXED, took=5, entries=0, err=3)
+    assert audit.found("scan-limit-exceeded") == {}
+    least, _, most = seconds_after(audit, "(title=?)")
+    assert least < scan(1)
+    assert most > 4.8
+
+
 def test_what_an_and_leaves_is_an_interval(audit) -> None:
     audit.asks("(&(title=x)(l=y))", UNINDEXED, took=scan(20), entries=20)
     least, expected, most = seconds_after(audit, "(&(title=?)(l=?))")
@@ -260,6 +278,15 @@ def slapd_plan(tmp_path: Path, *searches: tuple[str, float, int]) -> IndexPlan:
 BETWEEN = ("(&(uidNumber>=100)(uidNumber<=199))", 0.017, 100)
 
 
+@pytest.mark.parametrize(("seconds", "is_scan"), [(0.02, False), (0.12, True), (2.0, False)])
+def test_a_search_of_slapd_that_returns_many_is_a_scan_if_tests_explain_its_time(tmp_path, seconds, is_scan) -> None:
+    """All entries are tested in 0.1 s. What takes 2 s for 150 entries returns large ones: 150 groups, say."""
+    filter_ = "(&(uid=x)(description=y))"
+    plan = slapd_plan(tmp_path, ("(title=x)", 0.1, 1), (filter_, seconds, 150))
+    scans = {one.group.shape for one in (*plan.resolved, *plan.remaining)}
+    assert ("(&(uid=?)(description=?))" in scans) is is_scan
+
+
 def test_wide_ranges_of_slapd_get_no_index(tmp_path) -> None:
     """Measured: 503 ms with the index instead of 17 ms, for slapd copies the list found so far for each key."""
     plan = slapd_plan(tmp_path, BETWEEN, *[("(uidNumber>=19900)", 0.017, 100)] * 40)
@@ -413,9 +440,22 @@ def test_results_of_one_size_in_the_time_of_returning_them_may_be_pages(tmp_path
     assert bool(plan.indexes) == is_planned
 
 
-@pytest.mark.parametrize(("value", "planned"), [("boss 12", set()), ("12", set()), ("head of sales", {"title"})])
+@pytest.mark.parametrize(
+    ("value", "planned"),
+    [
+        ("boss 12", set()),
+        ("12", set()),
+        (r"\D0\91\D0\BE\D1\81", set()),
+        ("head of sales", {"title"}),
+        (r"boss \D0\91\D0\BE", {"title"}),
+        (r"\C3\A9", {"title"}),
+    ],
+)
 def test_no_approximate_index_is_planned_that_loses_what_searches_find_now(tmp_path, value, planned) -> None:
-    """Measured on slapd: `PO 00123` found 297 entries before a planned index was built, and none with it."""
+    """Measured on slapd: `PO 00123` found 297 entries before a planned index was built, and none with it.
+
+    A value in Cyrillic or Chinese scanned with the index, too.
+    """
     plan = slapd_plan(tmp_path, (f"(title~={value})", 0.08, 20))
     assert {row.attribute for row in plan.indexes} == planned
     kept = [one.obstacle.reason for one in plan.remaining if one.group.shape == "(title~=?)"]

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audits import UNINDEXED, Audit
+from indexes_389 import limits as limits_of
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.catalogue import index_checks
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.report_kind import ReportKind
@@ -62,3 +64,20 @@ def test_one_slow_search_hides_no_index(slow: str, took: float) -> None:
     usual = missing("", 0)
     assert len(usual) == 6
     assert missing(slow, took) == usual
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_planned"),
+    [((4000, None), False), ((4000, -1), True), ((4000, 1000), False), ((-1, 1000), False), ((-1, 0), True)],
+)
+def test_the_pages_of_a_result_are_as_long_as_its_list(limits, is_planned) -> None:
+    """Each page has 1,000 entries, each result 5,000: no list of them is kept, and the server would scan as before."""
+    audit = Audit(limit=limits[0])
+    if limits[1] is not None:
+        audit.others = (limits_of(f"nsslapd-pagedidlistscanlimit: {limits[1]}"),)
+    audit.asks("(title=x)", b"P,A", took=0.5, entries=1000, times=100)
+    audit.asks("(title=x)", b"U,P", took=0.5, entries=1000, times=400)
+    (plan,) = audit.diagnosis().facts.every(IndexPlan)
+    assert bool(plan.indexes) is is_planned
+    reasons = [one.obstacle.reason for one in plan.remaining]
+    assert reasons == ([] if is_planned else ["each search returns 5,000 entries"])

@@ -404,6 +404,10 @@ exit 0
         ("nsRoleFilter: (&(cn=x)(UID=tin))", True),
         ("nsRoleFilter: (userid>=tin)", True),
         ("nsRoleFilter:: KMOkPXgp", True),
+        ("nsRoleFilter: uid=tin", True),
+        ("nsViewFilter: ( uid =tin)", True),
+        ("nsRoleFilter: title=uid", False),
+        ("nsRoleFilter: xuid=tin", False),
         ("nsViewFilter: (uid;lang-de=tin)", True),
     ],
 )
