@@ -14,8 +14,7 @@ Match counts: how many candidates a filter has, by the entries it returns and wh
     (displayName=?)                         the entries returned, for nothing else is in the ID list
     (displayName=*?*)                       the same, and up to a tenth of all entries, which have its keys
     (&(objectClass=person)(title=?))        returned / the share of persons
-    (&(title=?)(l=?))                       neither share is known: both are taken for the square root of the result's;
-                                            but one may be longer than the server's longest list, with an index of it
+    (&(title=?)(l=?))                       neither share is known: both are taken for the square root of the result's
     (|(title=?)(l=?))                       at most the entries returned, in each list
 
 Parts of an AND are taken for independent of each other. What a log cannot show is in the interval, not in the estimate.
@@ -28,7 +27,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from itertools import accumulate
-from math import inf, log, prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.simulated_database import WHOLE_TREE
@@ -281,8 +280,6 @@ def _median(values: list[float]) -> float | None:
 
 SOME = 0.5
 """Entries: what a search returns that never returned one."""
-MOST_TOO_LONG = 0.5
-"""Of several attributes of which nothing is known, the one with an index is as often the rarer one as not."""
 RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 MANY_VALUES = RANGES | {AssertionKind.PRESENCE}
 
@@ -363,27 +360,7 @@ class FilterCounts:
         keys = [_range_key(member) or place for place, member in enumerate(members)]
         once = {key: one for key, one in zip(keys, found, strict=True) if one is not None}
         expected = self.total * prod(one.expected / self.total for one in once.values())
-        if len(once) == 1:
-            expected += self._too_long(members, found, size) * (self.total - expected)
         return Estimate(size.least, expected, min(one.most for one in lists)).within(size.least, self.total)
-
-    def _too_long(self, members: tuple[Node, ...], found: list[Estimate | None], size: Estimate) -> float:
-        """Return how probable it is that the only list of an AND is longer than the server keeps; 0: its size is known.
-
-        What members of unknown size share of the result, they may share in any way.
-        """
-        listed = [member for member, one in zip(members, found, strict=True) if one is not None]
-        of_many = any(isinstance(one, Assertion) and one.kind in MANY_VALUES for one in listed)
-        open_ = [one for one in members if isinstance(one, Assertion) and self._is_open(one, class_too=of_many)]
-        if not set(listed) <= set(open_) or not self.longest < self.total:
-            return 0.0
-        beyond = log(self.total / self.longest) / log(self.total / min(self.longest, max(size.expected, SOME)))
-        return min(MOST_TOO_LONG, 1 - (1 - beyond) ** (len(open_) - 1))
-
-    def _is_open(self, assertion: Assertion, *, class_too: bool) -> bool:
-        """Return whether nothing shows how many entries an assertion matches; object classes narrow what many have."""
-        known = self.known(assertion)
-        return known is None or (class_too and assertion.attribute == "objectclass" and known.expected >= self.total)
 
     def _of_or(self, members: tuple[Node, ...], size: Estimate) -> Estimate | None:
         union = Estimate(0, 0, 0)
