@@ -259,7 +259,8 @@ def _results(
         tree = parse_shape(search.shape)
         if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
             continue
-        base, paged = comparable(search.base), may_be_pages(search, tree, family)
+        base, in_view = comparable(search.base), any(each.vlv for each in search.sorts.values())
+        paged = in_view or may_be_pages(search, tree, family)
         if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
             below_bases.setdefault((base, search.scope), ResultCounts()).add(search, may_be_pages=paged)
         else:
