@@ -39,7 +39,7 @@ LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Sever
 UNKNOWN = "What this product does on a full volume is not known here."
 
 
-@check(group="storage", number=MainNumber("free_bytes", Worse.LESS))
+@check(group="storage", number=MainNumber("free_percent", "free percentage", "value", worse=Worse.LESS))
 def judge(
     storage: ServerStorage,
     server: Instance,
@@ -184,6 +184,7 @@ def _finding(
             "mount_point": volume.mount_point,
             "file_system": volume.fs_type,
             "roles": [str(role) for role in volume.roles],
+            "free_percent": _free_percent(space, short),
             "free_bytes": space.free_bytes,
             "total_bytes": space.total_bytes,
             "reserved_bytes": reserved,
@@ -206,6 +207,13 @@ def _finding(
         ),
         origins=storage.origins,
     )
+
+
+def _free_percent(space: Space, short: Mapping[str, Severity]) -> float:
+    """Return how much is free of what is short, the scarcer of both; it grows with a volume that is enlarged."""
+    amounts = {"bytes": (space.free_bytes, space.total_bytes), "inodes": (space.free_inodes, space.total_inodes)}
+    shares = [100 * max(free or 0, 0) / total for what, (free, total) in amounts.items() if what in short and total]
+    return round(min(shares, default=0.0), 6)
 
 
 def _left(space: Space) -> str:

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 import facts
 import storage_facts as disk
+from ldapdiag.baseline.measures import measured
+from ldapdiag.baseline.paired import ComparedNumber
+from ldapdiag.baseline.reported import KeptNumber
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
@@ -80,6 +83,30 @@ def test_less_free_is_never_a_smaller_finding(one: int, other: int, some: int, f
     more = judged(**free(max(one, other)), free_inodes=max(some, few))
     less = judged(**free(min(one, other)), free_inodes=min(some, few))
     assert LEVELS.index(severity(less)) >= LEVELS.index(severity(more))
+
+
+SHORT_BYTES, SHORT_INODES = st.integers(0, 9 * GIB), st.integers(0, 9_000)
+
+
+@given(SHORT_BYTES, SHORT_BYTES, SHORT_INODES, SHORT_INODES)
+def test_a_baseline_calls_less_free_never_better(one: int, other: int, some: int, few: int) -> None:
+    more, less = (
+        measured(judge.number, judged(**free(pick(one, other)), free_inodes=pick(some, few)).observed, None)
+        for pick in (max, min)
+    )
+    compared = ComparedNumber(number=judge.number, before=KeptNumber(number=more, taken_at=None), now=less)
+    assert compared.worse == (less.measures[0].value < 0.9 * more.measures[0].value)
+
+
+@pytest.mark.parametrize("resource", ["bytes", "inodes"])
+def test_a_baseline_calls_half_of_what_was_free_worse_and_twice_as_much_better(resource: str) -> None:
+    less, more = ({**PLENTY, **left} for left in ({"free_bytes": GIB}, {"free_bytes": 2 * GIB}))
+    if resource == "inodes":
+        less, more = (PLENTY | {"free_inodes": left} for left in (400, 800))
+    numbers = [measured(judge.number, judged(**one).observed, None) for one in (less, more)]
+    for before, now, worse in ((*numbers, -1), (*reversed(numbers), 1)):
+        kept = KeptNumber(number=before, taken_at=None)
+        assert ComparedNumber(number=judge.number, before=kept, now=now).worse == worse
 
 
 def test_blocks_for_root_are_named_and_do_not_count_as_free() -> None:
