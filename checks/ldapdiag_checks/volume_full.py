@@ -95,12 +95,15 @@ def judge(
 
 def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
+    short = shortages(space, percents) if space else {}
+    if space and short:
+        return _finding(volume, space, short, storage, server)
     if space is None or space.free_bytes is None or space.total_bytes is None:
         reason = f"the free space of {volume.name} is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
-    short = shortages(space, percents)
-    if short:
-        return _finding(volume, space, short, storage, server)
+    if not space.total_bytes:
+        reason = f"{volume.name} reports no size, so how much is free is not known"
+        return NotJudged(subject=subject, reason=reason, how="ask whoever provides this file system for its limit")
     quotas = [word for word in volume.options.words if word.startswith(QUOTAS)]
     if quotas:
         reason = (
@@ -231,6 +234,8 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         yield "Records of the access log are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
+    if space.free_bytes is None:
+        yield "The free space is not in the evidence."
     if space.free_inodes is None:
         yield "The number of free inodes is not in the evidence."
     elif space.total_inodes:

@@ -125,6 +125,19 @@ def test_without_the_space_it_is_not_judged() -> None:
         assert "df -PiT" in verdict.how
 
 
+def test_a_file_system_that_reports_no_size_is_not_judged() -> None:
+    verdict = judged(mount=disk.mount("tmpfs"), **free(0, total=0), **dict.fromkeys(INODES, 0))
+    assert isinstance(verdict, NotJudged)
+    assert "reports no size" in verdict.reason
+
+
+def test_without_the_space_no_inodes_left_is_critical() -> None:
+    verdict = judged(**dict.fromkeys(PLENTY, None), free_inodes=0)
+    assert severity(verdict) is Severity.CRITICAL
+    assert "no inodes left" in verdict.title
+    assert "The free space is not in the evidence." in verdict.detail
+
+
 def test_without_inodes_ext4_is_not_judged_and_xfs_is_clear() -> None:
     missing = judged(free_inodes=None, total_inodes=None)
     assert isinstance(missing, NotJudged)
