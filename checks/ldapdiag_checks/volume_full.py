@@ -103,7 +103,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percent
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
     if not space.total_bytes:
         reason = f"{volume.name} reports no size, so how much is free is not known"
-        return NotJudged(subject=subject, reason=reason, how="ask whoever provides this file system for its limit")
+        return NotJudged(subject=subject, reason=reason, how="read its limit in its mount options or in its settings")
     quotas = [word for word in volume.options.words if word.startswith(QUOTAS)]
     if quotas:
         reason = (
