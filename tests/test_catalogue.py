@@ -118,6 +118,7 @@ class TestEveryCheck:
     def test_names_a_number_that_shows_whether_it_is_worse(self, check) -> None:
         assert (check.number is None) is (check.id in STATES)
         for number in check.number.alternatives if check.number else ():
+            assert type(number.name) is str  # no direction of `Worse` that took its place
             assert number.of or number.quantity not in {"spent", "share"}
             Severity[number.up_to.upper()]
             keys = [key for key in (number.key, number.of, *(key for key, _ in number.signs)) if key]

@@ -39,7 +39,7 @@ LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Sever
 UNKNOWN = "What this product does on a full volume is not known here."
 
 
-@check(group="storage", number=MainNumber("free_bytes", Worse.LESS))
+@check(group="storage", number=MainNumber("free_percent", "free percentage", "value", worse=Worse.LESS))
 def judge(
     storage: ServerStorage,
     server: Instance,
@@ -95,12 +95,15 @@ def judge(
 
 def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
+    short = shortages(space, percents) if space else {}
+    if space and short:
+        return _finding(volume, space, short, storage, server)
     if space is None or space.free_bytes is None or space.total_bytes is None:
         reason = f"the free space of {volume.name} is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
-    short = shortages(space, percents)
-    if short:
-        return _finding(volume, space, short, storage, server)
+    if not space.total_bytes:
+        reason = f"{volume.name} reports no size, so how much is free is not known"
+        return NotJudged(subject=subject, reason=reason, how="read its limit in its mount options or in its settings")
     quotas = [word for word in volume.options.words if word.startswith(QUOTAS)]
     if quotas:
         reason = (
@@ -184,6 +187,7 @@ def _finding(
             "mount_point": volume.mount_point,
             "file_system": volume.fs_type,
             "roles": [str(role) for role in volume.roles],
+            "free_percent": _free_percent(space, short),
             "free_bytes": space.free_bytes,
             "total_bytes": space.total_bytes,
             "reserved_bytes": reserved,
@@ -208,6 +212,13 @@ def _finding(
     )
 
 
+def _free_percent(space: Space, short: Mapping[str, Severity]) -> float:
+    """Return how much is free of what is short, the scarcer of both; it grows with a volume that is enlarged."""
+    amounts = {"bytes": (space.free_bytes, space.total_bytes), "inodes": (space.free_inodes, space.total_inodes)}
+    shares = [100 * max(free or 0, 0) / total for what, (free, total) in amounts.items() if what in short and total]
+    return round(min(shares, default=0.0), 6)
+
+
 def _left(space: Space) -> str:
     return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
 
@@ -223,6 +234,8 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         yield "Records of the access log are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
+    if space.free_bytes is None:
+        yield "The free space is not in the evidence."
     if space.free_inodes is None:
         yield "The number of free inodes is not in the evidence."
     elif space.total_inodes:

@@ -73,7 +73,7 @@ case $code in
 1)
     echo "nightly.sh: to accept one finding until a day, write its id in $folder/latest.json into ldapdiag.toml ([[accepted]])"
     echo "nightly.sh: to accept all of this report, so that later nights are compared with it, run:"
-    echo "$(quoted "$0") --accept $(quoted "$folder")"
+    printf '%s --accept %s\n' "$(quoted "$0")" "$(quoted "$folder")"
     ;;
 esac
 exit "$code"

@@ -49,9 +49,14 @@ class Measured:
     unit: str = ""
 
     def by_much_less_than(self, other: Measured) -> bool:
-        """Return whether it is of fewer than half as many events."""
-        events, others = (one.measures[0].events if one.measures else None for one in (self, other))
-        return events is not None and others is not None and 2 * events < others
+        """Return whether it is of fewer than half as many events, because each counts more than twice as much.
+
+        More events of equal weight are no longer log, but growth.
+        """
+        one, another = self.measures[0], other.measures[0]
+        if one.events is None or another.events is None or not 2 * one.events < another.events:
+            return False
+        return not one.weight or one.weight > 2 * another.weight
 
 
 def number_of(observed: Mapping[str, Any], key: str) -> float | None:

@@ -65,7 +65,7 @@ class ChangedFinding:
     def reference(self) -> KeptNumber | None:
         """Return what the next report compares with, unless that is the number of this report.
 
-        A number by less than half as much (of the first night, a Sunday) is replaced: it would hide what is worse.
+        A number of less than half as much log (of the first night, a Sunday) is replaced: it would hide what is worse.
         """
         is_kept = self.change in {FindingChange.SAME, FindingChange.LESS_SEEN}
         if not is_kept or self.before is None or self.now is None or self.before.number.by_much_less_than(self.now):

@@ -130,7 +130,7 @@ def _reference(before: object) -> KeptNumber | None:
     known = _of(known, dict, "reference")
     measures = [_of(one, dict, "measures") for one in _get(known, "measures", list)]
     numbers = [tuple(number_of(one, key) for key in ("value", "events", "scatter")) for one in measures]
-    if any(value is None or not scatter for value, _, scatter in numbers):
+    if not numbers or any(value is None or not scatter for value, _, scatter in numbers):
         raise UsageError("it is no report of ldapdiag: a reference without numbers")
     return KeptNumber(
         number=Measured(

@@ -181,6 +181,8 @@ class VolumeFull(TypedDict):
     """For accounts without privileges."""
     free_inodes: int | None
     """Null: not in the evidence."""
+    free_percent: float | None
+    """Of the space or of the inodes, whichever is short; of both the scarcer one."""
     mount_point: str | None
     read_only: bool | None
     reserved_bytes: int | None

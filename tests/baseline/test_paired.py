@@ -26,6 +26,7 @@ NUMBERS = {
     "level": MainNumber("connections"),
     "either": MainNumber("left", "", "value", otherwise=MainNumber("right", "", "value")),
 }
+CHECK_OF = {number.key: check for check, number in NUMBERS.items()}
 LOG, CLIENT = ("access-log", "ds1"), ("socket-table", "app1")
 DAY = LogExtent(seconds=86_400, operations=100_000)
 SUNDAY = LogExtent(seconds=86_400, operations=30_000)
@@ -193,6 +194,25 @@ class TestReference:
     def test_a_number_of_much_less_log_does_not_stay(self) -> None:
         became = changed(report(slow(2_700), SUNDAY), report(slow(9_000)))
         assert (became.change, became.reference) == (FindingChange.SAME, None)
+
+    @pytest.mark.parametrize(
+        ("check", "totals"),
+        [("connections", {}), ("refused", {}), ("unclean", {"closes": 10_000}), ("time_seconds", {})],
+    )
+    def test_growth_is_not_mistaken_for_more_log(self, check: str, totals: dict[str, int]) -> None:
+        def night(number: int) -> ReportedFinding:
+            others = {"searches": number, "spread_seconds": 0.1} if check == "time_seconds" else totals
+            return found(CHECK_OF[check], **{check: number}, **others)
+
+        first = night(3)
+        became = changed(report(first), report(first))
+        for number in range(4, 60):
+            before = replace(night(number - 1), reference=became.reference)
+            became = changed(report(before), report(night(number)))
+            assert became.change is changed(report(first), report(night(number))).change
+            if became.change is FindingChange.WORSE:
+                return
+        pytest.fail("three have become sixty, and no night was worse")
 
     def test_a_number_of_another_key_is_not_compared(self) -> None:
         assert changed(self.since("other", 1), report(found("level", connections=2_000))).change is FindingChange.SAME

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 import facts
 import storage_facts as disk
+from ldapdiag.baseline.measures import measured
+from ldapdiag.baseline.paired import ComparedNumber
+from ldapdiag.baseline.reported import KeptNumber
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
@@ -82,6 +85,30 @@ def test_less_free_is_never_a_smaller_finding(one: int, other: int, some: int, f
     assert LEVELS.index(severity(less)) >= LEVELS.index(severity(more))
 
 
+SHORT_BYTES, SHORT_INODES = st.integers(0, 9 * GIB), st.integers(0, 9_000)
+
+
+@given(SHORT_BYTES, SHORT_BYTES, SHORT_INODES, SHORT_INODES)
+def test_a_baseline_calls_less_free_never_better(one: int, other: int, some: int, few: int) -> None:
+    more, less = (
+        measured(judge.number, judged(**free(pick(one, other)), free_inodes=pick(some, few)).observed, None)
+        for pick in (max, min)
+    )
+    compared = ComparedNumber(number=judge.number, before=KeptNumber(number=more, taken_at=None), now=less)
+    assert compared.worse == (less.measures[0].value < 0.9 * more.measures[0].value)
+
+
+@pytest.mark.parametrize("resource", ["bytes", "inodes"])
+def test_a_baseline_calls_half_of_what_was_free_worse_and_twice_as_much_better(resource: str) -> None:
+    less, more = ({**PLENTY, **left} for left in ({"free_bytes": GIB}, {"free_bytes": 2 * GIB}))
+    if resource == "inodes":
+        less, more = (PLENTY | {"free_inodes": left} for left in (400, 800))
+    numbers = [measured(judge.number, judged(**one).observed, None) for one in (less, more)]
+    for before, now, worse in ((*numbers, -1), (*reversed(numbers), 1)):
+        kept = KeptNumber(number=before, taken_at=None)
+        assert ComparedNumber(number=judge.number, before=kept, now=now).worse == worse
+
+
 def test_blocks_for_root_are_named_and_do_not_count_as_free() -> None:
     verdict = judged(**free(0, used=95 * GIB))
     assert isinstance(verdict, Finding)
@@ -96,6 +123,19 @@ def test_without_the_space_it_is_not_judged() -> None:
         assert isinstance(verdict, NotJudged)
         assert verdict.missing == ("file-system-space",)
         assert "df -PiT" in verdict.how
+
+
+def test_a_file_system_that_reports_no_size_is_not_judged() -> None:
+    verdict = judged(mount=disk.mount("tmpfs"), **free(0, total=0), **dict.fromkeys(INODES, 0))
+    assert isinstance(verdict, NotJudged)
+    assert "reports no size" in verdict.reason
+
+
+def test_without_the_space_no_inodes_left_is_critical() -> None:
+    verdict = judged(**dict.fromkeys(PLENTY, None), free_inodes=0)
+    assert severity(verdict) is Severity.CRITICAL
+    assert "no inodes left" in verdict.title
+    assert "The free space is not in the evidence." in verdict.detail
 
 
 def test_without_inodes_ext4_is_not_judged_and_xfs_is_clear() -> None:

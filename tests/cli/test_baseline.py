@@ -130,7 +130,14 @@ class TestRefusedFiles:
                 lambda one: with_reference(one, {"key": "ghosts", "taken_at": None, "measures": [{"value": "9"}]}),
                 "numbers",
             ),
-            (lambda one: with_reference(one, {"key": 7, "taken_at": None, "measures": []}), "key is int"),
+            (
+                lambda one: with_reference(one, {"key": "ghosts", "taken_at": None, "measures": []}),
+                "a reference without numbers",
+            ),
+            (
+                lambda one: with_reference(one, {"key": 7, "taken_at": None, "measures": [{"value": 9, "scatter": 1}]}),
+                "key is int",
+            ),
             (lambda one: with_reference(one, [1]), "reference is list"),
             (lambda one: one | {"verdicts": [one["verdicts"][0] | {"outcome": 7}]}, "outcome is int"),
             (lambda _: [], "list instead of an object"),

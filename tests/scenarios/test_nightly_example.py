@@ -91,6 +91,20 @@ def test_the_script_keeps_a_baseline(site: Path, program: Path) -> None:
     assert nightly(site, program)[0] == 0
 
 
+def test_the_command_that_accepts_can_be_pasted_whatever_the_folder_is_called(site: Path, program: Path) -> None:
+    name = r"night\nly's $HOME"
+    (site / name).mkdir()
+    evidence(site, "ldap")
+    assert nightly(site, program, name, "@prod")[0] == 0
+    evidence(site, "ldap", "app1", "app2", "fw")
+    code, said = nightly(site, program, name, "@prod")
+    assert code == 1, said
+    (command,) = [line for line in said.splitlines() if " --accept " in line]
+    pasted = sh(["sh", "-c", command], site)
+    assert (pasted.returncode, pasted.stderr) == (0, "")
+    assert (site / name / "baseline.json").read_bytes() == (site / name / "latest.json").read_bytes()
+
+
 def test_a_night_that_sees_less_leaves_the_baseline(site: Path, program: Path) -> None:
     evidence(site, "ldap", "app1", "app2", "fw")
     assert nightly(site, program)[0] == 0

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 HEADER = pattern(
-    r"Filesystem\s{1,1000}(?P<type>Type\s{1,1000})?(?P<unit>\d{1,5}(?:[KMB]|)-blocks|kbytes|Size|size|Inodes)\s{1,40}"
+    r"Filesystem\s{1,1000}(?P<type>Type\s{1,1000})?(?P<unit>(?P<block>\d{1,10}[KMGB]?)-blocks|kbytes|Size|size|Inodes)\s{1,40}"
     r"(?i:i?used)\s{1,40}(?i:avail(?:able)?|ifree)\s{1,40}(?i:capacity|i?use%)\s{1,40}Mounted on\s*",
     re.ASCII,
 )
-UNITS = {"1K-blocks": 1024, "1024-blocks": 1024, "kbytes": 1024, "512-blocks": 512, "1M-blocks": 1 << 20}
+KBYTES = "kbytes"
 PERCENT = pattern(r"\d{1,9}%|-", re.ASCII)
 AMOUNT = pattern(r"-|-?\d{1,18}(?:[.,]\d{1,3})?(?:[KMGTPE]i?B?)?", re.ASCII)
 AMOUNTS = 3
@@ -76,8 +76,10 @@ def _row(line: str, header: re.Match[str] | None) -> Space | None:
     if at is None:
         return None
     of_inodes = header["unit"] == INODES
-    unit = UNITS.get(header["unit"], 1)
+    unit = (bytes_of(header["block"] or "") or 1) if header["unit"] != KBYTES else 1024
     total, used, free = (bytes_of(word, unit) for word in words[at - AMOUNTS : at])
+    if words[at - 1].startswith("-") and words[at - 1] != "-":
+        free = 0  # below zero, where root has filled what is reserved (BSD, Solaris)
     mounted = Space(
         mount_point=line.split(maxsplit=at + 1)[at + 1].rstrip(),
         source=" ".join(words[: at - before]),

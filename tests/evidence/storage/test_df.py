@@ -74,6 +74,21 @@ def test_df_of_solaris_and_rounded_sizes() -> None:
     assert rows(ROUNDED)[0].total_bytes == 3 << 29
 
 
+@pytest.mark.parametrize(
+    ("unit", "size"),
+    [("512", 512), ("1024", 1024), ("1K", 1024), ("4K", 4096), ("1M", 1 << 20), ("1048576", 1 << 20), ("1G", 1 << 30),
+     ("1073741824", 1 << 30), ("1B", 1)],
+)  # fmt: skip
+def test_amounts_count_blocks_of_the_size_in_the_header(unit: str, size: int) -> None:
+    (row,) = rows(f"Filesystem  {unit}-blocks  Used Available Use% Mounted on\n/dev/sda  300  200  100  67% /srv\n")
+    assert (row.total_bytes, row.used_bytes, row.free_bytes) == (300 * size, 200 * size, 100 * size)
+
+
+def test_less_than_nothing_is_no_space() -> None:
+    (row,) = rows("Filesystem  1024-blocks  Used Available Capacity Mounted on\n/dev/sda  300  290  -20  107% /srv\n")
+    assert row.free_bytes == 0
+
+
 INODES = [
     """Filesystem     Inodes IUsed IFree IUse% Mounted on
 /dev/loop0      81920   319 81601    1% /srv/ldap/vol
