@@ -62,7 +62,8 @@ def judge(
     ## Severity
     By default:
 
-    - critical: less than 10 MiB free, or fewer than 10 inodes.
+    - critical: less than 10 MiB free, or fewer than 10 inodes; or less than the server needs by its own setting
+      (389-ds: half of nsslapd-disk-monitoring-threshold), below which it stops.
     - high: less than 5 % free and less than 1 GiB; or less than 5 % of the inodes and fewer than 1,000.
     - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
 
@@ -96,6 +97,10 @@ def judge(
 def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
     short = shortages(space, percents) if space else {}
+    rules = server.product.storage if server.product else None
+    needed = rules.stops_below(storage.settings) if rules and storage.settings else 0
+    if space and space.free_bytes is not None and space.free_bytes < needed:
+        short = {**short, "bytes": Severity.CRITICAL}
     if space and short:
         return _finding(volume, space, short, storage, server)
     if space is None or space.free_bytes is None or space.total_bytes is None:
@@ -174,7 +179,9 @@ def _finding(
         if inodes_alone
         else _left(space)
     )
-    state = f"has no {what} left" if worst is Severity.CRITICAL else f"has little {what} left"
+    stops = not inodes_alone and (space.free_bytes or 0) >= FULL_BYTES
+    critical = "has less space left than the server needs to run" if stops else f"has no {what} left"
+    state = critical if worst is Severity.CRITICAL else f"has little {what} left"
     reserved = _reserved(space)
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",

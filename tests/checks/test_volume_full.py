@@ -200,6 +200,15 @@ def test_what_the_server_does_follows_its_settings(rows, expected) -> None:
     assert expected in verdict.detail
 
 
+@pytest.mark.parametrize(("monitoring", "severity"), [("on", Severity.CRITICAL), ("off", None)])
+def test_less_than_the_server_stops_at_is_critical(monitoring, severity) -> None:
+    rows = {"nsslapd-disk-monitoring": monitoring, "nsslapd-disk-monitoring-threshold": str(50 * GIB)}
+    found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())
+    verdict = judged(settings=disk.settings((Role.DATABASE, disk.DATABASE), settings=found), **free(20 * GIB))
+    assert getattr(verdict, "severity", None) is severity
+    assert severity is None or "less space left than the server needs to run" in verdict.title
+
+
 def test_logs_that_are_critical_are_not_deleted() -> None:
     rows = {"nsslapd-disk-monitoring": "on", "nsslapd-disk-monitoring-logging-critical": "on"}
     found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())

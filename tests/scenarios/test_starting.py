@@ -51,8 +51,8 @@ class Start(NamedTuple):
         (["log", "--help"], Start(39, 5, DEAR | RARE - {"textwrap"})),
         (["log", LOG, "--scanner", "python"], Start(154, 48, DEAR | RARE)),
         (["log", LOG, "--scanner", "python", "--format", "json"], Start(147, 45, DEAR | RARE)),
-        (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(555, 170, HEAVY | {"rich.console"})),
-        (["checks"], Start(313, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
+        (["diagnose", INCIDENT, "--quiet", "--fail-on", "never"], Start(557, 170, HEAVY | {"rich.console"})),
+        (["checks"], Start(315, 26, DEAR - {"ldapdiag.analysis.hosts.instances"})),
     ],
     ids=["--help", "log --help", "log", "log as JSON", "diagnose", "checks"],
 )

@@ -117,6 +117,13 @@ def when_full(settings: StorageSettings, version: Version) -> str:
     return f"{MONITORING} is on. With less than {size(threshold)} free on a volume of its data: {'; '.join(steps)}."
 
 
+def stops_below(settings: StorageSettings) -> int:
+    """Return half of the threshold, below which disk monitoring ends the server after a while."""
+    if settings.value(MONITORING).lower() != "on":
+        return 0
+    return (whole_number(settings.value(MONITORING_FROM)) or MONITORED_FROM) // 2
+
+
 def _refused(settings: StorageSettings) -> str:
     """Return what happens to changes on a full ext4. Measured with 2.3.1 and additions of 200 kB: 48, then 42."""
     if settings.value(IMPLEMENTATION).lower() == "mdb":

@@ -18,7 +18,7 @@ from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, RESTART, WHERE_IT_IS
 from ldapdiag.servers.ldbm.storage import DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
-from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, not_known
+from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, never_stops, not_known
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -51,6 +51,9 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     """Return the places in the text: an instance may be anywhere."""
     del version, instance
     return settings.places
+
+
+stops_below = never_stops
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

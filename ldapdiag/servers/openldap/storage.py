@@ -36,6 +36,7 @@ from ldapdiag.servers.volumes.storage_rules import (
     WRITE_BACK_SECONDS,
     Durability,
     Window,
+    never_stops,
     not_known,
 )
 
@@ -70,6 +71,9 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     """Return the places in the text: every database names its folder."""
     del version, instance  # no default is the same in all builds
     return settings.places
+
+
+stops_below = never_stops
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.opends import dsconfig_storage
 from ldapdiag.servers.ping.remedies import RESTART, dsconfig
+from ldapdiag.servers.volumes.storage_rules import never_stops
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -26,6 +27,9 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     """Return the places in the text."""
     del version, instance
     return dsconfig_storage.places(settings)
+
+
+stops_below = never_stops
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

@@ -85,6 +85,12 @@ def not_known(backend: str, setting: str, value: str = "", why: str = "") -> Dur
     )
 
 
+def never_stops(settings: StorageSettings) -> int:
+    """Return that no setting that is read makes the server stop while there is room."""
+    del settings
+    return 0
+
+
 class StorageRules(Protocol):
     """The module `storage` of a product. `version`: that of the server, empty where it is not known."""
 
@@ -96,6 +102,9 @@ class StorageRules(Protocol):
 
     def when_full(self, settings: StorageSettings, version: Version) -> str:
         """Return in sentences what the server does when a volume of its data is full; empty: it is not known."""
+
+    def stops_below(self, settings: StorageSettings) -> int:
+        """Return the free bytes of a volume below which the server stops by itself; 0: it does not, or not known."""
 
     def make_safe(
         self, server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version
