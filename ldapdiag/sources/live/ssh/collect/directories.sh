@@ -21,7 +21,9 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
 # Where the data is, and when changes are on the disk.
 DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
     nsslapd-db-durable-transaction nsslapd-db-durable-transactions nsslapd-db-transaction-batch-val
-    nsslapd-db-transaction-batch-max-wait nsslapd-db-checkpoint-interval"
+    nsslapd-db-transaction-batch-max-wait nsslapd-db-checkpoint-interval
+    nsslapd-disk-monitoring nsslapd-disk-monitoring-threshold nsslapd-disk-monitoring-grace-period
+    nsslapd-disk-monitoring-logging-critical nsslapd-disk-monitoring-readonly-on-threshold"
 
 ns_slapd() {
     find_ns_slapd "$1" || return 0
