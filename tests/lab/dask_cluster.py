@@ -56,7 +56,7 @@ class DaskCluster:
         command = [*SCHEDULER, "--scheduler-file", str(self.file), *options]
         self.scheduler = self._start([*command, *self._preload(preload)])
         until = time.monotonic() + STARTS_WITHIN
-        while not self.file.exists():
+        while not (self.file.exists() and self.file.read_text().rstrip().endswith("}")):  # it is written in steps
             assert time.monotonic() < until, self.log
             assert self.scheduler.poll() is None, self.log
             time.sleep(0.05)
