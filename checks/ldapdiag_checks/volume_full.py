@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.storage.volume import Volume
     from ldapdiag.evidence.storage import Space
+    from ldapdiag.servers.volumes.storage_rules import StorageRules
 
 FULL_BYTES, HIGH_BYTES, MEDIUM_BYTES = 10 << 20, 1 << 30, 10 << 30
 """Free bytes: the next file of Berkeley DB's transaction log (10 MiB) does not fit; the logs of one instance with usual
@@ -96,11 +97,9 @@ def judge(
 
 def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
-    short = shortages(space, percents) if space else {}
-    rules = server.product.storage if server.product else None
+    rules = _rules(server)
     needed = rules.stops_below(storage.settings) if rules and storage.settings else 0
-    if space and space.free_bytes is not None and space.free_bytes < needed:
-        short = {**short, "bytes": Severity.CRITICAL}
+    short = shortages(space, percents, needed) if space else {}
     if space and short:
         return _finding(volume, space, short, storage, server)
     if space is None or space.free_bytes is None or space.total_bytes is None:
@@ -126,9 +125,14 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percent
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
 
 
-def shortages(space: Space, percents: tuple[float, float]) -> Mapping[str, Severity]:
-    """Return the severity of each resource that is short: bytes, inodes."""
-    byte_limits, inode_limits = (FULL_BYTES, HIGH_BYTES, MEDIUM_BYTES), (FULL_INODES, HIGH_INODES, MEDIUM_INODES)
+def _rules(server: Instance) -> StorageRules | None:
+    return server.product.storage if server.product else None
+
+
+def shortages(space: Space, percents: tuple[float, float], needed: int) -> Mapping[str, Severity]:
+    """Return the severity of each resource that is short: bytes, inodes; the server runs with `needed` bytes free."""
+    byte_limits = (max(FULL_BYTES, needed), HIGH_BYTES, MEDIUM_BYTES)
+    inode_limits = (FULL_INODES, HIGH_INODES, MEDIUM_INODES)
     found = {
         "bytes": _severity(space.free_bytes, space.total_bytes, byte_limits, percents),
         "inodes": _severity(space.free_inodes, space.total_inodes, inode_limits, percents),
@@ -234,7 +238,7 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
     """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
     yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
     if volume.lasting_paths:
-        rules = server.product.storage if server.product else None
+        rules = _rules(server)
         known = rules.when_full(storage.settings, server.version) if rules and storage.settings else ""
         yield known or UNKNOWN
     else:

@@ -33,7 +33,7 @@ class FindingChange(StrEnum):
     """Not judged now: whether it is gone is not known."""
 
 
-GROWN = frozenset({FindingChange.NEW, FindingChange.WORSE})
+GROWN = (FindingChange.NEW, FindingChange.WORSE)
 """Changes that `--fail-on-new` counts."""
 
 

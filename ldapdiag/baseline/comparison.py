@@ -10,7 +10,7 @@ from ldapdiag.baseline.changes import ChangedFinding, Changes, FindingChange, Fo
 from ldapdiag.baseline.host_names import same_hosts
 from ldapdiag.baseline.log_extent import AS_MANY
 from ldapdiag.baseline.paired import PairedFinding
-from ldapdiag.baseline.reported import MORE, NEVER_MISSED
+from ldapdiag.baseline.reported import MORE
 from ldapdiag.baseline.what_became import WhatBecame
 from ldapdiag.check import MainNumber
 from ldapdiag.lazy_dataclass import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.baseline.host_names import HostNames
     from ldapdiag.baseline.log_extent import LogExtent
-    from ldapdiag.baseline.reported import Reported, ReportedFinding
+    from ldapdiag.baseline.reported import Reported, ReportedFinding, Source
 
 LACKING = 5
 """Sources that a note names."""
@@ -35,9 +35,10 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
     hosts = same_hosts(before.hosts, now.hosts)
     earlier = [_renamed(one, hosts) for one in before.findings]
     pairs = Pairs.of(earlier, now.findings)
-    outcomes, logs = _Outcomes(before, hosts), {hosts.of(name): extent for name, extent in before.logs.items()}
+    outcomes = _Outcomes(before, hosts)
     new = [finding for place, finding in enumerate(now.findings) if place not in pairs.former]
     became = WhatBecame(before, now, hosts, new, numbers)
+    logs = became.logs
     changed = {finding.id: _new(finding, outcomes) for finding in new}
     for place, former in pairs.former.items():
         finding = now.findings[place]
@@ -64,7 +65,7 @@ def compare(before: Reported, now: Reported, numbers: Mapping[str, MainNumber], 
             *_not_compared(now, changed),
             *_traffic(now, logs),
             *_shorter_logs(now, logs),
-            *_lacking(before, now, hosts),
+            *_lacking(became.lacking),
         ),
         less_logged=any(
             now.logs[server].lacks(extent, AS_MANY) for server, extent in logs.items() if server in now.logs
@@ -168,10 +169,9 @@ def _notes(before: Reported, now: Reported) -> Iterator[str]:
         yield f"other settings than in the baseline: {', '.join(checks)}"
 
 
-def _lacking(before: Reported, now: Reported, hosts: HostNames) -> Iterator[str]:
+def _lacking(sources: Iterable[Source]) -> Iterator[str]:
     """Yield what only the baseline is based on: a finding may be better for lack of evidence alone."""
-    sources = {(kind, hosts.of(about)) for kind, about in before.sources if kind not in NEVER_MISSED}
-    lacking = sorted(f"{kind} of {about}" if about else kind for kind, about in sources - now.sources)
+    lacking = sorted(f"{kind} of {about}" if about else kind for kind, about in sources)
     if lacking:
         more = f" and {len(lacking) - LACKING:,} more" if len(lacking) > LACKING else ""
         yield f"in the baseline, and not in this evidence: {', '.join(lacking[:LACKING])}{more}"

@@ -47,8 +47,11 @@ class WhatBecame:
         self._cut = {finding.check for finding in now.findings if finding.is_remainder}
         self._listed = Counter((finding.check, finding.server) for finding in now.findings)
         self._names = {host.name for host in now.hosts}
-        self._logs = {hosts.of(name): extent for name, extent in before.logs.items()}
-        self._lacking = {(kind, hosts.of(about)) for kind, about in before.sources} - now.sources
+        self.logs = {hosts.of(name): extent for name, extent in before.logs.items()}
+        """The extents of the earlier logs, by the present names of their servers."""
+        read = {(kind, hosts.of(about)) for kind, about in before.sources if kind not in NEVER_MISSED}
+        self.lacking = read - now.sources
+        """The sources of the earlier report alone, by present names."""
         self._doubts = {hosts.of(name): why for name, why in hosts.doubts.items()}
 
     def of(self, finding: ReportedFinding) -> tuple[bool, str]:
@@ -68,7 +71,7 @@ class WhatBecame:
         A rate does not depend on how long a log is. Severity and certainty may depend on any source: what one client
         shows excludes a cause on another.
         """
-        further = self._not_read_of(self._lacking) if not by_rate else iter(())
+        further = self._not_read_of(self.lacking) if not by_rate else iter(())
         return next(chain(self._lacks(finding, logs=not by_rate), further), "")
 
     def _lacks(self, finding: ReportedFinding, *, logs: bool) -> Iterator[str]:
@@ -113,10 +116,10 @@ class WhatBecame:
 
     def _shorter_logs(self, finding: ReportedFinding) -> Iterator[str]:
         """Yield the access logs of a finding that are much shorter than in the baseline."""
-        for server in sorted(about for kind, about in finding.sources if kind == ACCESS_LOG and about in self._logs):
+        for server in sorted(about for kind, about in finding.sources if kind == ACCESS_LOG and about in self.logs):
             now = self._now.logs.get(server)
             least = AS_MANY if finding.check in self._by_amount else LEAST_OPERATIONS
-            lacks = now.lacks(self._logs[server], least) if now else "shows no operations at known times"
+            lacks = now.lacks(self.logs[server], least) if now else "shows no operations at known times"
             if lacks:
                 yield f"the access log of {server} {lacks}"
 

@@ -135,8 +135,6 @@ def _reason(finding: Mapping[str, Any]) -> str:
 
 EXACT = 1_000
 """Numbers from which no decimals are shown."""
-GROWN = ("new", "worse")
-"""Changes that count for --fail-on-new."""
 
 
 def grown_lines(document: Mapping[str, Any], change: str) -> Iterator[str]:

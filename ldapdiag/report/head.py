@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.report.changes import FORMER, GROWN, count_parts, former_lines, grown_lines
+from ldapdiag.baseline.changes import GROWN
+from ldapdiag.report.changes import FORMER, count_parts, former_lines, grown_lines
 from ldapdiag.report.findings import FIRST, STYLES, TITLE, print_finding, print_step, step_parts
 from ldapdiag.report.headline import CLEAR, NOT_READ, UNKNOWN, outcomes, reservation
 from ldapdiag.report.page import packed

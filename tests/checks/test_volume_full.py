@@ -209,6 +209,12 @@ def test_less_than_the_server_stops_at_is_critical(monitoring, severity) -> None
     assert severity is None or "less space left than the server needs to run" in verdict.title
 
 
+def test_a_volume_without_a_size_is_not_judged_whatever_the_server_needs() -> None:
+    found = (StorageSetting(name="nsslapd-disk-monitoring", value="on"),)
+    verdict = judged(settings=disk.settings((Role.DATABASE, disk.DATABASE), settings=found), **free(0, total=0))
+    assert isinstance(verdict, NotJudged)
+
+
 def test_logs_that_are_critical_are_not_deleted() -> None:
     rows = {"nsslapd-disk-monitoring": "on", "nsslapd-disk-monitoring-logging-critical": "on"}
     found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())

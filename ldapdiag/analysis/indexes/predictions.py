@@ -92,9 +92,10 @@ def _in_all(database: SimulatedDatabase) -> int | None:
     return max((count for count in whole if count), default=None)
 
 
-def _scanned(scan: SearchCoverage, databases: Sequence[SimulatedDatabase], costs: SearchCosts) -> float:
-    """Return how many entries a scan examines, by its time where nothing else shows it."""
-    shown = entries_in_scope(scan, databases)
+def _examined(
+    scan: SearchCoverage, shown: float | None, databases: Sequence[SimulatedDatabase], costs: SearchCosts
+) -> float:
+    """Return how many entries a scan examines: those `shown` in its scope, else by its time."""
     if shown is None:
         every = [_in_all(database) or UNBOUNDED for database in databases]
         shown = min(sum(every), costs.scanned_by(scan))
@@ -105,7 +106,8 @@ def predict(
     scan: SearchCoverage, databases: Sequence[SimulatedDatabase], costs: SearchCosts, indexes: frozenset[ProposedIndex]
 ) -> Prediction:
     """Predict the time of a scan with new indexes."""
-    total = _scanned(scan, databases, costs)
+    shown = entries_in_scope(scan, databases)
+    total = _examined(scan, shown, databases, costs)
     returned = costs.of_returned(scan, total)
     tested = costs.of_tested(scan, total, returned.expected)
     candidates, copied = Estimate(0, 0, 0), Estimate(0, 0, 0)
@@ -126,7 +128,7 @@ def predict(
     parts = _tests(scan.filter, product.approximate_over_test if product is not None else 1.0) if scan.filter else 1.0
     rest = scan.own_time - VARIES * costs.most_saved(scan, parts)
     least, expected, most = times
-    returning = not returns_nearly_nothing(scan, entries_in_scope(scan, databases))
+    returning = not returns_nearly_nothing(scan, shown)
     if returning:
         least, expected = max(least, rest), max(expected, rest)
     most = max(most, rest)
@@ -227,19 +229,23 @@ def _copied(bound: Assertion, size: Estimate, total: float, database: SimulatedD
 
     Of two bounds, each list reaches from the bound to the end of the index: half of it, of all of it.
     """
-    equal = _known(replace(bound, kind=AssertionKind.EQUALITY, value=None), database, total)
-    of_one_key = max(1.0, equal.expected) if equal else 1.0
+    of_one_key = _entries_of_one_key(bound, total, database)
     lists = Estimate(total / 2, total * LIST_OF_BOUND, total) if paired else size
     least, expected, most = (min(length, _longest(database)) ** 2 / 2 for length in lists)
-    return Estimate(0.0 if equal is None else least / of_one_key, expected / of_one_key, most)
+    return Estimate(least / of_one_key if of_one_key else 0.0, expected / (of_one_key or 1.0), most)
 
 
 def _read(bound: Assertion, size: Estimate, total: float, database: SimulatedDatabase) -> Estimate:
     """Return how many keys of a range are read, until its list is longer than the server keeps."""
+    of_one_key = _entries_of_one_key(bound, total, database)
+    least, expected, most = (min(length, _longest(database)) / (of_one_key or 1.0) for length in size)
+    return Estimate(least if of_one_key else 0.0, expected, most)
+
+
+def _entries_of_one_key(bound: Assertion, total: float, database: SimulatedDatabase) -> float | None:
+    """Return how many entries one key in a range has, by searches for its values; None: not known, and at least one."""
     equal = _known(replace(bound, kind=AssertionKind.EQUALITY, value=None), database, total)
-    of_one_key = max(1.0, equal.expected) if equal else 1.0
-    least, expected, most = (min(length, _longest(database)) / of_one_key for length in size)
-    return Estimate(0.0 if equal is None else least, expected, most)
+    return max(1.0, equal.expected) if equal else None
 
 
 def _longest(database: SimulatedDatabase) -> float:

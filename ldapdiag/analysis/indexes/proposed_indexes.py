@@ -323,7 +323,7 @@ class IndexTrial:
             return OF_SECRETS
         if name in maintained:
             return SERVER_MAINTAINED
-        if change.type in APPROXIMATE and (why := self.why_no_approximate(change)):
+        if why := self.why_no_approximate(change):
             return why
         if not isinstance(self.database, ConfiguredDatabase):
             return ""
