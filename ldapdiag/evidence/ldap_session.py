@@ -77,10 +77,15 @@ def question_of(asked: str) -> str:
     return asked.partition(SEPARATOR)[0]
 
 
-def without_files(asked: str) -> str:
-    """Return the question and its session without names of files, which only the host of the collection has."""
+def as_from_others(asked: str) -> str:
+    """Return the question and its session as a capture may give them, which somebody else may have made.
+
+    A command that was made with them would send a local file as the password, or trust a certificate, by their word.
+    """
     session = session_of(asked)
-    return asked if session is None else replace(session, password_file="", ca_file="").after(question_of(asked))
+    if session is None:
+        return asked
+    return replace(session, password_file="", ca_file="", insecure=False).after(question_of(asked))
 
 
 def session_of(asked: str) -> LdapSession | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.ldap_session import LdapSession, question_of, session_of
+from ldapdiag.evidence.ldap_session import LdapSession, as_from_others, question_of, session_of
 
 QUESTION = "LDAP searches for indexes at ldap://ds1:3890"
 SESSIONS = [
@@ -28,6 +30,12 @@ def test_it_is_read_as_it_was_written(session: LdapSession) -> None:
     asked = session.after(QUESTION)
     assert session_of(asked) == session
     assert question_of(asked) == QUESTION
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=str)
+def test_from_others_it_names_no_local_file_and_trusts_no_certificate(session: LdapSession) -> None:
+    found = session_of(as_from_others(session.after(QUESTION)))
+    assert found == replace(session, password_file="", ca_file="", insecure=False)
 
 
 @pytest.mark.parametrize(

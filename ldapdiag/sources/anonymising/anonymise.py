@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.ldap_session import without_files
+from ldapdiag.evidence.ldap_session import as_from_others
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 from ldapdiag.sources.anonymising.contents import anonymised_content
@@ -105,7 +105,7 @@ def _renamed(piece: Input, anonymiser: TextAnonymiser, folders: dict[str, str]) 
         path=path,
         folder=f"{outer}/{host}",
         label=path,
-        asked=_message(without_files(piece.asked), anonymiser, {_host(piece)}),
+        asked=_message(as_from_others(piece.asked), anonymiser, {_host(piece)}),
     )
 
 

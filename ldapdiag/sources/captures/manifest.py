@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.ldap_session import as_from_others
 from ldapdiag.evidence.origin import Span
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted
@@ -148,7 +149,7 @@ def _entries(entries: object) -> Iterator[ManifestEntry]:
             yield ManifestEntry(
                 path=path,
                 folder=_text(entry.get("folder")),
-                asked=_text(entry.get("asked")),
+                asked=as_from_others(_text(entry.get("asked"))),
                 taken=_span(entry.get("taken")),
                 size_bytes=size if type(size) is int and size >= 0 else None,
             )

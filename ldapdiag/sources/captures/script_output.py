@@ -23,6 +23,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.ldap_session import as_from_others
 from ldapdiag.evidence.origin import Span
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
@@ -181,7 +182,7 @@ class Script:
         return ScriptSection(
             folder=_text(begin["folder"]),
             file=_text(begin["file"]),
-            asked=_text(begin["asked"]),
+            asked=as_from_others(_text(begin["asked"])),
             begun=_moment(begin["moment"]),
             ended=_moment(moment or b""),
             status=status,
