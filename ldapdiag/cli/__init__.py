@@ -18,6 +18,16 @@ MOST_DIGITS = 4
 
 
 def main() -> None:
+    """Run the command line; `--format nagios` has exit codes of its own."""
+    if "nagios" in " ".join(sys.argv):
+        from ldapdiag.cli import plugin  # noqa: PLC0415  import late
+
+        if plugin.is_asked(sys.argv):
+            plugin.run(run)
+    run()
+
+
+def run() -> None:
     """Run the command line. Every failure ends in one plain line and an exit code, never in a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))

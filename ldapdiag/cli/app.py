@@ -43,10 +43,9 @@ def options(
     """Diagnose LDAP servers: ghost connections, timeouts, missing indexes, disks.
 
     Examples:
-        On the directory server itself, as root; from files; more help:
+        On the server itself, as root; from files (more: ldapdiag help indexes):
             ldapdiag diagnose
             ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
-            ldapdiag help indexes
     """
 
 

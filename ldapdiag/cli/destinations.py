@@ -35,14 +35,21 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
     CSV = "csv"
     HTML = "html"
+    JUNIT = "junit"
+    OPENMETRICS = "openmetrics"
+    NAGIOS = "nagios"
 
 
+DOCUMENTS = (ReportFormat.TEXT, ReportFormat.JSON, ReportFormat.MARKDOWN, ReportFormat.CSV, ReportFormat.HTML)
+"""The formats of every report; the others are for programs that read some reports."""
 ENDINGS = {
     ".txt": ReportFormat.TEXT,
     ".json": ReportFormat.JSON,
     ".md": ReportFormat.MARKDOWN,
     ".csv": ReportFormat.CSV,
     ".html": ReportFormat.HTML,
+    ".xml": ReportFormat.JUNIT,
+    ".prom": ReportFormat.OPENMETRICS,
 }
 """The format of a file by the ending of its name."""
 
@@ -66,7 +73,7 @@ OutputOption = Annotated[
         "-o",
         metavar="FILE",
         help="Write the report to FILE instead of standard output, in the format of its ending "
-        f"({', '.join(ENDINGS)}); - is standard output; repeatable.",
+        f"({', '.join(end for end, one in ENDINGS.items() if one in DOCUMENTS)}); - is standard output; repeatable.",
         show_default=False,
         rich_help_panel=Panel.OUTPUT,
     ),
@@ -89,9 +96,11 @@ class Output(NamedTuple):
     output: OutputOption = None
     color: ColorOption = Color.AUTO
 
-    def destinations(self, offered: Collection[ReportFormat] = tuple(ReportFormat)) -> tuple[Destination, ...]:
+    def destinations(self, offered: Collection[ReportFormat] = DOCUMENTS) -> tuple[Destination, ...]:
         """Return where to write a report. Raises UsageError, before anything is read, if it cannot be written there."""
         form, outputs = self.form, self.output
+        if form and form not in offered:
+            raise UsageError(f"--format {form}: this command has none; use one of {', '.join(offered)}")
         if not outputs:
             return (Destination(form=form or ReportFormat.TEXT, path=None),)
         _check_contradictions(form, outputs)
@@ -100,6 +109,8 @@ class Output(NamedTuple):
             for path in outputs
         )
         for one in found:
+            if one.form is ReportFormat.NAGIOS and one.path is not None:
+                raise UsageError(f"--output {one.path}: nagios reads standard output; omit --output")
             check_file(one.path)
         return found
 

@@ -13,6 +13,7 @@ import typer
 
 from ldapdiag.cli.commands import Panel
 from ldapdiag.cli.completion import check_ids
+from ldapdiag.cli.destinations import ReportFormat
 from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import deliver_report, exit_code, report_of, run_diagnosis
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ldapdiag.catalogue import AnyCheck
-    from ldapdiag.cli.destinations import ReportFormat
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.evidence.history import History
 
@@ -147,6 +147,10 @@ CheckOption = Annotated[
         rich_help_panel=Panel.GATE,
     ),
 ]
+NoAccountsOption = Annotated[
+    bool,
+    typer.Option("--no-accounts", help="Omit DNs of accounts from openmetrics.", rich_help_panel=Panel.OUTPUT),
+]
 LdapPortOption = Annotated[
     list[int] | None,
     typer.Option(
@@ -167,6 +171,7 @@ def diagnose(
     *,
     asked: Judging,
     table: TableOption = None,
+    no_accounts: NoAccountsOption = False,
     check: CheckOption = None,
     ldap_port: LdapPortOption = None,
     recording: Recording,
@@ -193,6 +198,11 @@ def diagnose(
         time is recorded once. A run that cannot be recorded is reported on standard error, and the exit code is that
         of the diagnosis. A FILE that is no history, or cannot be written, ends the command before it collects anything.
 
+    Monitoring:
+        --format openmetrics writes gauges for Prometheus, to a FILE.prom of the textfile collector for example; what
+        was not judged is absent. --format nagios writes the output of a plug-in, as Icinga and Checkmk read it, too;
+        its exit codes are 0 (ok), 1 (a medium finding), 2 (a high or critical one) and 3 (unknown).
+
     Exit code:
         0  no finding at or above --fail-on
         1  such a finding, or a crashed check
@@ -206,10 +216,12 @@ def diagnose(
             ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D DN -W
         A capture, on the screen and as a page to send:
             ldapdiag diagnose incident.tar.gz -o - -o report.html
+        For Prometheus, every minute, without what could end an alert by mistake:
+            ldapdiag diagnose @prod --fail-on never -o /var/lib/prometheus/node-exporter/ldapdiag.prom
         Every night: exit with 1 for what is new or worse since an earlier report:
             ldapdiag diagnose @prod --baseline earlier.json --fail-on-new
     """
-    written = asked.written(table)
+    written = asked.written(table, (ReportFormat.OPENMETRICS, ReportFormat.NAGIOS))
     earlier = earlier_runs(recording.record, check or [])
     checks = cache(partial(_checks, check or []))
     if check:
@@ -225,10 +237,14 @@ def diagnose(
             named=check or (),
         )
     report = report_of(diagnosis)
-    deliver_report(asked, report, _writer(report, table, asked), written)
+    deliver_report(asked, report, _writer(report, table, asked, with_accounts=not no_accounts), written)
     code = INTERRUPTED if stop.is_set() else exit_code(diagnosis, asked.gate)
     if recording.record is not None:
         record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
+    if any(one.form is ReportFormat.NAGIOS for one in written):
+        from ldapdiag.report.monitoring.nagios import status  # noqa: PLC0415  import late
+
+        code = status(report())
     raise typer.Exit(code)
 
 
@@ -239,10 +255,26 @@ def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
 
 
 def _writer(
-    report: Callable[[], Mapping[str, Any]], table: DiagnosisTable | None, asked: Judging
+    report: Callable[[], Mapping[str, Any]], table: DiagnosisTable | None, asked: Judging, *, with_accounts: bool
 ) -> Callable[[ReportFormat, TextIO], None]:
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
     from ldapdiag.report.tables.of_diagnosis import TABLES  # noqa: PLC0415
 
     text = partial(as_text.print_report, **asked.text())
-    return writer(report, text, as_json.render, TABLES[table or DiagnosisTable.FINDINGS])
+    others = asked.formats() | {
+        ReportFormat.OPENMETRICS: partial(_metrics, with_accounts=with_accounts),
+        ReportFormat.NAGIOS: _plugin,
+    }
+    return writer(report, text, as_json.render, TABLES[table or DiagnosisTable.FINDINGS], others)
+
+
+def _metrics(report: Mapping[str, Any], *, with_accounts: bool) -> str:
+    from ldapdiag.report.monitoring import openmetrics  # noqa: PLC0415  import late
+
+    return openmetrics.render(report, with_accounts=with_accounts)
+
+
+def _plugin(report: Mapping[str, Any]) -> str:
+    from ldapdiag.report.monitoring import nagios  # noqa: PLC0415  import late
+
+    return nagios.render(report)

@@ -144,4 +144,4 @@ def _writer(
     from ldapdiag.report.tables.of_indexes import TABLES  # noqa: PLC0415
 
     text = partial(as_text.print_indexes, **asked.text())
-    return writer(report, text, as_json.render, TABLES[table or IndexTable.PLAN])
+    return writer(report, text, as_json.render, TABLES[table or IndexTable.PLAN], asked.formats())

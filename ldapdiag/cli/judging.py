@@ -13,7 +13,6 @@ from ldapdiag.cli.baseline import compared, read_baseline
 from ldapdiag.cli.destinations import contains_gaps, deliver, text_on_terminal
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.output import print_error, print_gaps
-from ldapdiag.cli.shared_options import FailOn
 from ldapdiag.cli.site_options import today
 from ldapdiag.cli.times import asked_period
 from ldapdiag.evidence.bundle import Gap
@@ -159,7 +158,7 @@ def exit_code(diagnosis: Diagnosis, gate: Gate) -> int:
 
     With --fail-on-new only findings count that are new or worse since the baseline, or whose acceptance is over.
     """
-    from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
+    from ldapdiag.finding import NotJudged  # noqa: PLC0415  import late
 
     if diagnosis.shortfall:
         return FAILED
@@ -167,12 +166,11 @@ def exit_code(diagnosis: Diagnosis, gate: Gate) -> int:
         return 1
     if gate.strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):
         return 1
-    if gate.fail_on is FailOn.NEVER:
-        return 0
-    threshold = Severity[gate.fail_on.name]
+    least = gate.least
     return int(
         any(
-            one.severity >= threshold
+            least is not None
+            and one.severity >= least
             and not one.is_accepted
             and (not gate.fail_on_new or _is_new(diagnosis, check, one))
             for check, one in diagnosis.found

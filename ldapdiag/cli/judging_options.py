@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from ldapdiag.cli.collecting import Collecting
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import Destination, Output, check_table
+from ldapdiag.cli.destinations import DOCUMENTS, Destination, Output, ReportFormat, check_table
 from ldapdiag.cli.notices import Notices, QuietOption
 from ldapdiag.cli.shared_options import FailOn, FailOnOption
 from ldapdiag.errors import UsageError
@@ -18,6 +18,8 @@ from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from ldapdiag.finding import Severity
 
 
@@ -52,6 +54,13 @@ class Gate(NamedTuple):
     strict: StrictOption = False
     baseline: BaselineOption = None
     fail_on_new: FailOnNewOption = False
+
+    @property
+    def least(self) -> Severity | None:
+        """Return the lowest severity that makes the exit code 1; None: none does."""
+        from ldapdiag.finding import Severity  # noqa: PLC0415  import late: --help must be quick
+
+        return None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
 
     def check(self) -> None:
         """Raise UsageError for --fail-on-new without a report to compare with."""
@@ -142,9 +151,23 @@ class Judging(NamedTuple):
         detail = self.detail
         return {"verbose": detail.verbose, "color": self.output.color, "at_least": detail.severity.severity}
 
-    def written(self, table: str | None) -> tuple[Destination, ...]:
-        """Return where the report goes. Raises UsageError, before anything is read, where options exclude others."""
+    def written(self, table: str | None, more: Collection[ReportFormat] = ()) -> tuple[Destination, ...]:
+        """Return where the report goes. Raises UsageError, before anything is read, where options exclude others.
+
+        `more`: formats that other commands lack.
+        """
         self.gate.check()
-        written = self.output.destinations()
+        written = self.output.destinations((*DOCUMENTS, ReportFormat.JUNIT, *more))
         check_table(table, written)
         return written
+
+    def formats(self) -> dict[ReportFormat, Callable[[Mapping[str, Any]], str]]:
+        """Return what renders the formats that these commands have in addition."""
+
+        def junit(report: Mapping[str, Any]) -> str:
+            from ldapdiag.report.monitoring import junit  # noqa: PLC0415  import late
+
+            gate = self.gate
+            return junit.render(report, fail_on=gate.least, only_new=gate.fail_on_new, strict=gate.strict)
+
+        return {ReportFormat.JUNIT: junit}

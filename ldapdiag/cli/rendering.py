@@ -7,6 +7,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.cli.destinations import ReportFormat
@@ -50,8 +51,12 @@ def writer(
     text: Callable[[Mapping[str, Any], TextIO], None],
     json: Callable[[Mapping[str, Any]], str],
     table: Table,
+    others: Mapping[ReportFormat, Callable[[Mapping[str, Any]], str]] = MappingProxyType({}),
 ) -> Callable[[ReportFormat, TextIO], None]:
-    """Return a function that writes a report in a format; of CSV the table. All are made from one report object."""
+    """Return a function that writes a report in a format; of CSV the table. All are made from one report object.
+
+    `others`: formats that this report alone has.
+    """
     document = cache(document)
 
     def write(form: ReportFormat, stream: TextIO) -> None:
@@ -72,5 +77,7 @@ def writer(
                 from ldapdiag.report.html import page as html_page  # noqa: PLC0415  import late, with jinja2
 
                 stream.write(html_page.render(document(), _made()))
+            case _:
+                stream.write(others[form](document()))
 
     return write

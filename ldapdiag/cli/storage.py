@@ -214,4 +214,4 @@ def _writer(
     from ldapdiag.report.tables.of_storage import TABLES  # noqa: PLC0415
 
     text = partial(as_text.print_storage, **asked.text())
-    return writer(report, text, as_json.render, TABLES[table or StorageTable.VOLUMES])
+    return writer(report, text, as_json.render, TABLES[table or StorageTable.VOLUMES], asked.formats())

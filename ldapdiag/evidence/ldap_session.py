@@ -78,7 +78,7 @@ def question_of(asked: str) -> str:
 
 
 def as_from_others(asked: str) -> str:
-    """Return the question and its session as a capture may give them, which somebody else may have made.
+    """Return the question and its session as a capture may have them, which another person may have made.
 
     A command that was made with them would send a local file as the password, or trust a certificate, by their word.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
-from ldapdiag.cli.destinations import ENDINGS, Output, ReportFormat
+from ldapdiag.cli.destinations import DOCUMENTS, ENDINGS, Output, ReportFormat
 from ldapdiag.errors import UsageError
 
 ACCESS_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
@@ -40,7 +40,11 @@ class TestTheFormat:
 
     @pytest.mark.parametrize("ending", ENDINGS)
     def test_is_that_of_the_ending(self, ending: str, tmp_path: Path) -> None:
-        assert forms(None, tmp_path / f"a{ending}") == [ENDINGS[ending]]
+        if ENDINGS[ending] in DOCUMENTS:
+            assert forms(None, tmp_path / f"a{ending}") == [ENDINGS[ending]]
+        else:
+            with pytest.raises(UsageError, match=f"writes no {ending}"):
+                forms(None, tmp_path / f"a{ending}")
         assert forms(None, tmp_path / f"a{ending.upper()}") == [ENDINGS[ending]]
 
     def test_of_one_file_is_that_of_the_option(self, tmp_path: Path) -> None:

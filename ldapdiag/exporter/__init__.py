@@ -1,0 +1,1 @@
+"""The exporter for Prometheus: collects by a timer, and answers a scrape with the last diagnosis."""

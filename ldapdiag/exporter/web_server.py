@@ -1,0 +1,134 @@
+"""The web server of the exporter: answers GET /metrics, by TLS and after authentication where the site asks for it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import socket
+from socketserver import TCPServer, ThreadingMixIn
+from threading import Semaphore
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ldapdiag.exporter.collections import Collections
+    from ldapdiag.exporter.web_configuration import WebConfiguration
+
+    Application = Callable[[Mapping[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+PATH = "/metrics"
+MOST_AT_ONCE = 20
+"""Requests that are answered at the same time; a further connection is closed."""
+PATIENCE = 10
+"""Seconds that a client may take to send its request."""
+LONGEST_PASSWORD = 72
+"""Bytes that bcrypt takes."""
+NO_USER = b"$2b$12$lDIL92Xq9NjbQN737bmMmeiKYhjbDFN8/84lc9kcRQTdymOlgMuN6"
+"""A hash for users that do not exist: the time of the answer must not tell which do."""
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = PATIENCE
+
+    def log_message(self, *_: object) -> None:
+        """Write no line for each request."""
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    tls: ssl.SSLContext | None = None
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  those of WSGIServer
+        self._free = Semaphore(MOST_AT_ONCE)
+        super().__init__(*arguments, **settings)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as WSGIServer has them
+        """Answer in a thread of its own, if not too many are busy."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as WSGIServer has them
+        """Answer one request. The handshake is part of reading it: who does not finish it holds up no other."""
+        try:
+            if self.tls is not None:
+                request = self.tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
+            super().process_request_thread(request, client_address)
+        except OSError:  # the client has left before the handshake
+            self.shutdown_request(request)
+        finally:
+            self._free.release()
+
+    def handle_error(self, *_: object) -> None:
+        """Write no traceback for a client that leaves, or does not shake hands."""
+
+    def server_bind(self) -> None:
+        """Bind without asking the resolver for the name of the address."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "ldapdiag", self.server_address[1]
+        self.setup_environ()
+
+
+def serve(collections: Collections, configuration: WebConfiguration, host: str, port: int) -> WSGIServer:
+    """Return a server that listens, and answers when `serve_forever` runs. Raises OSError."""
+    from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415  import late: an extra
+
+    registry = CollectorRegistry()
+    registry.register(collections)
+    application = _at_path(make_wsgi_app(registry))
+    if configuration.users is not None:
+        application = _authenticated(application, configuration.users)
+    server = make_server(host, port, application, server_class=_of_family(host), handler_class=_Handler)
+    server.tls = configuration.tls
+    return server
+
+
+def _of_family(host: str) -> type[_Server]:
+    return type("_Server6", (_Server,), {"address_family": socket.AF_INET6}) if ":" in host else _Server
+
+
+def _at_path(application: Application) -> Application:
+    def answer(environ: Mapping[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == PATH and environ["REQUEST_METHOD"] == "GET":
+            return application(environ, start)
+        start("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"metrics are at {PATH}\n".encode()]
+
+    return answer
+
+
+def _authenticated(application: Application, users: Mapping[str, bytes]) -> Application:
+    known: dict[str, bytes] = {}
+    """The password that was right for each user: to hash it again takes a quarter of a second."""
+
+    def answer(environ: Mapping[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if _is_right(environ.get("HTTP_AUTHORIZATION", ""), users, known):
+            return application(environ, start)
+        start("401 Unauthorized", [("WWW-Authenticate", "Basic"), ("Content-Type", "text/plain; charset=utf-8")])
+        return [b"a user of the web configuration must ask\n"]
+
+    return answer
+
+
+def _is_right(header: str, users: Mapping[str, bytes], known: dict[str, bytes]) -> bool:
+    import bcrypt  # noqa: PLC0415  import late: an extra
+
+    scheme, _, encoded = header.partition(" ")
+    try:
+        user, colon, password = base64.b64decode(encoded, validate=True).partition(b":")
+    except binascii.Error:
+        return False
+    name = user.decode(errors="replace")
+    if scheme.casefold() != "basic" or not colon or len(password) > LONGEST_PASSWORD:
+        return False
+    if name in known and hmac.compare_digest(known[name], password):
+        return True
+    if not bcrypt.checkpw(password, users.get(name, NO_USER)) or name not in users:
+        return False
+    known[name] = password
+    return True
