@@ -40,12 +40,13 @@ class TestTheFormat:
 
     @pytest.mark.parametrize("ending", ENDINGS)
     def test_is_that_of_the_ending(self, ending: str, tmp_path: Path) -> None:
-        if ENDINGS[ending] in DOCUMENTS:
-            assert forms(None, tmp_path / f"a{ending}") == [ENDINGS[ending]]
-        else:
-            with pytest.raises(UsageError, match=f"writes no {ending}"):
-                forms(None, tmp_path / f"a{ending}")
-        assert forms(None, tmp_path / f"a{ending.upper()}") == [ENDINGS[ending]]
+        for name in (f"a{ending}", f"a{ending.upper()}"):
+            (one,) = Output(None, [tmp_path / name]).destinations(tuple(ReportFormat))
+            assert one.form == ENDINGS[ending]
+
+    @pytest.mark.parametrize("form", set(ReportFormat) - set(DOCUMENTS))
+    def test_of_few_commands_is_refused_by_the_others(self, form: ReportFormat) -> None:
+        assert f"--format {form}: this command has none" in refusal(form)
 
     def test_of_one_file_is_that_of_the_option(self, tmp_path: Path) -> None:
         assert forms(ReportFormat.JSON, tmp_path / "a.txt") == [ReportFormat.JSON]
