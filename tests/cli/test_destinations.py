@@ -44,7 +44,7 @@ class TestTheFormat:
             (one,) = Output(None, [tmp_path / name]).destinations(tuple(ReportFormat))
             assert one.form == ENDINGS[ending]
 
-    @pytest.mark.parametrize("form", set(ReportFormat) - set(DOCUMENTS))
+    @pytest.mark.parametrize("form", sorted(set(ReportFormat) - set(DOCUMENTS)))
     def test_of_few_commands_is_refused_by_the_others(self, form: ReportFormat) -> None:
         assert f"--format {form}: this command has none" in refusal(form)
 
