@@ -129,7 +129,9 @@ def _headroom(report: Mapping[str, Any]) -> Iterator[Row]:
 def _findings(report: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the findings, and a 0 for each check that judged and found nothing: there an alert ends."""
     for one in report["findings"]:
-        yield (one["server"] or "", one["check"], one["severity"], str(is_accepted(one)).lower()), 1
+        hosts = one["hosts"]
+        place = one["server"] or (hosts[0] if len(hosts) == 1 else "")
+        yield (place, one["check"], one["severity"], str(is_accepted(one)).lower()), 1
     outcomes: dict[tuple[str, str], set[str]] = defaultdict(set)
     for one in report["verdicts"]:
         outcomes[one["about"] or "", one["check"]].add(one["outcome"])
@@ -190,7 +192,7 @@ GAUGES = (
     ),
     Gauge(
         "findings",
-        "Findings; 0 with the severity none for a check that found nothing, absent for one that could not judge.",
+        "Findings by server or host; 0 with the severity none: nothing was found there; absent: it could not be judged.",
         ("server", "check", "severity", "accepted"),
         _findings,
     ),
