@@ -192,7 +192,7 @@ GAUGES = (
     ),
     Gauge(
         "findings",
-        "Findings by server or host; 0 with the severity none: nothing was found there; absent: it could not be judged.",
+        "Findings by server or host; 0 with the severity none: nothing found there; absent: it could not be judged.",
         ("server", "check", "severity", "accepted"),
         _findings,
     ),
