@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.check import Check
 from ldapdiag.check_names import check_places
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.extras import install_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
 
 GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
 
@@ -40,12 +44,32 @@ def storage_checks() -> tuple[AnyCheck, ...]:
 
 def _listed(group: str) -> tuple[AnyCheck, ...]:
     points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
-    found = tuple(one for point in points for one in point.load())
+    found = tuple(one for point in points for one in _loaded(point))
     if not found:
         # An editable installation lists the checks of the time when it was made.
         how = f"install ldapdiag again: {install_command()}"
         raise LdapdiagError(f"no check is installed: no package lists one in {group}; {how}")
     return found
+
+
+def _loaded(point: EntryPoint) -> Iterable[AnyCheck]:
+    """Return the checks of a package; of another one that cannot be imported, a check that crashes and says so."""
+    try:
+        return tuple(point.load())
+    except (Exception, SystemExit) as error:
+        if point.name == "builtin":
+            raise
+        reason = f"the checks of the package {point.dist.name if point.dist else point.value} cannot be imported"
+        return (_crashing(point.name, f"{reason}: {type(error).__name__}: {error}"),)
+
+
+def _crashing(name: str, reason: str) -> AnyCheck:
+    def judge() -> Any:  # noqa: ANN401  it returns nothing
+        """Stand for checks of another package, which cannot be imported."""
+        raise ImportError(reason)
+
+    judge.__module__ = f"{name}.{name}"
+    return Check(judge)
 
 
 def checks_named(ids: list[str]) -> tuple[AnyCheck, ...]:

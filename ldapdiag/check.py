@@ -130,6 +130,7 @@ class Check(Generic[P]):
         self._judge = judge
         self.group = group
         self.id = judge.__module__.rpartition(".")[2].replace("_", "-")
+        self.package = judge.__module__.partition(".")[0]
         self.manual = judge.__doc__ or ""
         self.title = self.manual.strip().partition("\n")[0].rstrip(".")
         self.needs = needs_of(judge)

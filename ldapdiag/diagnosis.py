@@ -11,6 +11,7 @@ import traceback
 from collections import defaultdict
 from dataclasses import field, replace
 from heapq import heappush, heappushpop
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.hosts.attribution import attribute
@@ -41,6 +42,10 @@ T = TypeVar("T")
 
 VERDICTS = (Finding, Clear, NotJudged)
 """What a check may yield."""
+OURS = "ldapdiag_checks"
+"""The package of our own checks."""
+PATIENCE = 60.0
+"""Seconds that a check of another package may take for one subject."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +267,7 @@ def _provide(provider: Callable[..., Any], kind: type[Any], facts: Facts) -> Ite
             continue
         try:
             yield from _several(provider(**run.arguments))
-        except Exception as error:  # noqa: BLE001  a bug in a provider must become a verdict, whatever it is
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a bug in a provider must become a verdict, whatever it is
             yield Missing(host=run.subject, reason=f"{kind.__name__}: {_message(error)}", crashed=True)
 
 
@@ -287,27 +292,50 @@ def _verdicts(check: AnyCheck, run: CheckRun) -> Iterator[Verdict]:
         else:
             yield NotJudged.lacking(missing, subject=subject)
         return
+    if check.package == OURS:
+        yield from _ran(check, run, subject)
+    else:
+        yield from _ended_in_time(check, run, subject)
+
+
+def _ran(check: AnyCheck, run: CheckRun, subject: str | None) -> Iterator[Verdict]:
+    """Run a check; a bug in it becomes a verdict, whatever it is: exit code 0 of a check must not end the run."""
     verdicts = 0
     try:
         for verdict in check(**run.arguments):
             verdicts += 1
             yield verdict if isinstance(verdict, VERDICTS) else _no_verdict(verdict)
-    except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
-        yield Crashed(subject=subject, reason=_message(error), where=_place(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  as above
+        yield Crashed(subject=subject, reason=f"{_message(error)}{_of_package(check)}", where=_place(error))
         return
     if not verdicts:
-        yield Crashed(subject=subject, reason="the check yielded no verdict")
+        yield Crashed(subject=subject, reason=f"the check yielded no verdict{_of_package(check)}")
+
+
+def _ended_in_time(check: AnyCheck, run: CheckRun, subject: str | None) -> list[Verdict]:
+    """Run a check of another package, in a thread that is given up where it does not end."""
+    found = list[Verdict]()
+    thread = Thread(target=lambda: found.extend(_ran(check, run, subject)), daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    if thread.is_alive():
+        return [Crashed(subject=subject, reason=f"the check did not end within {PATIENCE:g} s{_of_package(check)}")]
+    return found
+
+
+def _of_package(check: AnyCheck) -> str:
+    return "" if check.package == OURS else f" (package {check.package})"
 
 
 def _no_verdict(yielded: object) -> Crashed:
     return Crashed(subject=None, reason=f"the check yielded {yielded!r}, which is no verdict"[:200])
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Event
 from typing import ClassVar
 
 import pytest
@@ -149,7 +150,9 @@ class TestABug:
             """Find nothing worth saying."""
             yield from ()
 
-        assert verdicts_of(judge, KERNELS[0]) == [Crashed(subject="app1", reason="the check yielded no verdict")]
+        assert verdicts_of(judge, KERNELS[0]) == [
+            Crashed(subject="app1", reason="the check yielded no verdict (package tests)")
+        ]
 
     @pytest.mark.parametrize("nonsense", [None, True, "fine"])
     def test_is_to_say_what_is_no_verdict(self, nonsense) -> None:
@@ -160,6 +163,19 @@ class TestABug:
         (verdict,) = verdicts_of(judge, KERNELS[0])
         assert isinstance(verdict, Crashed)
         assert "is no verdict" in verdict.reason
+
+    def test_that_does_not_end_crashes_the_check_of_another_package(self, monkeypatch) -> None:
+        monkeypatch.setattr("ldapdiag.diagnosis.PATIENCE", 0.05)
+        end = Event()
+
+        def waiting(kernel: KernelSettings) -> Iterator[Verdict]:
+            end.wait(20)
+            yield Clear(subject=kernel.origin.host, reason="late")
+
+        (crashed,) = verdicts_of(waiting, KERNELS[0])
+        end.set()
+        assert isinstance(crashed, Crashed)
+        assert "did not end within 0.05 s (package tests)" in crashed.reason
 
     def test_in_a_provider_crashes_who_depends_on_it(self, monkeypatch) -> None:
         def provide(kernel: KernelSettings) -> Joined:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from command import INCIDENT, ldapdiag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 EXAMPLE = INCIDENT.parent / "acme_checks"
 CHECK = "anonymous-connections"
@@ -44,3 +48,57 @@ def test_its_manual_page_and_its_verdicts_are_shown_like_ours(installed: dict[st
 
     assert "WHEN IT IS HARMLESS\n    Address books." in page
     assert [(one["check"], one["outcome"]) for one in report["verdicts"]] == [(CHECK, "clear")]
+
+
+CHECK_THAT = '''
+import sys
+from collections.abc import Iterator
+from ldapdiag.check import check
+from ldapdiag.finding import Verdict
+
+@check(group="other")
+def judge() -> Iterator[Verdict]:
+    """A check."""
+    {}
+    yield
+
+CATALOGUE = (judge,)
+'''
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """Return what makes an environment with a package whose only module is this text."""
+
+    def made(text: str) -> dict[str, str]:
+        record = tmp_path / "broken_checks-1.0.dist-info"
+        record.mkdir()
+        (record / "METADATA").write_text("Name: broken-checks\nVersion: 1.0\n")
+        (record / "entry_points.txt").write_text("[ldapdiag.checks]\nbroken = broken_checks.lazy_check:CATALOGUE\n")
+        (tmp_path / "broken_checks").mkdir()
+        (tmp_path / "broken_checks" / "__init__.py").touch()
+        (tmp_path / "broken_checks" / "lazy_check.py").write_text(text)
+        return {"PYTHONPATH": str(tmp_path)}
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (CHECK_THAT.format("sys.exit(0)"), "SystemExit: 0 (package broken_checks)"),
+        (CHECK_THAT.format("raise SystemExit"), "SystemExit: "),
+        (CHECK_THAT.format("1 / 0"), "ZeroDivisionError: "),
+        ("import no_such_module", "package broken-checks cannot be imported: ModuleNotFoundError"),
+        ("import sys; sys.exit(0)", "package broken-checks cannot be imported: SystemExit"),
+        ("CATALOGUE = 7", "package broken-checks cannot be imported: TypeError"),
+    ],
+)
+def test_a_broken_package_is_a_crashed_check_and_never_an_all_clear(
+    broken: Callable[[str], dict[str, str]], text: str, reason: str
+) -> None:
+    ran = ldapdiag("diagnose", INCIDENT, "--format", "json", "--fail-on", "never", environment=broken(text))
+    crashed = [one["reason"] for one in ran.report["verdicts"] if one["outcome"] == "crashed"]
+    assert (ran.code, len(crashed)) == (1, 1)
+    assert reason in crashed[0]
+    assert any(one["check"] == "ghost-connections" for one in ran.report["findings"])

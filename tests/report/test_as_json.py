@@ -87,12 +87,12 @@ def test_what_could_not_be_judged_says_what_is_missing_and_how_to_get_it() -> No
 
 def test_a_crash_says_what_and_where() -> None:
     (verdict,) = told(diagnoses.crashing())["verdicts"]
-    assert verdict["reason"].startswith("ZeroDivisionError: of \x1b[31mall things at diagnoses.py:")
+    assert verdict["reason"].startswith("ZeroDivisionError: of \x1b[31mall things (package checks) at diagnoses.py:")
 
 
 def test_a_check_that_says_nothing_has_crashed() -> None:
     (verdict,) = told(diagnoses.check("silent"))["verdicts"]
-    assert (verdict["outcome"], verdict["reason"]) == ("crashed", "the check yielded no verdict")
+    assert (verdict["outcome"], verdict["reason"]) == ("crashed", "the check yielded no verdict (package checks)")
 
 
 def test_a_finding_is_known_by_its_key_or_its_subject() -> None:

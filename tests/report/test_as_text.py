@@ -204,7 +204,9 @@ class TestTheRest:
     def test_a_crashed_check_is_shown_and_never_clear(self) -> None:
         text = told(diagnoses.crashing(), diagnoses.check("well", diagnoses.clear()))
         assert re.search(
-            r"^CRASHED +stumbling-block: ZeroDivisionError: of \\x1b\[31mall things at ", text, re.MULTILINE
+            r"^CRASHED +stumbling-block: ZeroDivisionError: of \\x1b\[31mall things \(package ",
+            text,
+            re.MULTILINE,
         )
         assert "nothing is claimed" in " ".join(text.split())
         assert re.search(r"^clear +well$", text, re.MULTILINE)
