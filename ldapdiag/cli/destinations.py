@@ -9,6 +9,7 @@ import os
 import stat
 from contextlib import suppress
 from enum import StrEnum
+from errno import EACCES, EISDIR, EMLINK
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -23,7 +24,7 @@ from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.report.color import Color
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import TextIO
 
 
@@ -183,14 +184,20 @@ def text_on_terminal(written: Sequence[Destination]) -> bool:
 def deliver(write: Callable[[ReportFormat, TextIO], object], written: Sequence[Destination]) -> bool:
     """Write a report to every destination; return whether standard output, where it is one, is still open.
 
-    Raises UsageError if one cannot be written, after the others are.
+    Files are all replaced, or all kept. Raises UsageError if a destination cannot be written, after the others are.
     """
     is_open, failures = True, []
-    for one in written:
+    named = [(one.path, partial(write, one.form)) for one in written if one.path is not None]
+    apart = [[one] for one in named if is_special(one[0])]
+    for files in ([one for one in named if not is_special(one[0])], *apart):
         try:
-            if one.path is not None:
-                write_file(one.path, partial(write, one.form))
-                continue
+            write_files(files)
+        except UsageError as error:
+            failures.append(str(error))
+    for one in written:
+        if one.path is not None:
+            continue
+        try:
             is_open = False
             with standard_output(as_utf_8=one.form is not ReportFormat.TEXT) as stream:
                 write(one.form, stream)
@@ -220,58 +227,73 @@ def check_file(path: Path | None) -> None:
     if path is None or is_special(path):
         return
     try:
-        is_new = not path.exists()
-        with path.open("ab"):
-            pass
-        if is_new:
-            path.resolve().unlink()  # of a symbolic link its target, which the line above made
+        _partial(path.resolve()).unlink()
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def write_file(path: Path, write: Callable[[TextIO], object]) -> None:
-    """Write a report to a file, which keeps its content until the new one is complete, where possible."""
-    text = StringIO()
-    write(text)
-    content = text.getvalue().encode("utf-8", "backslashreplace")
+def write_files(files: Iterable[tuple[Path, Callable[[TextIO], object]]]) -> None:
+    """Write reports to files. Each file keeps its content until all of them are complete on the disk.
+
+    Raises UsageError; then every file is as it was, but for pipes, devices and open files, which cannot be replaced.
+    """
+    complete: list[tuple[Path, Path, Path]] = []
+    path = Path()
     try:
-        if not _replace(path, content):
-            path.write_bytes(content)
+        for path, write in files:
+            text = StringIO()
+            write(text)
+            content = text.getvalue().encode("utf-8", "backslashreplace")
+            if is_special(path):
+                path.write_bytes(content)
+                continue
+            target = path.resolve()
+            beside = _partial(target)
+            complete.append((path, beside, target))
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, beside, target in complete:  # noqa: B007  named in an error
+            beside.replace(target)
     except OSError as error:
         raise _unwritable(path, error) from error
+    finally:
+        for _, beside, _ in complete:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
 
 
-def _replace(path: Path, content: bytes) -> bool:
-    """Replace a file by one with this content; return False where that would change more than the content.
+def _partial(target: Path) -> Path:
+    """Make an empty file beside a file, with its owner and permissions, that can replace it; raise OSError.
 
-    That is so for pipes and devices, files with further names (hard links) or another owner, and in a folder that
-    allows no new file.
+    A file with further names (hard links) is refused: they would keep the former content.
     """
     from secrets import token_hex  # noqa: PLC0415  import late: with OpenSSL
 
-    target = path.resolve()
+    if target.is_dir():
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     before = target.stat() if target.exists() else None
-    if is_special(path) or (before and (before.st_nlink > 1 or before.st_uid != os.geteuid())):
-        return False
-    partial = target.with_name(f".{target.name[:100]}.{token_hex(4)}.partial")
+    if before and before.st_nlink > 1:
+        raise OSError(EMLINK, f"it has {before.st_nlink} names (hard links), of which one would be replaced")
+    if before and not os.access(target, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES))
+    beside = target.with_name(f".{target.name[:100]}.{token_hex(4)}.partial")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if before:
+            if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
     except OSError:
-        return False
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if before:
-                os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        partial.replace(target)
+        beside.unlink()
+        raise
     finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-    return True
+        os.close(descriptor)
+    return beside
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
     reason = (error.strerror or str(error)).lower()
-    return UsageError(f"cannot write the report to {path}: {reason}; choose another --output")
+    kept = "its content is as it was; " if path.is_file() else ""
+    return UsageError(f"cannot write the report to {path}: {reason}; {kept}choose another --output")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from ldapdiag.cli.commands import Panel
-from ldapdiag.cli.destinations import check_file, write_file
+from ldapdiag.cli.destinations import check_file, write_files
 from ldapdiag.cli.exit_codes import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.judging import deliver_report, exit_code, report_of, run_diagnosis
@@ -115,7 +115,7 @@ class Probe(NamedTuple):
         with notices.progress() as progress:
             probe = run_probe(directory, limits, progress or NO_PROGRESS, stop)
         if self.save_probe is not None:
-            write_file(self.save_probe, lambda stream: stream.write(as_text(probe)))
+            write_files([(self.save_probe, lambda stream: stream.write(as_text(probe)))])
             notices.write(f"{self.save_probe}: what the probe measured")
         folder = own_folder()
         origin = replace(probe.origin, path=f"{folder}/probe of {probe.directory}", folder=folder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.cli.destinations import check_file, write_file
+from ldapdiag.cli.destinations import check_file, write_files
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write(path: Path, text: str = "new") -> None:
-    write_file(path, lambda stream: stream.write(text))
+    write_files([(path, lambda stream: stream.write(text))])
 
 
 class Broken(Exception):  # noqa: N818  not an error
@@ -48,13 +48,20 @@ class TestWriting:
         write(tmp_path / "file")
         assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
 
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to another user")
+    def test_keeps_the_owner_of_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("old")
+        os.chown(tmp_path / "file", 12_345, 23_456)
+        check_file(tmp_path / "file")
+        write(tmp_path / "file")
+        found = (tmp_path / "file").stat()
+        assert (found.st_uid, found.st_gid, (tmp_path / "file").read_text()) == (12_345, 23_456, "new")
+
     def test_keeps_links(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("old")
         (tmp_path / "symbolic").symlink_to("file")
-        (tmp_path / "hard").hardlink_to(tmp_path / "file")
-        for name in ("symbolic", "hard"):
-            write(tmp_path / name, name)
-            assert (tmp_path / "file").read_text() == name
+        write(tmp_path / "symbolic")
+        assert (tmp_path / "file").read_text() == "new"
         assert (tmp_path / "symbolic").is_symlink()
         (tmp_path / "to nothing").symlink_to("made")
         write(tmp_path / "to nothing")
@@ -89,18 +96,38 @@ class TestWriting:
 
 
 class TestAFailure:
-    @pytest.mark.parametrize("step", ["os.fsync", "os.fdopen"])
+    @pytest.mark.parametrize("step", ["os.fsync", "os.open", "os.fchmod"])
     def test_leaves_the_former_file(self, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "file").write_text("old")
         monkeypatch.setattr(step, no_space)
-        with pytest.raises(UsageError, match="no space left on device; choose another --output"):
+        with pytest.raises(
+            UsageError, match="no space left on device; its content is as it was; choose another --output"
+        ):
             write(tmp_path / "file")
         monkeypatch.undo()
         assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("file", "old")]
 
+    def test_of_a_file_with_two_names_is_found_before_anything_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("old")
+        (tmp_path / "hard").hardlink_to(tmp_path / "file")
+        for attempt in (check_file, write):
+            with pytest.raises(UsageError, match="2 names"):
+                attempt(tmp_path / "hard")
+        assert {(one.name, one.read_text()) for one in tmp_path.iterdir()} == {("file", "old"), ("hard", "old")}
+
+    def test_of_one_file_keeps_them_all(self, tmp_path: Path) -> None:
+        paths = [tmp_path / name for name in ("one", "two")]
+        for path in paths:
+            path.write_text("old")
+        (tmp_path / "hard").hardlink_to(tmp_path / "two")
+        with pytest.raises(UsageError, match="its content is as it was"):
+            write_files([(path, lambda stream: stream.write("new")) for path in paths])
+        assert [path.read_text() for path in paths] == ["old", "old"]
+        assert len(list(tmp_path.iterdir())) == 3
+
     def test_of_the_report_leaves_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(Broken):
-            write_file(tmp_path / "file", fails)
+            write_files([(tmp_path / "other", lambda stream: stream.write("new")), (tmp_path / "file", fails)])
         assert list(tmp_path.iterdir()) == []
 
     def test_is_found_before_anything_is_read(self, tmp_path: Path) -> None:
