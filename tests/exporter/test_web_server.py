@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gc
 import socket
 import ssl
+import weakref
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
 from threading import Event, Thread
@@ -152,6 +154,28 @@ def test_clients_that_do_not_finish_hold_up_nobody(tmp_path: Path, *, with_tls: 
             connection.close()
         for one in slow:
             one.close()
+
+
+class Circle:
+    """What only the garbage collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_a_collection_leaves_is_freed() -> None:
+    left: list[weakref.ref[Circle]] = []
+
+    def collect() -> Mapping[str, Any]:
+        left.append(weakref.ref(Circle()))
+        return documents.incident()
+
+    gc.disable()
+    try:
+        Collections(collect, print, with_accounts=True).collect_once()
+    finally:
+        gc.enable()
+    assert [one() for one in left] == [None]
 
 
 def test_a_scrape_waits_for_no_collection_and_a_failure_keeps_the_last_report() -> None:
