@@ -88,6 +88,9 @@ class TestEveryRemedy:
         undo = "" if remedy.undo.startswith("None needed") else remedy.undo
         assert all(shell_accepts(text) for text in (remedy.text, undo, remedy.verify))
 
+    def test_names_no_local_socket_that_no_evidence_shows(self, remedy):
+        assert not any("-H ldapi" in text for text in (remedy.text, remedy.undo, remedy.verify))
+
     def test_is_read_by_the_shell_before_a_password_is_asked_for(self, remedy):
         for text in (remedy.text, remedy.undo, remedy.verify):
             prompts_early = re.search(

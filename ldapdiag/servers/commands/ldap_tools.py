@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 MANAGER = "cn=Directory Manager"
 CONFIG_MANAGER = "cn=config"
 """Of slapd."""
-DEFAULT_SOCKET = "ldapi:///"
-"""The local socket that slapd opens if no path is given."""
 URI, HOST = "LDAP_URI", "LDAP_HOST"
 """Variables of the shell that stand for an unknown address; a command fails while its variable is empty."""
 ON_THE_HOST = pattern(r"\b(?:dsctl|slapindex|slapcat|systemctl|runuser) |-H ldapi:")
 """Commands that do their work only on the server's own host."""
+WITHOUT_PASSWORD = (
+    f"# If {CONFIG_MANAGER} has no password: as root on the host, -Q -Y EXTERNAL and the URL of a local socket, where "
+    "slapd has one"
+)
 NAMED = pattern(r"[\w .:@/-]+")
 NOT_SEEN = "The build failed, or its end was not seen: do not restart the server before it has ended."
 PLAIN = pattern(r"[A-Za-z0-9 =,._-]+", re.ASCII)
@@ -50,16 +52,14 @@ def as_manager(tool: str, server: ServerAddress, manager: str = "", *, secure: b
 def as_root(tool: str, server: ServerAddress, *, secure: bool = False) -> str:
     """Return the start of a command that binds as in the session of the evidence, else as root over the local socket.
 
-    Packages of slapd allow root to write cn=config. A slapd without a local socket has a manager of cn=config only.
-    `secure`: with StartTLS at least.
+    Packages of slapd allow root to write cn=config. Where the evidence shows no local socket, the manager of cn=config
+    binds at its address. `secure`: with StartTLS at least.
     """
     if server.session is not None and server.session.is_bound:
         return _as_in(server.session, tool, secure=secure)
-    if not server.local_uri and (server.socket is None or server.session is not None):
+    if not server.local_uri and (server.socket is None or server.uri):
         return as_manager(tool, server, CONFIG_MANAGER, secure=secure)
-    unknown = DEFAULT_SOCKET if server.is_only and server.ports else ""
-    socket = server.local_uri or unknown
-    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(socket) if socket else variable(URI)}"
+    return f"{tool} -Q -Y EXTERNAL -H {shlex.quote(server.local_uri) if server.local_uri else variable(URI)}"
 
 
 def modify(server: ServerAddress, *ldif: str, manager: str = "", secure: bool = False) -> str:
@@ -106,11 +106,13 @@ def preceded(server: ServerAddress, commands: str) -> str:
     A test of each variable comes first: what follows may discard the messages of its tools.
     """
     lines = [f"# on {_named_host(server)}:"] if ON_THE_HOST.search(commands) else []
+    if server.socket == "" and f" -D {CONFIG_MANAGER} -W" in commands:
+        lines.append(WITHOUT_PASSWORD)
     what = f"of {_one_line(server.name)}; the evidence does not contain it"
     if variable(URI) in commands:
         local = "-Y EXTERNAL" in commands
         example = (
-            "ldapi://%2FPATH of its local socket, on its host" if local else "ldap://HOST:PORT or ldaps://HOST:PORT"
+            "ldapi://%2FPATH of its local socket, where it has one, on its host" if local else "ldap://HOST:PORT or ldaps://HOST:PORT"
         )
         lines += [f"# {URI} must be set to the URL {what}: {example}", _tested(URI, "URL")]
     if variable(HOST) in commands:

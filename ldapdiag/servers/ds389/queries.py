@@ -10,8 +10,8 @@ from ldapdiag.evidence.storage import ds389_settings as ds389_storage
 from ldapdiag.servers.queries import CONFIG, INDEXES, MONITOR, SCHEMA, SUBSCHEMA, Query, Scope
 
 AS_MANAGER = (
-    "bind as Directory Manager (-D 'cn=Directory Manager' -W), or on the server itself as root with ldapi:// and "
-    "-Y EXTERNAL where autobind is on"
+    "bind as Directory Manager (-D 'cn=Directory Manager' -W), or where it has a local socket and autobind is on, as "
+    "root on the server itself, ldapi:// and -Y EXTERNAL"
 )
 MANAGER_LISTS = f"{AS_MANAGER}: only that account may list the connections"
 MANAGER_CONFIG = f"{AS_MANAGER}; or name a file with the output of ldapsearch -b cn=config -s base by that account"

@@ -9,10 +9,11 @@ from ldapdiag.servers.queries import CONFIG, MONITOR, SCHEMA, SUBSCHEMA, Query, 
 
 SLAPD_MONITOR = (
     "bind as an account with read access to cn=Monitor (olcAccess of 'database monitor'; without that database there "
-    "is no cn=Monitor), or on the server itself as root with ldapi:// and -Y EXTERNAL"
+    "is no cn=Monitor), or where it has a local socket, as root on the server itself, ldapi:// and -Y EXTERNAL"
 )
 SLAPD_CONFIG = (
-    "use ldapi:// and -Y EXTERNAL as root on the server itself; or name a file with the output of slapcat -n0"
+    "where it has a local socket, use ldapi:// and -Y EXTERNAL as root on the server itself; or name a file with the "
+    "output of slapcat -n0"
 )
 QUERIES = (
     Query(

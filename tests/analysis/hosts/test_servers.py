@@ -204,6 +204,15 @@ class TestLocalSocket:
         assert self.read(make("one.ldif", local_sockets=())).socket is None
         assert self.read(make("one.ldif")).socket == "", "unknown"
 
+    @pytest.mark.parametrize(
+        ("path", "socket"),
+        [("%2Frun%2Fslapd%2Fldapi", "ldapi://%2Frun%2Fslapd%2Fldapi"), ("%2Fproc%2F7%2Froot%2Frun%2Fldapi", "")],
+        ids=["of the host", "in a container"],
+    )
+    def test_a_command_line_shows_where_it_is(self, path: str, socket: str) -> None:
+        asked = f"the settings of connections and indexes in /x, of process 7 (local socket ldapi://{path}) on ldap"
+        assert self.read(configuration("cn-config.ldif", asked=asked)).socket == socket
+
     def test_a_command_line_shows_that_there_is_none(self) -> None:
         asked = "the settings of connections and indexes in /x, of process 7 (without a local socket) on ldap"
         assert self.read(configuration("cn-config.ldif", asked=asked)).socket is None

@@ -65,4 +65,4 @@ def test_of_slapd_the_local_socket_is_named_and_the_service_is_not() -> None:
         assert "-H ldapi://%2Frun%2Fsecond%2Fldapi <<" in remedy.text
     assert descriptors.kind is RemedyKind.ADVICE
     assert "the service that starts it" in descriptors.text
-    assert '-H "${LDAP_URI:?}" <<' in remedies(Family.OPENLDAP, UNKNOWN)[0][1].text
+    assert "-H ldap://ldap:1389 -D cn=config -W <<" in remedies(Family.OPENLDAP, UNKNOWN)[0][1].text

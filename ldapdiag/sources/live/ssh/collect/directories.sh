@@ -205,10 +205,11 @@ find_openldap() {
 }
 
 openldap() {
+    openldap_socket_url "$1"
     if find_openldap "$1"; then
         openldap_arguments=`arguments "$1"`
         case $openldap_arguments in
-            '' | *[lL][dD][aA][pP][iI]:*) ;;
+            '' | *[lL][dD][aA][pP][iI]:*) settings_note="${openldap_url:+ (local socket $openldap_url)}" ;;
             *) settings_note=' (without a local socket)' ;;
         esac
         if test -n "$openldap_folder"; then
@@ -218,7 +219,7 @@ openldap() {
         fi
         settings_note=
     fi
-    openldap_monitor "$1"
+    openldap_monitor
 }
 
 # slapd_d_settings FOLDER: print the settings of cn=config, of its databases, and of their overlays.
@@ -353,7 +354,7 @@ usual_ldapi() {
     done
 }
 
-openldap_monitor() {
+openldap_socket_url() {
     openldap_url=
     for openldap_one in `arguments "$1" | tr ' ' '\n' | grep -i '^ldapi:'`; do
         case $openldap_one in
@@ -366,6 +367,10 @@ openldap_monitor() {
             break
         fi
     done
+}
+
+# openldap_monitor: ask the process at openldap_url.
+openldap_monitor() {
     test -n "$openldap_url" && may_search || return 0
     section "$servers_folder" "cn-monitor$server_nth.ldif" \
         "ldapsearch -Y EXTERNAL -H $openldap_url -b cn=Monitor * +, to process $server_pid" \
