@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.storage.filling import NO_RUNS, Filling, filling
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import MainNumber, Worse, check
 from ldapdiag.check_setting import Threshold
+from ldapdiag.evidence.history import History
 from ldapdiag.evidence.storage import FileSystemSpace, MountTable
 from ldapdiag.evidence.storage.settings import StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -37,6 +39,8 @@ QUOTAS = ("usrquota", "grpquota", "uquota", "gquota", "usrjquota=", "grpjquota="
 """Options of a mount with limits for accounts, which df does not show."""
 LOWER = {Severity.CRITICAL: Severity.HIGH, Severity.HIGH: Severity.MEDIUM, Severity.MEDIUM: Severity.LOW}
 """The severity where only logs are on the volume: the server goes on, and its log has gaps."""
+SOON = (Severity.HIGH, Severity.MEDIUM)
+"""The severities of a volume that will be full within the two times that are set."""
 UNKNOWN = "What this product does on a full volume is not known here."
 
 
@@ -44,9 +48,12 @@ UNKNOWN = "What this product does on a full volume is not known here."
 def judge(
     storage: ServerStorage,
     server: Instance,
+    histories: tuple[History, ...] = (),
     *,
     high_percent: Annotated[float, Threshold("%", "less free is high, if it is less than 1 GiB", most=100)] = 5.0,
     medium_percent: Annotated[float, Threshold("%", "less free is medium, if it is less than 10 GiB", most=100)] = 10.0,
+    high_hours: Annotated[float, Threshold("h", "less until it is full is high, by the median of the forecast")] = 24.0,
+    medium_hours: Annotated[float, Threshold("h", "less is medium")] = 168.0,
 ) -> Iterator[Verdict]:
     """Volumes of a server without space or inodes left, or nearly.
 
@@ -58,7 +65,12 @@ def judge(
 
     df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore
     not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
-    image, a file server. One listing is one moment: it shows no growth.
+    image, a file server.
+
+    One listing is one moment: it shows no growth. With recorded runs (diagnose --record, --history) of the same volume
+    it is forecast when the volume is full, or stated why not: from at least five listings since something was last
+    removed, only if the volume has gone longer without a removal and is fuller than ever before in these runs, and no
+    further ahead than it was watched. So a volume whose logs are rotated is not called full in so many hours.
 
     ## Severity
     By default:
@@ -67,6 +79,7 @@ def judge(
       (389-ds: half of nsslapd-disk-monitoring-threshold), below which it stops.
     - high: less than 5 % free and less than 1 GiB; or less than 5 % of the inodes and fewer than 1,000.
     - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
+    - high: full within 24 hours by the forecast; medium: within 7 days.
 
     One step lower where only an access log is on the volume.
 
@@ -88,20 +101,33 @@ def judge(
         reason = f"the volumes of {server.name} are not in the evidence"
         yield NotJudged(subject=server.name, reason=reason, missing=kinds, how=storage.how)
     for volume in storage.volumes:
-        yield _of_volume(volume, storage, server, (high_percent, medium_percent))
+        yield _of_volume(volume, storage, server, (high_percent, medium_percent), (high_hours, medium_hours), histories)
     for one in storage.unplaced:
         reason = f"the volume of the {one.role} {one.path} is unknown: {one.why}"
         subject = f"{one.path} of {server.name}"
         yield NotJudged(subject=subject, reason=reason, missing=(MountTable.kind,), how=storage.how)
 
 
-def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percents: tuple[float, float]) -> Verdict:
+def _of_volume(
+    volume: Volume,
+    storage: ServerStorage,
+    server: Instance,
+    percents: tuple[float, float],
+    hours: tuple[float, float],
+    histories: tuple[History, ...],
+) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
     rules = _rules(server)
     needed = rules.stops_below(storage.settings) if rules and storage.settings else 0
     short = shortages(space, percents, needed) if space else {}
-    if space and short:
-        return _finding(volume, space, short, storage, server)
+    fill = filling(space, server.name, histories, needed) if space else Filling(not_because=NO_RUNS)
+    soon = (
+        None
+        if fill.median is None
+        else next((one for one, most in zip(SOON, hours, strict=True) if fill.median < most), None)
+    )
+    if space and (short or soon):
+        return _finding(volume, space, short, storage, server, (fill, soon))
     if space is None or space.free_bytes is None or space.total_bytes is None:
         reason = f"the free space of {volume.name} is not in the evidence"
         return NotJudged(subject=subject, reason=reason, missing=(FileSystemSpace.kind,), how=FileSystemSpace.how)
@@ -121,6 +147,7 @@ def _of_volume(volume: Volume, storage: ServerStorage, server: Instance, percent
     limits = [
         *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),
         *([] if volume.local else ["quotas of the file server are not in the evidence"]),
+        *([fill.clause] if fill.not_because != NO_RUNS else []),
     ]
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
 
@@ -173,10 +200,17 @@ def _reserved(space: Space) -> int:
 
 
 def _finding(
-    volume: Volume, space: Space, short: Mapping[str, Severity], storage: ServerStorage, server: Instance
+    volume: Volume,
+    space: Space,
+    short: Mapping[str, Severity],
+    storage: ServerStorage,
+    server: Instance,
+    forecast: tuple[Filling, Severity | None],
 ) -> Finding:
-    worst = max(short.values())
-    inodes_alone = short.get("bytes") is not worst
+    fill, soon = forecast
+    now = max(short.values(), default=None)
+    worst = max(one for one in (now, soon) if one is not None)
+    inodes_alone = bool(short) and short.get("bytes") is not now
     what = "inodes" if inodes_alone else "space"
     left = (
         f"{counted(space.free_inodes or 0, 'inode')} of {number(space.total_inodes or 0)} left"
@@ -186,26 +220,30 @@ def _finding(
     stops = not inodes_alone and (space.free_bytes or 0) >= FULL_BYTES
     critical = "has less space left than the server needs to run" if stops else f"has no {what} left"
     state = critical if worst is Severity.CRITICAL else f"has little {what} left"
+    if now is None or now < worst:
+        state = f"will be full {fill.when} if nothing is removed"
+        left = _left(space)
     reserved = _reserved(space)
     return Finding(
         subject=f"{volume.mount_point} of {server.name}",
         severity=worst if volume.lasting_paths else LOWER[worst],
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN if now is worst else Confidence.LIKELY,
         title=f"The volume of the {volume.contents} of {server.name} {state}: {left} on {volume.name}",
-        detail="\n".join(_sentences(volume, space, storage, server)),
+        detail="\n".join(_sentences(volume, space, storage, server, fill)),
         observed={
             "server": server.name,
             "mount_point": volume.mount_point,
             "file_system": volume.fs_type,
             "roles": [str(role) for role in volume.roles],
-            "free_percent": _free_percent(space, short),
+            "free_percent": _free_percent(space, short or {"bytes": worst}),
             "free_bytes": space.free_bytes,
             "total_bytes": space.total_bytes,
             "reserved_bytes": reserved,
             "free_inodes": space.free_inodes,
             "total_inodes": space.total_inodes,
             "read_only": volume.options.read_only,
-        },
+        }
+        | fill.numbers,
         server=server.name,
         hosts=(server.host,),
         remedies=(
@@ -234,7 +272,7 @@ def _left(space: Space) -> str:
     return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
 
 
-def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance) -> Iterator[str]:
+def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance, fill: Filling) -> Iterator[str]:
     """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
     yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
     if volume.lasting_paths:
@@ -245,6 +283,7 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         yield "Records of the access log are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
+    yield f"{fill.clause[0].upper()}{fill.clause[1:]}."
     if space.free_bytes is None:
         yield "The free space is not in the evidence."
     if space.free_inodes is None:

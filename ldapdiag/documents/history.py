@@ -16,6 +16,16 @@ class RecordedFinding(TypedDict):
     """The first 16 hexadecimal digits of the SHA-256 of its `id` in the report."""
 
 
+class RecordedVolume(TypedDict):
+    """The space of one volume of a server."""
+
+    mount_point: str
+    taken_at: str
+    total_bytes: int
+    free_bytes: int
+    """For accounts without privileges."""
+
+
 class ServerSummary(TypedDict):
     """The numbers of one server in one run; the CSV has a row for each."""
 
@@ -46,6 +56,7 @@ class ServerSummary(TypedDict):
     search_seconds: float | None
     opens_per_second: float | None
     binds_per_second: float | None
+    volumes: list[RecordedVolume]
     findings: list[RecordedFinding]
 
 

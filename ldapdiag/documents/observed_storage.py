@@ -176,6 +176,8 @@ class VolumeFull(TypedDict):
     Per volume.
     """
 
+    bytes_per_hour: float | None
+    """What is added, by recorded runs; null: not judged, as the three below."""
     file_system: str | None
     free_bytes: int | None
     """For accounts without privileges."""
@@ -183,6 +185,11 @@ class VolumeFull(TypedDict):
     """Null: not in the evidence."""
     free_percent: float | None
     """Of the space or of the inodes, whichever is short; of both the scarcer one."""
+    hours_left: float | None
+    """Until it is full, the median."""
+    hours_left_earliest: float | None
+    hours_left_latest: float | None
+    """Null: possibly never."""
     mount_point: str | None
     read_only: bool | None
     reserved_bytes: int | None

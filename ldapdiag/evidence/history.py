@@ -29,6 +29,18 @@ class RecordedFinding:
     severity: SeverityName
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedVolume:
+    """The space of a volume of a server in an earlier run."""
+
+    mount_point: str
+    taken: datetime
+    """When it was listed."""
+    total_bytes: int
+    free_bytes: int
+    """For accounts without privileges."""
+
+
 def by_severity(finding: RecordedFinding) -> tuple[int, str, str]:
     """Return the sort key of a finding: the most severe first."""
     return -SEVERITIES.index(finding.severity), finding.check, finding.digest
@@ -64,6 +76,7 @@ class ServerSummary:
     binds: int | None = None
     searches: int | None = None
     search_seconds: float | None = None
+    volumes: tuple[RecordedVolume, ...] = ()
     findings: tuple[RecordedFinding, ...] = ()
 
     @property

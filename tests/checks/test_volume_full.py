@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import facts
+import histories
 import storage_facts as disk
 from ldapdiag.baseline.measures import measured
 from ldapdiag.baseline.paired import ComparedNumber
 from ldapdiag.baseline.reported import KeptNumber
 from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.history import History, RecordedVolume
+from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
@@ -242,3 +246,48 @@ def test_commands_only_read_and_quote_the_mount_point() -> None:
     look, room = judged(**free(0)).remedies
     assert (look.kind, room.kind) == (RemedyKind.SHELL, RemedyKind.ADVICE)
     assert {line.split()[0] for line in look.text.splitlines()} == {"df", "du", "lsof"}
+
+
+def filled(*free_gib: int, log: bool = False) -> Verdict:
+    """Return the verdict on a volume of 100 GiB whose free GiB were listed each hour, the last one now."""
+    *before, last = free_gib
+    runs = []
+    for number, one in enumerate(before):
+        taken = histories.minutes(60 * number)
+        volume = RecordedVolume(
+            mount_point="/var/lib/dirsrv", taken=taken, total_bytes=100 * GIB, free_bytes=one * GIB
+        )  # fmt: skip
+        runs.append(histories.run(number, histories.server(number, volumes=(volume,), taken=taken)))
+    listed = disk.space(**free(last * GIB) | INODES)
+    now = Span(start=histories.minutes(60 * len(before)), end=histories.minutes(60 * len(before)))
+    listed = replace(listed, origin=replace(listed.origin, taken=now))
+    where = disk.settings((Role.ACCESS_LOG if log else Role.DATABASE, disk.DATABASE))
+    storage = disk.joined(disk.table(disk.mount()), where, listed)
+    (verdict,) = judge(storage, facts.server(), (History(origin=facts.origin(), runs=tuple(runs)),))
+    return verdict
+
+
+def test_full_within_a_day_is_high_and_within_a_week_medium() -> None:
+    soon = filled(*range(42, 19, -1))
+    assert severity(soon) is Severity.HIGH
+    assert "will be full in " in soon.title
+    assert "20 GiB of 100 GiB free" in soon.title
+    assert soon.observed["hours_left"] == pytest.approx(20, rel=0.2)
+    assert soon.observed["free_percent"] == 20
+    assert severity(filled(*range(42, 19, -1), log=True)) is Severity.MEDIUM
+    assert severity(filled(*(85 - one // 2 for one in range(120)))) is Severity.MEDIUM
+
+
+def test_a_saw_tooth_is_clear_and_says_why_no_time_is_forecast() -> None:
+    verdict = filled(*(60 - at % 12 for at in range(40)))
+    assert isinstance(verdict, Clear)
+    assert "something was removed" in verdict.reason
+    assert "forecast" not in judged(**PLENTY).reason, "without recorded runs there is nothing to say"
+
+
+def test_little_space_is_named_whatever_is_forecast() -> None:
+    verdict = filled(*range(10, 0, -1))
+    assert severity(verdict) is Severity.HIGH
+    assert verdict.observed["hours_left"] < 2
+    assert "as long as nothing is removed" in verdict.detail
+    assert "not judged" in judged(**free(0)).detail

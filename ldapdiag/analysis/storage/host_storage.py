@@ -68,7 +68,12 @@ class HostStorage:
     def space_of(self, mount: Mount) -> Space | None:
         """Return the latest space of a mounted file system, with its latest inodes."""
         facts = sorted(self.spaces, key=lambda one: one.origin.order)
-        rows = [row for fact in facts for row in fact.rows if row.mount_point == mount.mount_point]
+        rows = [
+            replace(row, taken=fact.origin.taken.end if fact.origin.taken else None)
+            for fact in facts
+            for row in fact.rows
+            if row.mount_point == mount.mount_point
+        ]
         if not rows:
             return None
         of_inodes_alone = [row.total_inodes is not None and row.total_bytes is None for row in rows]

@@ -167,6 +167,8 @@ class Space:
     total_inodes: int | None = None
     """0: the file system reports none, because their number is not fixed (btrfs); None: the row is not about them."""
     free_inodes: int | None = None
+    taken: datetime | None = None
+    """When it was listed; None: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

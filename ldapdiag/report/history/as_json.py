@@ -97,6 +97,15 @@ def _summary(one: ServerSummary) -> SummaryRow:
         "opens_per_second": one.opens_per_second,
         "binds_per_second": one.binds_per_second,
         "taken_at": moment(one.taken),
+        "volumes": [
+            {
+                "mount_point": volume.mount_point,
+                "taken_at": moment(volume.taken),
+                "total_bytes": volume.total_bytes,
+                "free_bytes": volume.free_bytes,
+            }
+            for volume in one.volumes
+        ],
         "findings": [_finding(finding) for finding in one.findings],
     }
 

@@ -12,7 +12,15 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.evidence.history import SEVERITIES, RecordedFinding, RecordedRun, ServerSummary, by_severity
+from ldapdiag.analysis.storage.server_storage import ServerStorage
+from ldapdiag.evidence.history import (
+    SEVERITIES,
+    RecordedFinding,
+    RecordedRun,
+    RecordedVolume,
+    ServerSummary,
+    by_severity,
+)
 from ldapdiag.evidence.log.stamps import SECOND, when
 from ldapdiag.finding import Severity
 
@@ -99,7 +107,23 @@ def _of_server(diagnosis: Diagnosis, server: Instance, findings: Sequence[Record
         binds=work.operations["bind"] if work else None,
         searches=work.logical_searches if work else None,
         search_seconds=work.search_etime / SECOND if work else None,
+        volumes=_volumes(facts.of(ServerStorage, server.name)),
         findings=tuple(sorted(findings, key=by_severity)),
+    )
+
+
+def _volumes(storage: ServerStorage | None) -> tuple[RecordedVolume, ...]:
+    """Return the space of the volumes of a server, of those whose listing shows its time."""
+    spaces = [(one.mount_point, one.space) for one in storage.volumes if one.space] if storage else []
+    return tuple(
+        RecordedVolume(
+            mount_point=mount_point,
+            taken=space.taken,
+            total_bytes=space.total_bytes,
+            free_bytes=max(space.free_bytes, 0),
+        )
+        for mount_point, space in spaces
+        if space.taken is not None and space.total_bytes is not None and space.free_bytes is not None
     )
 
 

@@ -112,7 +112,9 @@ def preceded(server: ServerAddress, commands: str) -> str:
     if variable(URI) in commands:
         local = "-Y EXTERNAL" in commands
         example = (
-            "ldapi://%2FPATH of its local socket, where it has one, on its host" if local else "ldap://HOST:PORT or ldaps://HOST:PORT"
+            "ldapi://%2FPATH of its local socket, where it has one, on its host"
+            if local
+            else "ldap://HOST:PORT or ldaps://HOST:PORT"
         )
         lines += [f"# {URI} must be set to the URL {what}: {example}", _tested(URI, "URL")]
     if variable(HOST) in commands:

@@ -91,7 +91,20 @@ CREATE TABLE found (
 
 SECOND = ("ALTER TABLE server ADD COLUMN exhausted INTEGER",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST, SECOND)
+THIRD = (
+    """
+CREATE TABLE volume (
+  run INTEGER NOT NULL,
+  server TEXT NOT NULL,
+  mount_point TEXT NOT NULL,
+  taken INTEGER NOT NULL,
+  total_bytes INTEGER NOT NULL,
+  free_bytes INTEGER NOT NULL,
+  PRIMARY KEY (run, server, mount_point)
+) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD)
 """What leads from each version to the next; version 0 is an empty file."""
 
 VERSION = len(MIGRATIONS)

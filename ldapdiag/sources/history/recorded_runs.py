@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.evidence.history import SEVERITIES, History, RecordedFinding, RecordedRun, ServerSummary, by_severity
+from ldapdiag.evidence.history import (
+    SEVERITIES,
+    History,
+    RecordedFinding,
+    RecordedRun,
+    RecordedVolume,
+    ServerSummary,
+    by_severity,
+)
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.files.unreadable import legible
 from ldapdiag.sources.history.database import microseconds, moment, reading
@@ -24,6 +33,7 @@ EARLIEST = -(1 << 63)
 
 MOST_RUNS = 200_000
 MOST_SUMMARIES = 400_000
+MOST_VOLUMES = 1_600_000
 MOST_FINDINGS = 4_000_000
 """Rows that are read of each table: those of the newest runs. A file of the default size has fewer."""
 
@@ -46,6 +56,11 @@ FINDINGS = """
 SELECT found.run, finding.server, finding.check_id, finding.digest, found.severity
 FROM run JOIN found ON found.run = run.id JOIN finding ON finding.id = found.finding
 WHERE run.taken >= ? ORDER BY run.taken DESC, run.id DESC LIMIT ?"""
+
+VOLUMES = """
+SELECT volume.run, volume.server, volume.mount_point, volume.taken, volume.total_bytes, volume.free_bytes
+FROM run JOIN volume ON volume.run = run.id
+WHERE run.taken >= ? ORDER BY run.taken DESC, run.id DESC, mount_point LIMIT ?"""
 
 
 class _MalformedError(ValueError):
@@ -77,10 +92,14 @@ class _Reader:
         for run, server, *values in self._rows(FINDINGS, MOST_FINDINGS) if with_findings else ():
             if (finding := self._finding(values)) is not None:
                 findings[run][server].append(finding)
+        volumes: dict[tuple[int, str], list[RecordedVolume]] = defaultdict(list)
+        for run, server, *values in self._rows(VOLUMES, MOST_VOLUMES):
+            if (volume := self._volume(values)) is not None:
+                volumes[run, server].append(volume)
         servers: dict[int, list[ServerSummary]] = defaultdict(list)
         for run, name, taken, *values in self._rows(SUMMARIES, MOST_SUMMARIES):
             if (summary := self._summary(name, taken, values, findings[run].pop(name, []))) is not None:
-                servers[run].append(summary)
+                servers[run].append(replace(summary, volumes=tuple(volumes.pop((run, name), ()))))
         runs = [
             self._run(values, tuple(servers[number]), tuple(findings[number].pop("", ())))
             for number, *values in self._rows(RUNS, MOST_RUNS)
@@ -133,6 +152,19 @@ class _Reader:
             }
             of_severity = tuple(sorted(findings, key=by_severity))
             return ServerSummary(name=_text(name), taken=moment(_count(taken)), findings=of_severity, **columns)
+        except ValueError:
+            self._malformed += 1
+            return None
+
+    def _volume(self, values: list[Any]) -> RecordedVolume | None:
+        try:
+            mount_point, taken, total, free = values
+            return RecordedVolume(
+                mount_point=_text(mount_point),
+                taken=moment(_count(taken)),
+                total_bytes=_count(total),
+                free_bytes=_count(free),
+            )
         except ValueError:
             self._malformed += 1
             return None

@@ -13,6 +13,7 @@ from ldapdiag.sources.files.unreadable import legible
 from ldapdiag.sources.history.database import HistoryError, microseconds, writing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ldapdiag.evidence.history import RecordedRun, ServerSummary
@@ -75,6 +76,7 @@ def _add(database: HistoryFile, run: RecordedRun) -> int:
     }
     database.insert("run", [row | counts])
     database.insert("server", (_row(number, server) for server in run.servers))
+    database.insert("volume", (row for server in run.servers for row in _volumes(number, server)))
     found = [(server.name[:LONGEST_NAME], finding) for server in run.servers for finding in server.findings]
     ids: dict[int, str] = {}
     for name, one in (*found, *(("", finding) for finding in run.findings)):
@@ -92,9 +94,22 @@ def _evidence_of(run: RecordedRun) -> str:
 
 def _row(number: int, server: ServerSummary) -> dict[str, Any]:
     values = asdict(server)
-    del values["findings"]
+    del values["findings"], values["volumes"]
     storable = {name: _storable(value) for name, value in values.items()}
     return {"run": number} | storable | {"taken": microseconds(server.taken)}
+
+
+def _volumes(number: int, server: ServerSummary) -> Iterator[dict[str, Any]]:
+    """Yield a row for each volume of a server, the same mount point once."""
+    for mount_point, one in {_storable(one.mount_point): one for one in server.volumes}.items():
+        yield {
+            "run": number,
+            "server": _storable(server.name),
+            "mount_point": mount_point,
+            "taken": microseconds(one.taken),
+            "total_bytes": _storable(one.total_bytes),
+            "free_bytes": _storable(one.free_bytes),
+        }
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401  values of SQL
@@ -135,5 +150,5 @@ def _too_many(database: HistoryFile, bounds: Bounds) -> int:
 
 def _remove(database: HistoryFile, chosen: str, value: int) -> None:
     """Remove the runs that a statement chooses: last from the table by which they are chosen."""
-    for table, column in (("found", "run"), ("server", "run"), ("run", "id")):
+    for table, column in (("found", "run"), ("volume", "run"), ("server", "run"), ("run", "id")):
         database.execute(f"DELETE FROM {table} WHERE {column} IN ({chosen})", value)  # noqa: S608  our own names

@@ -211,7 +211,7 @@ BIND_ADVICE = {
     13: ENCRYPT,
     19: "the account may be locked or its password expired; unlock it, or bind as another account",
     32: "check the DN after -D",
-    48: "this server requires a bind: -D DN -W, or where it has a local socket, as root on its host, ldapi:// and -Y EXTERNAL",
+    48: "this server requires a bind: -D DN -W, or as root on its host, if it has a local socket, ldapi:// -Y EXTERNAL",
     49: "check the DN after -D and the password (-W prompts for it)",
     51: "the server is busy; try again, or read its sockets with ssh://HOST",
     52: "the server is unavailable; read its sockets with ssh://HOST",

@@ -1,0 +1,145 @@
+"""Filling: when a volume has no space left, by its free space in recorded runs.
+
+free  40 '·.                  '·.    .·.    .·.
+          '·.                    '·.'   '·.'   '·.
+      30     '·.   forecast        removed: what comes and goes is no trend
+
+Logs are rotated and databases compacted: the free space of most volumes is a saw tooth, and one tooth of it looks like
+growth. So a time is forecast only from what came after the last removal, if the volume has gone longer without one, and
+is fuller, than ever in these runs; and no further ahead than it was watched.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.load.forecast import FEWEST_READINGS, forecast, in_words
+from ldapdiag.analysis.load.readings import Reading
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.wording import counted, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from ldapdiag.evidence.history import History, RecordedVolume
+    from ldapdiag.evidence.storage import Space
+
+    Series = Sequence[tuple[datetime, int]]
+
+REMOVED = 0.1
+"""A rise of the free space by more than this share of its range: something was removed."""
+LEAST_GAIN = 64 << 20
+"""Less may be the temporary files of any program."""
+UNIT = 1 << 20
+SOURCE = "the recorded runs"
+NO_RUNS = "no recorded run shows its free space (ldapdiag diagnose … --record FILE)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """When a volume is full, in hours from its listing; or why that is not forecast."""
+
+    not_because: str = ""
+    """Empty: there is a forecast."""
+    median: float | None = None
+    earliest: float | None = None
+    latest: float | None = None
+    """None: possibly never."""
+    bytes_per_hour: float | None = None
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """Return rate and time left, by the keys of the contract."""
+        return {
+            "bytes_per_hour": self.bytes_per_hour,
+            "hours_left": self.median,
+            "hours_left_earliest": self.earliest,
+            "hours_left_latest": self.latest,
+        }
+
+    @property
+    def clause(self) -> str:
+        """Return the forecast, or why there is none."""
+        if self.not_because or self.median is None:
+            return f"when it will be full is not judged: {self.not_because}"
+        rate = size(self.bytes_per_hour or 0)
+        return f"by {SOURCE} {rate} are added an hour: it is full {self.when}, as long as nothing is removed"
+
+    @property
+    def when(self) -> str:
+        """Return the time left in words."""
+        earliest, latest = self.earliest or 0.0, self.latest
+        return f"in {in_words(earliest)} " + ("or more" if latest is None else f"to {in_words(latest)}")
+
+
+def filling(space: Space, server: str, histories: Iterable[History], needed: int) -> Filling:
+    """Return when the free space of a volume of a server falls below `needed`."""
+    recorded = {one.taken: one.free_bytes for one in _recorded(space, server, histories)}
+    if not recorded:
+        return Filling(not_because=NO_RUNS)
+    if space.taken is None or space.free_bytes is None:
+        return Filling(not_because="the evidence does not show its free space at a known time")
+    recorded = {at: free for at, free in recorded.items() if at < space.taken}
+    series = [*sorted(recorded.items()), (space.taken, space.free_bytes)]
+    parts = _parts(series)
+    *earlier, last = parts
+    if earlier and not _is_beyond(last, earlier):
+        at = f"last before {last[0][0]:%Y-%m-%d %H:%M} UTC"
+        return Filling(
+            not_because=f"something was removed from it {counted(len(earlier), 'time')} ({at}), as when logs are "
+            "rotated or a database is compacted: what comes and goes is no trend"
+        )
+    return _of_part(last, needed)
+
+
+def _recorded(space: Space, server: str, histories: Iterable[History]) -> Iterator[RecordedVolume]:
+    """Yield what was recorded of the volume; with another size it was enlarged, or is another one."""
+    for history in histories:
+        for run in history.runs:
+            for one in (volume for of in run.servers if of.name == server for volume in of.volumes):
+                if one.mount_point == space.mount_point and one.total_bytes == space.total_bytes:
+                    yield one
+
+
+def _parts(series: Series) -> list[Series]:
+    """Return a series cut where something was removed."""
+    amounts = [free for _, free in series]
+    least = REMOVED * (max(amounts) - min(amounts))
+    cuts = [place for place, ((_, one), (_, two)) in enumerate(pairwise(series), 1) if two - one > least]
+    return [series[begin:end] for begin, end in pairwise([0, *cuts, len(series)])]
+
+
+def _is_beyond(last: Series, earlier: Sequence[Series]) -> bool:
+    """Return whether a volume has gone longer without a removal than before, and is fuller than ever."""
+    longest = max(two[0][0] - one[0][0] for one, two in pairwise([*earlier, last]))
+    return last[-1][0] - last[0][0] > longest and last[-1][1] < min(free for part in earlier for _, free in part)
+
+
+def _of_part(part: Series, needed: int) -> Filling:
+    """Return the forecast from readings without a removal between them."""
+    (begin, first), (end, last) = part[0], part[-1]
+    hours, gained = (end - begin).total_seconds() / 3600, first - last
+    if len(part) < FEWEST_READINGS:
+        enough = f"{counted(len(part), 'reading')} of its free space since something was last removed"
+        return Filling(not_because=f"{enough}; {FEWEST_READINGS} are needed")
+    if gained < LEAST_GAIN:
+        change = f"{size(abs(gained))} {'less' if gained >= 0 else 'more'} are free"
+        return Filling(not_because=f"{change} than {in_words(hours)} before; {size(LEAST_GAIN)} less are needed")
+    # The level of a volume has no daily rhythm, as that of connections has: counted from its first reading.
+    readings = [Reading(at, (gained + first - free) // UNIT, SOURCE) for at, free in part]
+    found = forecast(readings, (gained + first - needed) // UNIT)
+    rate = found.rates[1] * UNIT if found.rates else None
+    if found.median is None or found.earliest is None:
+        fluctuates = found.rates is not None and found.rates[0] <= 0
+        why = (
+            "its growth does not exceed its fluctuation" if fluctuates else "its readings are too few, or too far apart"
+        )
+        return Filling(not_because=why, bytes_per_hour=rate)
+    if found.median > found.hours:
+        ahead = (
+            f"with {size(rate or 0)} more an hour it takes longer than the {in_words(found.hours)} that were watched"
+        )
+        return Filling(not_because=f"{ahead}, and no forecast reaches further", bytes_per_hour=rate)
+    return Filling(median=found.median, earliest=found.earliest, latest=found.latest, bytes_per_hour=rate)
