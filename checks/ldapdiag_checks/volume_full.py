@@ -67,7 +67,7 @@ def judge(
     not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
     image, a file server.
 
-    One listing is one moment: it shows no growth. With recorded runs (diagnose --record, --history) of the same volume
+    One listing is one moment: it shows no growth. With recorded runs (diagnose --record FILE) of the same volume
     it is forecast when the volume is full, or stated why not: from at least five listings since something was last
     removed, only if the volume has gone longer without a removal and is fuller than ever before in these runs, and no
     further ahead than it was watched. So a volume whose logs are rotated is not called full in so many hours.

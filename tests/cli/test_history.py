@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from command import INCIDENT, diagnose, ldapdiag
-from histories import found, run, server
+from histories import found, minutes, run, server
+from ldapdiag.evidence.history import RecordedVolume
 from ldapdiag.sources.history.recording import Bounds, record
 
 if TYPE_CHECKING:
@@ -121,3 +123,24 @@ def test_the_incident_recorded_and_reported(tmp_path: Path) -> None:
     text = ldapdiag("history", tmp_path / "history").text
     assert text.count("2026-11-20 08:57") == 2 + 4 + 1  # from and to, the findings, the run
     assert "critical: ghost-connections since 2026-11-20 08:57, the last run" in text
+
+
+def test_what_a_volume_has_lost_since_the_first_run_forecasts_when_it_is_full(tmp_path: Path) -> None:
+    """100 MiB more each hour; the last listing of the example has 1,871,260 KiB free, which lasts 18 h."""
+    kept, here = tmp_path / "history", tmp_path / "evidence"
+    shutil.copytree(INCIDENT.parent / "storage", here)
+    last = minutes(60 * 24)
+    (here / "ldap" / "captured-at.txt").write_text(f"{last:%Y-%m-%dT%H:%M:%SZ}\n")
+    for hour in range(24):
+        volume = RecordedVolume(
+            mount_point="/var/lib/ldap", taken=minutes(60 * hour), total_bytes=1992552 << 10,
+            free_bytes=(1871260 << 10) + ((24 - hour) * 100 << 20),
+        )  # fmt: skip
+        record(kept, run(60 * hour, server(60 * hour, volumes=(volume,))), Bounds())
+    report = diagnose(here, "--record", kept, "--format", "json").report
+    (found_there,) = [one for one in report["findings"] if one["check"] == "volume-full"]
+    assert found_there["severity"] == "high"
+    numbers = found_there["observed"]
+    assert numbers["hours_left_earliest"] < 1871260 / 1024 / 100 < numbers["hours_left_latest"]
+    latest = ldapdiag("history", kept, "--format", "json").report["runs"][-1]["servers"][0]["volumes"]
+    assert {one["free_bytes"] for one in latest if one["mount_point"] == "/var/lib/ldap"} == {1871260 << 10}
