@@ -76,7 +76,8 @@ def judge(
     By default:
 
     - critical: less than 10 MiB free, or fewer than 10 inodes; or less than the server needs by its own setting
-      (389-ds: half of nsslapd-disk-monitoring-threshold), below which it stops.
+      (389-ds: half of nsslapd-disk-monitoring-threshold), below which it stops or refuses changes (OpenDJ:
+      disk-low-threshold; DSEE: nsslapd-disk-low-threshold).
     - high: less than 5 % free and less than 1 GiB; or less than 5 % of the inodes and fewer than 1,000.
     - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
     - high: full within 24 hours by the forecast; medium: within 7 days.
@@ -118,7 +119,7 @@ def _of_volume(
 ) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
     rules = _rules(server)
-    needed = rules.stops_below(storage.settings) if rules and storage.settings else 0
+    needed = rules.stops_below(storage.settings, server.version, volume.roles) if rules and storage.settings else 0
     short = shortages(space, percents, needed) if space else {}
     fill = filling(space, server.name, histories, needed) if space else Filling(not_because=NO_RUNS)
     soon = (
@@ -218,7 +219,7 @@ def _finding(
         else _left(space)
     )
     stops = not inodes_alone and (space.free_bytes or 0) >= FULL_BYTES
-    critical = "has less space left than the server needs to run" if stops else f"has no {what} left"
+    critical = "has less space left than the server needs by its settings" if stops else f"has no {what} left"
     state = critical if worst is Severity.CRITICAL else f"has little {what} left"
     if now is None or now < worst:
         state = f"will be full {fill.when} if nothing is removed"

@@ -21,6 +21,7 @@ from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.storage.settings import Role, StorageSetting
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import RemedyKind
+from ldapdiag.servers.products import product_of
 from ldapdiag_checks.volume_full import judge
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -210,7 +211,7 @@ def test_less_than_the_server_stops_at_is_critical(monitoring, severity) -> None
     found = tuple(StorageSetting(name=name, value=value) for name, value in rows.items())
     verdict = judged(settings=disk.settings((Role.DATABASE, disk.DATABASE), settings=found), **free(20 * GIB))
     assert getattr(verdict, "severity", None) is severity
-    assert severity is None or "less space left than the server needs to run" in verdict.title
+    assert severity is None or "less space left than the server needs by its settings" in verdict.title
 
 
 def test_a_volume_without_a_size_is_not_judged_whatever_the_server_needs() -> None:
@@ -227,9 +228,9 @@ def test_logs_that_are_critical_are_not_deleted() -> None:
 
 
 def test_an_unknown_product_is_named_as_such() -> None:
-    dsee = ServerIdentity(family=Family.DSEE)
-    server = facts.server(identity=dsee)
-    settings = disk.settings((Role.DATABASE, disk.DATABASE), identity=dsee)
+    other = ServerIdentity(family=Family.ACTIVE_DIRECTORY)
+    server = facts.server(identity=other)
+    settings = disk.settings((Role.DATABASE, disk.DATABASE), identity=other)
     storage = disk.joined(disk.table(disk.mount()), settings, disk.space(**free(0)), server=server)
     (verdict,) = judge(storage, server)
     assert "is not known here" in verdict.detail
@@ -291,3 +292,62 @@ def test_little_space_is_named_whatever_is_forecast() -> None:
     assert verdict.observed["hours_left"] < 2
     assert "as long as nothing is removed" in verdict.detail
     assert "not judged" in judged(**free(0)).detail
+
+
+def of_java(value: str, *, version: tuple[int, ...] = (), complete: bool = True, role: Role = Role.DATABASE) -> Verdict:
+    """Return the verdict on 300 MiB free of an OpenDJ with such a disk-low-threshold."""
+    rows = (StorageSetting(name="ds-cfg-disk-low-threshold", value=value, backend="userRoot"),) if value else ()
+    identity = ServerIdentity(family=Family.OPENDJ, version=version)
+    settings = disk.settings(
+        (role, disk.DATABASE), identity=identity, settings=rows, backends=("userRoot",), complete=complete
+    )
+    server = facts.server(identity=identity)
+    given_space = disk.space(**free(300 * MIB, total=2 * GIB) | INODES)
+    storage = disk.joined(disk.table(disk.mount()), settings, given_space, server=server)
+    (verdict,) = judge(storage, server)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1 GB", Severity.CRITICAL),
+        ("400 megabytes", Severity.CRITICAL),
+        ("0.5 gibibytes", Severity.CRITICAL),
+        ("314572801 b", Severity.CRITICAL),
+        ("300 mib", None),
+        ("300 MB", None),
+        ("5% of the disk", None),
+        ("9" * 400, None),
+        ("", None),
+    ],
+)
+def test_an_opendj_refuses_updates_below_its_threshold(value, expected) -> None:
+    verdict = of_java(value)
+    assert severity(verdict) is expected
+    assert expected is None or "disk-low-threshold of a backend (" in verdict.detail
+    assert severity(of_java(value, role=Role.ACCESS_LOG)) is None, "the threshold is that of the database's volume"
+
+
+def test_the_default_of_a_threshold_counts_where_it_is_confirmed() -> None:
+    below = {"free_bytes": 150 * MIB, "total_bytes": GIB}
+    for version, complete, expected in (((4, 6), True, "200"), ((7, 1), True, ""), ((4, 6), False, ""), ((), True, "")):
+        rules = product_of(Family.OPENDJ).storage
+        identity = ServerIdentity(family=Family.OPENDJ, version=version)
+        settings = disk.settings(identity=identity, backends=("userRoot",), complete=complete)
+        needed = rules.stops_below(settings, version, [Role.DATABASE])
+        assert needed == (200_000_000 if expected else 0)
+        assert ("differ by version" in rules.when_full(settings, version)) == (not expected)
+        assert (below["free_bytes"] < needed) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("low", "complete", "needed"), [("500", False, 500), ("", True, 100), ("", False, 0), ("0", True, 10)]
+)
+def test_a_dsee_accepts_changes_of_its_manager_alone_below_its_threshold(low, complete, needed) -> None:
+    rows = (StorageSetting(name="nsslapd-disk-low-threshold", value=low),) if low else ()
+    settings = disk.settings(identity=ServerIdentity(family=Family.DSEE), settings=rows, complete=complete)
+    rules = product_of(Family.DSEE).storage
+    assert rules.stops_below(settings, (), [Role.DATABASE, Role.ACCESS_LOG]) == needed << 20
+    assert rules.stops_below(settings, (), [Role.ACCESS_LOG]) == 0
+    assert "directory manager alone" in rules.when_full(settings, ())

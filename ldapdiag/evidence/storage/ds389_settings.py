@@ -36,7 +36,9 @@ IMPLEMENTATION = "nsslapd-backend-implement"
 DURABLE, DURABLE_IN_DSEE = "nsslapd-db-durable-transaction", "nsslapd-db-durable-transactions"
 BATCH, LONGEST_WAIT = "nsslapd-db-transaction-batch-val", "nsslapd-db-transaction-batch-max-wait"
 CHECKPOINT = "nsslapd-db-checkpoint-interval"
-OF_DATABASES = (IMPLEMENTATION, DURABLE, DURABLE_IN_DSEE, BATCH, LONGEST_WAIT, CHECKPOINT)
+DISK_LOW, DISK_FULL = "nsslapd-disk-low-threshold", "nsslapd-disk-full-threshold"
+"""Of DSEE, in MB."""
+OF_DATABASES = (IMPLEMENTATION, DURABLE, DURABLE_IN_DSEE, BATCH, LONGEST_WAIT, CHECKPOINT, DISK_LOW, DISK_FULL)
 ATTRIBUTES = (DIRECTORY, LOG_DIRECTORY, *OF_DATABASES)
 """The attributes read of the entries below DATABASES."""
 MONITORING = "nsslapd-disk-monitoring"

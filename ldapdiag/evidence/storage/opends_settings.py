@@ -31,12 +31,13 @@ PREFIX = "ds-cfg-"
 BACKEND, DIRECTORY, JAVA_CLASS = "backend-id", "db-directory", "java-class"
 NO_SYNC, WRITE_NO_SYNC = "db-txn-no-sync", "db-txn-write-no-sync"
 DURABILITY = "db-durability"
-OF_BACKENDS = (JAVA_CLASS, NO_SYNC, WRITE_NO_SYNC, DURABILITY)
+DISK_LOW, DISK_FULL = "disk-low-threshold", "disk-full-threshold"
+OF_BACKENDS = (JAVA_CLASS, NO_SYNC, WRITE_NO_SYNC, DURABILITY, DISK_LOW, DISK_FULL)
 PROPERTIES = frozenset({BACKEND, DIRECTORY, "enabled", *OF_BACKENDS})
 """The properties read of a backend, as dsconfig spells them."""
 CHANGELOG, LOG_FILE = "ds-cfg-replication-db-directory", "ds-cfg-log-file"
 ACCESS_LOGS = "access-log-publisher"
-ATTRIBUTES = (*(f"{PREFIX}{one}" for one in (DIRECTORY, NO_SYNC, WRITE_NO_SYNC, DURABILITY)), CHANGELOG, LOG_FILE)
+ATTRIBUTES = (*(f"{PREFIX}{one}" for one in (DIRECTORY, *OF_BACKENDS[1:])), CHANGELOG, LOG_FILE)
 """The attributes read, beside those of indexes."""
 FILTER = f"({PREFIX}{DIRECTORY}=*)({CHANGELOG}=*)(objectClass=ds-cfg-file-based-access-log-publisher)"
 """Terms of a filter that matches the entries that are read."""

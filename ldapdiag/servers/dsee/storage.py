@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage import dsconf_settings as dsconf
-from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DURABLE_IN_DSEE
+from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DISK_FULL, DISK_LOW, DURABLE_IN_DSEE
+from ldapdiag.evidence.storage.settings import Role
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, RESTART, WHERE_IT_IS
 from ldapdiag.servers.ldbm.storage import DATABASES, durable_transactions, of_batches
 from ldapdiag.servers.volumes.layout_remedies import faster_disk
-from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, never_stops, not_known
+from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, not_known
+from ldapdiag.wording import size
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
     from ldapdiag.servers.commands.server_address import ServerAddress
@@ -53,13 +57,33 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     return settings.places
 
 
-stops_below = never_stops
+THRESHOLDS = {DISK_LOW: 100, DISK_FULL: 10}
+"""Their defaults, in MB (Oracle E28967, 5dsconf)."""
+
+
+def _thresholds(settings: StorageSettings) -> tuple[int, ...]:
+    """Return both thresholds in bytes."""
+    known = (whole_number(settings.value(name)) for name in THRESHOLDS)
+    pairs = zip(known, THRESHOLDS.values(), strict=True)
+    return tuple((default if value is None else value) << 20 for value, default in pairs)
+
+
+def stops_below(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+    """Return the free bytes below which it refuses changes, on a volume with data."""
+    del version  # the same in every version
+    known = settings.complete or settings.value(DISK_LOW)
+    return max(_thresholds(settings)) if known and any(role is not Role.ACCESS_LOG for role in roles) else 0
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:
-    """Return nothing: it was neither measured nor read in a manual."""
-    del settings, version
-    return ""
+    """Return what its manual states of both thresholds."""
+    del version
+    low, full = _thresholds(settings)
+    default = "" if settings.complete else ", unless they are set otherwise: the evidence does not show all settings"
+    return (
+        f"With less than {size(low)} free ({DISK_LOW}) it accepts changes of its directory manager alone, with less "
+        f"than {size(full)} ({DISK_FULL}) none: unwillingToPerform (53){default}."
+    )
 
 
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.opendj.remedies import RESTART, dsconfig
 from ldapdiag.servers.opends import dsconfig_storage
-from ldapdiag.servers.volumes.storage_rules import never_stops
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -29,16 +28,8 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     return dsconfig_storage.places(settings)
 
 
-stops_below = never_stops
-
-
-def when_full(settings: StorageSettings, version: Version) -> str:
-    """Return what the reference of its configuration states of disk-full-threshold."""
-    del settings, version  # the thresholds are not read
-    return (
-        "When less is free than the disk-full-threshold of a backend, it refuses every update with unwillingToPerform "
-        "(53); that threshold is not read here."
-    )
+stops_below = dsconfig_storage.stops_below
+when_full = dsconfig_storage.when_full
 
 
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:

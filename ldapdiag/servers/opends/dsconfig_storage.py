@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.storage.opends_settings import DURABILITY, JAVA_CLASS, NO_SYNC, PREFIX, WRITE_NO_SYNC
-from ldapdiag.evidence.storage.settings import StoragePlace
+from ldapdiag.evidence.storage.opends_settings import (
+    DISK_FULL,
+    DISK_LOW,
+    DURABILITY,
+    JAVA_CLASS,
+    NO_SYNC,
+    PREFIX,
+    WRITE_NO_SYNC,
+)
+from ldapdiag.evidence.storage.settings import Role, StoragePlace
+from ldapdiag.lazy_pattern import pattern
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.opends.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.opends.dsconfig_indexes import BACKEND_NAME
@@ -22,15 +31,65 @@ from ldapdiag.servers.volumes.storage_rules import (
     Window,
     not_known,
 )
+from ldapdiag.wording import size
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Family
+    from collections.abc import Collection
+
+    from ldapdiag.evidence.family import Family, Version
     from ldapdiag.evidence.storage.settings import StorageSettings
     from ldapdiag.servers.opends.dsconfig import Dsconfig
 
 
 BUFFERED = "They wait in the memory of the process, so its end alone (kill -9) loses them as well."
 UNTIL_SYNCED = f"{LOSS} {UNTIL_WRITTEN}"
+
+THRESHOLDS = {DISK_LOW: 200_000_000, DISK_FULL: 100_000_000}
+"""The defaults of OpenDJ 2.4 to 4 (JEBackendConfiguration.xml). Those of 5 and later are not confirmed."""
+LATER_DEFAULTS = (5,)
+UNITS = " kmgt"
+UNIT = pattern(
+    r"([0-9]{1,15}(?:\.[0-9]{1,6})?) *(?:(b|bytes)|([kmgt])(?:b|(?:ilo|ega|iga|era)bytes)|([kmgt])(?:ib|[ei]bibytes))"
+)
+
+
+def _bytes_of(text: str) -> int | None:
+    """Return a size as OpenDJ writes it: `100 megabytes`, `10 GB`, `5 gib`; None for anything else."""
+    found = UNIT.fullmatch(text.strip().lower())
+    if found is None:
+        return None
+    base, unit = (1000, found[3]) if found[3] else (1024, found[4] or "")
+    return int(float(found[1]) * base ** (UNITS.index(unit) if found[2] is None else 0))
+
+
+def _thresholds(settings: StorageSettings, version: Version) -> dict[str, int]:
+    """Return both thresholds in bytes, of several backends the smaller ones; without those that are not known."""
+    found: dict[str, int] = {}
+    for name, default in THRESHOLDS.items():
+        assumed = f"{default} b" if settings.complete and () < version < LATER_DEFAULTS else ""
+        known = [_bytes_of(_written(settings, backend, name)[1] or assumed) for backend in settings.backends]
+        amounts = [one for one in known if one is not None]
+        if known and len(amounts) == len(known):
+            found[name] = min(amounts)
+    return found
+
+
+def stops_below(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+    """Return the free bytes below which it refuses changes, on a volume with a database."""
+    return max(_thresholds(settings, version).values(), default=0) if Role.DATABASE in roles else 0
+
+
+def when_full(settings: StorageSettings, version: Version) -> str:
+    """Return what the reference of its configuration states of both thresholds."""
+    known = _thresholds(settings, version)
+    low, full = (f" ({size(known[name])})" if name in known else "" for name in (DISK_LOW, DISK_FULL))
+    unknown = (
+        "" if len(known) == len(THRESHOLDS) else " Not both are in the evidence, and the defaults differ by version."
+    )
+    return (
+        f"With less free than the {DISK_LOW} of a backend{low} it refuses updates of accounts without the privilege "
+        f"bypass-lockdown, with less than its {DISK_FULL}{full} every update: unwillingToPerform (53).{unknown}"
+    )
 
 
 def durability(settings: StorageSettings) -> tuple[Durability, ...]:
@@ -77,14 +136,15 @@ def make_safe(tool: Dsconfig, unsafe: Durability, target: str, family: Family, r
     )
 
 
-def _of_backend(settings: StorageSettings, backend: str) -> Durability:
-    def written(name: str) -> tuple[str, str]:
-        """Return the name and the value of a property, as LDIF or as dsconfig has it."""
-        value = settings.value(PREFIX + name, backend)
-        return (PREFIX + name, value.lower()) if value else (name, settings.value(name, backend).lower())
+def _written(settings: StorageSettings, backend: str, name: str) -> tuple[str, str]:
+    """Return the name and the value of a property, as LDIF or as dsconfig has it."""
+    value = settings.value(PREFIX + name, backend)
+    return (PREFIX + name, value.lower()) if value else (name, settings.value(name, backend).lower())
 
-    level, no_sync, write_no_sync = written(DURABILITY), written(NO_SYNC), written(WRITE_NO_SYNC)
-    of_persistit = "pdb" in written(JAVA_CLASS)[1]
+
+def _of_backend(settings: StorageSettings, backend: str) -> Durability:
+    level, no_sync, write_no_sync = (_written(settings, backend, name) for name in (DURABILITY, NO_SYNC, WRITE_NO_SYNC))
+    of_persistit = "pdb" in _written(settings, backend, JAVA_CLASS)[1]
     if level[1]:
         return _by_level(backend, *level)
     if no_sync[1] == "true":

@@ -33,9 +33,12 @@ stops_below = never_stops
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:
-    """Return nothing: it was neither measured nor read in a manual."""
-    del settings, version
-    return ""
+    """Return what its configuration reference states of the Disk Space Usage Monitor Provider."""
+    del settings, version  # the thresholds are not read
+    return (
+        "With less free than the low space error threshold of its disk space usage monitor, it rejects the operations "
+        "of all but root users; with less than the out of space error threshold it shuts down. Neither is read here."
+    )
 
 
 def make_safe(server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version) -> Remedy | None:

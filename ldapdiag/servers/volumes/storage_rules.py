@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
+    from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettings
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.commands.server_address import ServerAddress
 
@@ -85,9 +87,9 @@ def not_known(backend: str, setting: str, value: str = "", why: str = "") -> Dur
     )
 
 
-def never_stops(settings: StorageSettings) -> int:
+def never_stops(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
     """Return that no setting that is read makes the server stop while there is room."""
-    del settings
+    del settings, version, roles
     return 0
 
 
@@ -103,8 +105,11 @@ class StorageRules(Protocol):
     def when_full(self, settings: StorageSettings, version: Version) -> str:
         """Return in sentences what the server does when a volume of its data is full; empty: it is not known."""
 
-    def stops_below(self, settings: StorageSettings) -> int:
-        """Return the free bytes of a volume below which the server stops by itself; 0: it does not, or not known."""
+    def stops_below(self, settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+        """Return the free bytes below which the server stops, or refuses changes; 0: it does not, or not known.
+
+        `roles`: what it keeps on the volume.
+        """
 
     def make_safe(
         self, server: ServerAddress, settings: StorageSettings, unsafe: Durability, version: Version

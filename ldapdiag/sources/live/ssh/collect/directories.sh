@@ -22,6 +22,7 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
 DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
     nsslapd-db-durable-transaction nsslapd-db-durable-transactions nsslapd-db-transaction-batch-val
     nsslapd-db-transaction-batch-max-wait nsslapd-db-checkpoint-interval
+    nsslapd-disk-low-threshold nsslapd-disk-full-threshold
     nsslapd-disk-monitoring nsslapd-disk-monitoring-threshold nsslapd-disk-monitoring-grace-period
     nsslapd-disk-monitoring-logging-critical nsslapd-disk-monitoring-readonly-on-threshold"
 
@@ -389,7 +390,7 @@ OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-c
     ds-cfg-type ds-cfg-match-base-dn ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute
     ds-cfg-subject-attribute-mapping ds-cfg-datetime-attribute ds-cfg-join-dn-attribute ds-cfg-join-target-attribute"
 OPENDJ_STORAGE="ds-cfg-db-directory ds-cfg-db-txn-no-sync ds-cfg-db-txn-write-no-sync ds-cfg-db-durability
-    ds-cfg-replication-db-directory ds-cfg-log-file"
+    ds-cfg-disk-low-threshold ds-cfg-disk-full-threshold ds-cfg-replication-db-directory ds-cfg-log-file"
 
 # java_instance PID: the configuration file of a directory server in Java; nothing for any other program.
 java_instance() {
