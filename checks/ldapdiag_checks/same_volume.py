@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.storage.server_storage import ServerStorage
-from ldapdiag.analysis.storage.volume import LASTING, in_words
+from ldapdiag.analysis.storage.volume import in_words
 from ldapdiag.analysis.storage.write_service import WriteRate, write_rate
 from ldapdiag.check import check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.storage import BlockDevices, MountTable
-from ldapdiag.evidence.storage.settings import StorageSettings
+from ldapdiag.evidence.storage.settings import LASTING, StorageSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.volumes.layout_remedies import separate_log

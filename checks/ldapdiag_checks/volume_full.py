@@ -59,9 +59,9 @@ def judge(
 
     ## What it looks at
     The free space and the free inodes (df -PkT, df -PiT, stat -f) of each volume with the database, the transaction
-    log, the changelog or the access log of a server. Free is what accounts without privileges may use: ext file systems
-    reserve blocks for root, 5 % by default, and the finding names them. btrfs and others have no fixed number of
-    inodes.
+    log, the changelog or a log (access, errors, audit) of a server. Free is what accounts without privileges may
+    use: ext file systems reserve blocks for root, 5 % by default, and the finding names them. btrfs and others have
+    no fixed number of inodes.
 
     df does not show the quota of an account. A volume that is mounted with quotas (usrquota, grpquota) is therefore
     not judged, unless it is full as a whole. Neither is the free space of what lies below it: a thin pool, a sparse
@@ -82,7 +82,7 @@ def judge(
     - medium: less than 10 % free and less than 10 GiB; or less than 10 % of the inodes and fewer than 10,000.
     - high: full within 24 hours by the forecast; medium: within 7 days.
 
-    One step lower where only an access log is on the volume.
+    One step lower where only logs of operations, errors or changes (audit) are on the volume.
 
     ## Why it matters
     A server that cannot write refuses changes, stops, or loses log records, by product and setting; the finding states
@@ -281,7 +281,7 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         known = rules.when_full(storage.settings, server.version) if rules and storage.settings else ""
         yield known or UNKNOWN
     else:
-        yield "Records of the access log are lost while it is full."
+        yield f"Records of the {volume.contents} are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
     yield f"{fill.clause[0].upper()}{fill.clause[1:]}."

@@ -24,7 +24,7 @@ class AccessTimeUpdates(TypedDict):
 
     file_system: str | None
     mount_point: str | None
-    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log", "errors log", "audit log"]] | None
     server: str | None
 
 
@@ -119,7 +119,7 @@ class SameVolume(TypedDict):
     devices: list[str] | None
     """The common disks; empty: unknown."""
     mount_points: list[str] | None
-    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log", "errors log", "audit log"]] | None
     server: str | None
 
 
@@ -165,7 +165,7 @@ class UnsuitedFilesystem(TypedDict):
     names: int | None
     """Of the most crowded; null unless that is the problem."""
     problem: Literal["network", "memory", "overlay", "no-directory-index"] | None
-    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log", "errors log", "audit log"]] | None
     server: str | None
     source: str | None
 
@@ -194,7 +194,7 @@ class VolumeFull(TypedDict):
     read_only: bool | None
     reserved_bytes: int | None
     """Neither used nor free: for root."""
-    roles: list[Literal["database", "transaction log", "changelog", "access log"]] | None
+    roles: list[Literal["database", "transaction log", "changelog", "access log", "errors log", "audit log"]] | None
     server: str | None
     total_bytes: int | None
     total_inodes: int | None

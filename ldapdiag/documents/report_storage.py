@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-Role = Literal["database", "transaction log", "changelog", "access log"]
+Role = Literal["database", "transaction log", "changelog", "access log", "errors log", "audit log"]
 
 
 class AccessTimesRow(TypedDict):

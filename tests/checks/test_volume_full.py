@@ -165,6 +165,18 @@ def test_df_counts_what_a_quota_of_a_project_leaves(option) -> None:
     assert isinstance(judged(mount=disk.mount("ext4", option), **PLENTY), Clear)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_folders_with_quotas_of_their_own_the_least_counts(first) -> None:
+    """Of two folders df lists the same mount point with what each project may have."""
+    rows = [row for amount in (80 * GIB, 5 * MIB) for row in disk.space(**free(amount), **INODES).rows]
+    listed = replace(disk.space(), rows=tuple(rows[first:] + rows[:first]))
+    project = disk.mount("xfs", "prjquota")
+    where = disk.settings((Role.DATABASE, disk.DATABASE))
+    (verdict,) = judge(disk.joined(disk.table(project), where, listed), facts.server())
+    assert severity(verdict) is Severity.CRITICAL
+    assert verdict.observed["free_bytes"] == 5 * MIB
+
+
 def test_a_read_only_volume_is_named() -> None:
     read_only = disk.mount("ext4", options="ro,relatime")
     assert "read-only" in judged(mount=read_only, **free(0)).detail
@@ -228,7 +240,7 @@ def test_logs_that_are_critical_are_not_deleted() -> None:
 
 
 def test_an_unknown_product_is_named_as_such() -> None:
-    other = ServerIdentity(family=Family.ACTIVE_DIRECTORY)
+    other = ServerIdentity(family=Family.AD)
     server = facts.server(identity=other)
     settings = disk.settings((Role.DATABASE, disk.DATABASE), identity=other)
     storage = disk.joined(disk.table(disk.mount()), settings, disk.space(**free(0)), server=server)

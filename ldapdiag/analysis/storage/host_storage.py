@@ -66,12 +66,16 @@ class HostStorage:
         return self._described(self.superblocks, mount, device)
 
     def space_of(self, mount: Mount) -> Space | None:
-        """Return the latest space of a mounted file system, with its latest inodes."""
+        """Return the latest space of a mounted file system, with its latest inodes.
+
+        Of folders with different quotas of projects, df has different rows: of one listing the row with the least free
+        counts.
+        """
         facts = sorted(self.spaces, key=lambda one: one.origin.order)
         rows = [
             replace(row, taken=fact.origin.taken.end if fact.origin.taken else None)
             for fact in facts
-            for row in fact.rows
+            for row in sorted(fact.rows, key=_free, reverse=True)
             if row.mount_point == mount.mount_point
         ]
         if not rows:
@@ -240,3 +244,8 @@ def upper_folder(mount: Mount) -> str:
 
 def _point(mount: Mount) -> str:
     return mount.mount_point.rstrip("/")
+
+
+def _free(row: Space) -> int:
+    """Return what is free in a row, of bytes or of inodes."""
+    return (row.free_bytes if row.total_bytes is not None else row.free_inodes) or 0

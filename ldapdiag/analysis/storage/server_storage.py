@@ -24,7 +24,7 @@ from ldapdiag.analysis.storage.host_storage import (
     upper_folder,
 )
 from ldapdiag.analysis.storage.options import EXT, NETWORK, options_of
-from ldapdiag.analysis.storage.volume import LASTING, Volume, memory_name, with_errors
+from ldapdiag.analysis.storage.volume import Volume, memory_name, with_errors
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.storage import (
     BlockDevices,
@@ -38,7 +38,7 @@ from ldapdiag.evidence.storage import (
     Superblock,
     ZfsProperties,
 )
-from ldapdiag.evidence.storage.settings import Role, StorageSettings, merged_settings
+from ldapdiag.evidence.storage.settings import LASTING, Role, StorageSettings, merged_settings
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 

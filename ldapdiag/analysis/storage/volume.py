@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.storage.options import MEMORY, NETWORK, Options
 from ldapdiag.evidence.storage import Mounted
-from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.evidence.storage.settings import LASTING
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.lazy_pattern import pattern
 
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
         Space,
         Superblock,
     )
+    from ldapdiag.evidence.storage.settings import Role
 
 WRITE_BACK, WRITE_THROUGH = "write back", "write through"
 """Values of queue/write_cache: the kernel sends flushes, or none (Documentation/block/writeback_cache_control)."""
 IN_MEMORY = ("zram", "ram")
 """Names of block devices in memory begin so."""
-LASTING = frozenset({Role.DATABASE, Role.TRANSACTION_LOG, Role.CHANGELOG})
-"""What a server needs after a power cut; an access log is no part of the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ class Volume:
 
     @property
     def lasting_paths(self) -> tuple[tuple[Role, str], ...]:
-        """Return the parts of the server's data there; an access log is none."""
+        """Return the parts of the server's data there; its logs are none."""
         return tuple((role, path) for role, path in self.paths if role in LASTING)
 
     @property

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 DIRECTORY, LOG_DIRECTORY, CHANGELOG = "nsslapd-directory", "nsslapd-db-logdirectory", "nsslapd-changelogdir"
 ACCESS_LOG, LOG_BUFFERING = "nsslapd-accesslog", "nsslapd-accesslog-logbuffering"
+ERRORS_LOG, AUDIT_LOG, FAILED_LOG = "nsslapd-errorlog", "nsslapd-auditlog", "nsslapd-auditfaillog"
+ENABLED = "-logging-enabled"
+LOGS = {
+    ACCESS_LOG: Role.ACCESS_LOG,
+    ERRORS_LOG: Role.ERRORS_LOG,
+    AUDIT_LOG: Role.AUDIT_LOG,
+    FAILED_LOG: Role.AUDIT_LOG,
+}
+OFF_BY_DEFAULT = (AUDIT_LOG, FAILED_LOG)
 IMPLEMENTATION = "nsslapd-backend-implement"
 DURABLE, DURABLE_IN_DSEE = "nsslapd-db-durable-transaction", "nsslapd-db-durable-transactions"
 BATCH, LONGEST_WAIT = "nsslapd-db-transaction-batch-val", "nsslapd-db-transaction-batch-max-wait"
@@ -45,7 +54,7 @@ MONITORING = "nsslapd-disk-monitoring"
 MONITORING_FROM, MONITORING_MINUTES = f"{MONITORING}-threshold", f"{MONITORING}-grace-period"
 MONITORING_READ_ONLY, MONITORING_LOGS = f"{MONITORING}-readonly-on-threshold", f"{MONITORING}-logging-critical"
 OF_MONITORING = (MONITORING, MONITORING_FROM, MONITORING_MINUTES, MONITORING_READ_ONLY, MONITORING_LOGS)
-OF_CONFIG = (ACCESS_LOG, LOG_BUFFERING, *OF_MONITORING)
+OF_CONFIG = (*LOGS, *(one + ENABLED for one in OFF_BY_DEFAULT), LOG_BUFFERING, *OF_MONITORING)
 """The attributes read of cn=config."""
 
 
@@ -77,8 +86,10 @@ class Ds389StorageSettings:
         yield from self.reader.found(family, complete=self.closed and self.shows_directory)
 
     def _take_config(self, entry: Entry) -> None:
-        if entry.first(ACCESS_LOG):
-            self.reader.keep_place(Role.ACCESS_LOG, entry.first(ACCESS_LOG))
+        for name, role in LOGS.items():
+            is_written = name not in OFF_BY_DEFAULT or entry.first(name + ENABLED).lower() == "on"
+            if entry.first(name) and is_written:
+                self.reader.keep_place(role, entry.first(name))
         self.reader.keep_settings(entry, (LOG_BUFFERING, *OF_MONITORING))
         self.of_dsee |= identity_of(entry).family is Family.DSEE
 

@@ -36,10 +36,15 @@ OF_BACKENDS = (JAVA_CLASS, NO_SYNC, WRITE_NO_SYNC, DURABILITY, DISK_LOW, DISK_FU
 PROPERTIES = frozenset({BACKEND, DIRECTORY, "enabled", *OF_BACKENDS})
 """The properties read of a backend, as dsconfig spells them."""
 CHANGELOG, LOG_FILE = "ds-cfg-replication-db-directory", "ds-cfg-log-file"
-ACCESS_LOGS = "access-log-publisher"
+PUBLISHERS = {
+    "audit-log-publisher": Role.AUDIT_LOG,
+    "access-log-publisher": Role.ACCESS_LOG,
+    "error-log-publisher": Role.ERRORS_LOG,
+}
+"""Ends of the object classes of what writes logs: the first that an entry has. An audit log is one of access, too."""
 ATTRIBUTES = (*(f"{PREFIX}{one}" for one in (DIRECTORY, *OF_BACKENDS[1:])), CHANGELOG, LOG_FILE)
 """The attributes read, beside those of indexes."""
-FILTER = f"({PREFIX}{DIRECTORY}=*)({CHANGELOG}=*)(objectClass=ds-cfg-file-based-access-log-publisher)"
+FILTER = f"({PREFIX}{DIRECTORY}=*)({CHANGELOG}=*)({LOG_FILE}=*)"
 """Terms of a filter that matches the entries that are read."""
 CONFIG_FILE = pattern(r"(/[^\s,]{1,1000})/config/config\.ldif\b")
 
@@ -63,8 +68,10 @@ class OpendsStorageSettings:
             self._take_backend(entry, backend)
         if entry.first(CHANGELOG):
             self.reader.keep_place(Role.CHANGELOG, entry.first(CHANGELOG))
-        if entry.first(LOG_FILE) and any(ACCESS_LOGS in one.lower() for one in entry.values("objectClass")):
-            self.reader.keep_place(Role.ACCESS_LOG, entry.first(LOG_FILE))
+        classes = " ".join(entry.values("objectClass")).lower()
+        role = next((role for publisher, role in PUBLISHERS.items() if publisher in classes), None)
+        if entry.first(LOG_FILE) and role is not None:
+            self.reader.keep_place(role, entry.first(LOG_FILE))
 
     def facts(self) -> Iterator[StorageSettings]:
         """Return the fact, if a backend was read."""

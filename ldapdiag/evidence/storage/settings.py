@@ -28,6 +28,12 @@ class Role(StrEnum):
     TRANSACTION_LOG = "transaction log"
     CHANGELOG = "changelog"
     ACCESS_LOG = "access log"
+    ERRORS_LOG = "errors log"
+    AUDIT_LOG = "audit log"
+
+
+LASTING = frozenset({Role.DATABASE, Role.TRANSACTION_LOG, Role.CHANGELOG})
+"""What a server needs after a power cut; its logs are no part of the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

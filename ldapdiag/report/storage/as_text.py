@@ -26,7 +26,7 @@ from ldapdiag.evidence.storage.probe import (
     SyncCall,
     WriteKind,
 )
-from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.evidence.storage.settings import LASTING
 from ldapdiag.finding import Severity
 from ldapdiag.report.charts.probe import probe_charts
 from ldapdiag.report.charts.terminal_charts import bar_rows
@@ -245,7 +245,7 @@ WRITE_CACHES = {
 def volume_rows(volume: Plain, probe: Plain | None, *, verbose: bool) -> Iterator[Row]:
     """Yield the rows about a volume; of one with access logs alone only the first, without -v."""
     yield "volume", [volume["mount_point"], f"{volume['fs_type']} on {volume['source']}", ", ".join(volume["roles"])]
-    if not verbose and all(path["role"] == Role.ACCESS_LOG for path in volume["paths"]):
+    if not verbose and all(path["role"] not in LASTING for path in volume["paths"]):
         return
     if words := _options(volume):
         yield "options", words

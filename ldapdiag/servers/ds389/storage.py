@@ -83,9 +83,9 @@ def places(settings: StorageSettings, version: Version, instance: str) -> tuple[
     roles = {place.role for place in found}
     if instance and Role.DATABASE not in roles:
         found.append(StoragePlace(role=Role.DATABASE, path=f"/var/lib/dirsrv/slapd-{instance}/db", is_default=True))
-    if instance and Role.ACCESS_LOG not in roles:
-        path = f"/var/log/dirsrv/slapd-{instance}/access"
-        found.append(StoragePlace(role=Role.ACCESS_LOG, path=path, is_default=True))
+    for role, name in ((Role.ACCESS_LOG, "access"), (Role.ERRORS_LOG, "errors")):
+        if instance and role not in roles:
+            found.append(StoragePlace(role=role, path=f"/var/log/dirsrv/slapd-{instance}/{name}", is_default=True))
     database = next((one for one in found if one.role is Role.DATABASE and not one.backend), None)
     if database and Role.TRANSACTION_LOG not in roles and settings.value(IMPLEMENTATION).lower() != "mdb":
         found.append(StoragePlace(role=Role.TRANSACTION_LOG, path=database.path, is_default=True))

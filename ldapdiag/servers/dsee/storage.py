@@ -13,7 +13,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.storage import dsconf_settings as dsconf
 from ldapdiag.evidence.storage.ds389_settings import BATCH, CHECKPOINT, DISK_FULL, DISK_LOW, DURABLE_IN_DSEE
-from ldapdiag.evidence.storage.settings import Role
+from ldapdiag.evidence.storage.settings import LASTING
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.commands.ldap_tools import host, modify, port, shown
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, RESTART, WHERE_IT_IS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.storage.settings import StoragePlace, StorageSettings
+    from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettings
     from ldapdiag.servers.commands.server_address import ServerAddress
 
 ENTRY = f"cn=config,{DATABASES}"
@@ -72,7 +72,7 @@ def stops_below(settings: StorageSettings, version: Version, roles: Collection[R
     """Return the free bytes below which it refuses changes, on a volume with data."""
     del version  # the same in every version
     known = settings.complete or settings.value(DISK_LOW)
-    return max(_thresholds(settings)) if known and any(role is not Role.ACCESS_LOG for role in roles) else 0
+    return max(_thresholds(settings)) if known and not LASTING.isdisjoint(roles) else 0
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

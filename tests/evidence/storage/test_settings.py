@@ -107,6 +107,15 @@ class TestDs389:
         assert StorageSetting(name="nsslapd-db-durable-transaction", value="on", entry=f"cn={name}") in found.settings
         assert found.value("NSSLAPD-ACCESSLOG-LOGBUFFERING") == "off"
 
+    @pytest.mark.parametrize(
+        ("enabled", "audited"), [("on", {Role.AUDIT_LOG}), ("off", set()), ("", set())]
+    )  # fmt: skip
+    def test_an_audit_log_has_a_place_where_it_is_written(self, enabled: str, audited: set[Role]) -> None:
+        rows = ["nsslapd-errorlog: /l/errors", "nsslapd-auditlog: /l/audit", "nsslapd-auditfaillog: /l/audit"]
+        rows += [f"nsslapd-auditlog-logging-enabled: {enabled}"] if enabled else []
+        found = settings_of("\n".join(["dn: cn=config", "objectClass: top", *rows, "", ""]))
+        assert {one.role for one in found.places} == {Role.ERRORS_LOG} | audited
+
     def test_an_excerpt_without_the_folder_of_the_databases_is_not_complete(self, captures: Path) -> None:
         text = (captures / "389ds" / "storage-bdb" / "dse.ldif").read_text()
         assert not settings_of(text.replace("nsslapd-directory: /var/lib/dirsrv/slapd-live/db\n", "")).complete
@@ -166,12 +175,13 @@ class TestSlapd:
 
 
 class TestOpends:
-    def test_enabled_backends_changelog_and_access_log_have_their_places(self) -> None:
+    def test_enabled_backends_changelog_and_logs_have_their_places(self) -> None:
         found = settings_of(OPENDJ)
         assert placed(found) == {
             (Role.DATABASE, "db/userRoot", "userRoot"),
             (Role.CHANGELOG, "changelogDb", ""),
             (Role.ACCESS_LOG, "logs/access", ""),
+            (Role.ERRORS_LOG, "logs/errors", ""),
         }
         assert (found.complete, found.backends) == (True, ("userRoot",))
         assert found.value("ds-cfg-db-txn-write-no-sync", "userRoot") == "false"

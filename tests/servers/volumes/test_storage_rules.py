@@ -134,6 +134,7 @@ class TestDs389:
             (Role.DATABASE, "/var/lib/dirsrv/slapd-ds1/db"),
             (Role.TRANSACTION_LOG, "/var/lib/dirsrv/slapd-ds1/db"),
             (Role.ACCESS_LOG, "/var/log/dirsrv/slapd-ds1/access"),
+            (Role.ERRORS_LOG, "/var/log/dirsrv/slapd-ds1/errors"),
         }
         assert Role.TRANSACTION_LOG not in {one.role for one in rules_of(Family.DS389).places(of_389("mdb"), V2_3, "a")}
 

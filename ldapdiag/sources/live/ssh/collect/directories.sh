@@ -20,6 +20,7 @@ DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex n
     vlvbase vlvscope vlvfilter vlvsort vlvenabled vlvuses"
 # Where the data is, and when changes are on the disk.
 DS389_STORAGE="nsslapd-directory nsslapd-db-logdirectory nsslapd-changelogdir nsslapd-accesslog nsslapd-accesslog-logbuffering
+    nsslapd-errorlog nsslapd-auditlog nsslapd-auditlog-logging-enabled nsslapd-auditfaillog nsslapd-auditfaillog-logging-enabled
     nsslapd-db-durable-transaction nsslapd-db-durable-transactions nsslapd-db-transaction-batch-val
     nsslapd-db-transaction-batch-max-wait nsslapd-db-checkpoint-interval
     nsslapd-disk-low-threshold nsslapd-disk-full-threshold

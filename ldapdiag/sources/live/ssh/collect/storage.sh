@@ -60,7 +60,8 @@ folders_of() {
 ns_slapd_folders() {
     contents "$slapd_config" |
         ldif_values "nsslapd-directory nsslapd-db-logdirectory nsslapd-db-home-directory nsslapd-changelogdir"
-    dse_value nsslapd-accesslog | sed 's,/[^/]*$,,'
+    for folders_log in nsslapd-accesslog nsslapd-errorlog nsslapd-auditlog nsslapd-auditfaillog; do dse_value $folders_log; done |
+        sed 's,/[^/]*$,,'
 }
 
 openldap_folders() {
