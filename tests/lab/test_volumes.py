@@ -108,3 +108,19 @@ def test_nothing_stays_when_the_test_is_killed(laboratory) -> None:
     assert "/srv/orphan" not in Path("/proc/mounts").read_text()
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert "orphan-slow" not in running
+
+
+def test_a_device_that_another_program_takes_at_once_keeps_no_volume(laboratory, tmp_path) -> None:
+    """It asks for the first free one, as mount does: that is the one that was just freed."""
+    other = tmp_path / "other"
+    with Host("ldap") as host, other.open("wb") as file:
+        file.truncate(1 << 20)
+        volume = mount(host, FileSystem("ext4"), "/srv/volume", megabytes=16)
+        device = f"/dev/{volume.device}"
+        taking = subprocess.Popen(["sh", "-c", f"until losetup {device} {other} 2>/dev/null; do :; done"])
+        try:
+            volume.unmount()
+            assert taking.wait(20) == 0
+            subprocess.run(["losetup", "-d", device], check=True)
+        finally:
+            taking.kill()

@@ -81,11 +81,14 @@ class Volume:
             self.disk.flush()
 
     def unmount(self) -> None:
-        """Unmount it, once nobody uses it, and wait until its loop device is free."""
-        device = self.device
+        """Unmount it, once nobody uses it, and wait until no loop device has its file.
+
+        Its former device may be another program's by then, for as long as that needs it: it takes the first free one.
+        """
         wait_for(lambda: self.host.attempt(["umount", self.folder]).returncode == 0, f"{self.folder} stays in use")
-        free = f"! grep -qs . /sys/block/{device}/loop/backing_file"
-        wait_for(lambda: self.host.attempt(free).returncode == 0, f"{device} stays in use")
+        file = self.disk.path if self.disk else self.image
+        if file:
+            wait_for(lambda: not self.host.run(["losetup", "-j", file]), f"a loop device keeps {file}")
 
     def after_power_cut(self) -> Volume:
         """Return the volume as it is mounted again: what its disk had flushed, the journal replayed.
