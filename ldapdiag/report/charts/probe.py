@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.storage.probe import MOST_MEASURED
+from ldapdiag.evidence.storage.probe import MOST_COMMITTERS, MOST_MEASURED, is_lower_bound
 from ldapdiag.report.charts.axis import axis_for
 from ldapdiag.report.charts.chart import Bar, BarChart, BarGroup, Kind, Numbers, Part
 from ldapdiag.wording import counted, number
@@ -48,7 +48,11 @@ def _commits(probe: Mapping[str, Any]) -> BarChart:
     rows = [row for row in probe["commits"] if row["seconds"]]
     rates = [(counted(row["committers"], "committer"), round(row["commits"] / row["seconds"])) for row in rows]
     cells = tuple(_commit_cells(row, rate) for row, (_, rate) in zip(rows, rates, strict=True))
-    limited = [name for name, rate in rates if rate > MOST_MEASURED]
+    limited = [
+        name
+        for row, (name, _) in zip(rows, rates, strict=True)
+        if is_lower_bound(row["committers"], row["commits"], row["seconds"])
+    ]
     return BarChart(
         title=f"Commits per second on {_volume(probe)}, where one sync covers all that wait",
         unit="commits per second",
@@ -80,8 +84,8 @@ def _milliseconds(seconds: float) -> float:
 
 def _at_least(limited: Sequence[str]) -> str:
     return (
-        f"Above {number(MOST_MEASURED)} per second ({', '.join(limited)}) the rate is a lower bound: the program that "
-        "measures limits it."
+        f"Above {number(MOST_MEASURED)} per second or {MOST_COMMITTERS} committers ({', '.join(limited)}) the rate is "
+        "a lower bound: the program that measures limits it."
     )
 
 

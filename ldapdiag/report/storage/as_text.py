@@ -21,10 +21,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ldapdiag.evidence.storage.probe import (
-    MOST_MEASURED,
     FileOperation,
     SyncCall,
     WriteKind,
+    is_lower_bound,
 )
 from ldapdiag.evidence.storage.settings import LASTING
 from ldapdiag.finding import Severity
@@ -317,6 +317,6 @@ def sync_parts(probe: Plain, *, verbose: bool) -> Iterator[str]:
     )
     if best := max(rates, key=lambda pair: pair[0], default=None):
         rate, one = best
-        least = "at least " if rate > MOST_MEASURED else ""
+        least = "at least " if is_lower_bound(one["committers"], one["commits"], one["seconds"]) else ""
         yield f"{least}{number(round(rate))} commits/s of {counted(one['committers'], 'committer')}"
     yield from probe_remarks(probe)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.storage.probe import MOST_MEASURED
+from ldapdiag.evidence.storage.probe import is_lower_bound
 from ldapdiag.report.storage.rows import MARK, probe_remarks, setting_words
 from ldapdiag.report.table import COUNT, NAMES, PAGES, SECONDS, Column, Table, Unit, only_csv, rows_at, words
 from ldapdiag.report.tables.names import StorageTable
@@ -63,7 +63,7 @@ def _measured(probe: Plain) -> Iterator[dict[str, Any]]:
         yield {"measured": f"{row['write']}, {row['call']}", "words": words} | row | row["sync"]
     for row in probe["commits"]:
         words, rate = f"commits of {number(row['committers'])} at once", _rate(row["commits"], row["seconds"])
-        words += ", at least" * ((rate or 0) > MOST_MEASURED)
+        words += ", at least" * is_lower_bound(row["committers"], row["commits"], row["seconds"])
         found = {"measured": "group commit", "words": words, "per_second": rate, "count": row["commits"]}
         yield found | row | row["commit"]
     for row in probe["files"]:
