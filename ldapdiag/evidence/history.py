@@ -1,7 +1,7 @@
 """History: the summaries of earlier runs, one per run, in the order of their evidence.
 
-A summary contains numbers, names of servers and ids of checks. What a client sent or is (addresses, DNs, filters) is
-not in it: a finding is known by its check and the SHA-256 of its id.
+A summary contains numbers, names of servers, mount points of their volumes and ids of checks. What a client sent or is
+(addresses, DNs, filters) is not in it: a finding is known by its check and the SHA-256 of its id.
 """
 
 from __future__ import annotations

@@ -71,6 +71,8 @@ class Filling:
     def when(self) -> str:
         """Return the time left in words."""
         earliest, latest = self.earliest or 0.0, self.latest
+        if latest == 0:
+            return "now"
         return f"in {in_words(earliest)} " + ("or more" if latest is None else f"to {in_words(latest)}")
 
 

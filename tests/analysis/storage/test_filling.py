@@ -118,6 +118,10 @@ def test_what_the_server_needs_ends_before_the_last_byte() -> None:
     assert found(free, needed=3 * GIB).median == pytest.approx(found(free).median - 3, abs=0.4)
 
 
+def test_what_is_short_already_is_full_now() -> None:
+    assert "it is full now" in found([20 - at for at in range(15)], needed=30 * GIB).clause
+
+
 def test_a_later_run_of_a_wrong_clock_is_left_out() -> None:
     free = [20 - at for at in range(15)]
     taken = histories.minutes(60 * 20)

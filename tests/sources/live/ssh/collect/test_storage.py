@@ -271,3 +271,30 @@ def test_a_volume_that_hangs_is_a_gap_and_nothing_waits_for_it(tmp_path) -> None
     *gap, pairs = said(text, tmp_path, path=tmp_path).splitlines()
     assert pairs == "pairs:"
     assert "does not answer" in gap[0]
+
+
+OPENLDAP = """
+find_openldap() { openldap_folder=/etc/ldap/slapd.d; }
+arguments() { printf '%s\\n' slapd -h "$URLS"; }
+in_root() { echo "$ROOT$1"; }
+socket_for_it() { test "$1" = "$ROOT$THERE"; }
+may_search() { return 1; }
+settings_section() { echo "$settings_note"; }
+ROOT=$2 THERE=$3 URLS=$1
+openldap 41
+"""
+USUAL, OTHER = "/run/slapd/ldapi", "/run/x/ldapi"
+
+
+@pytest.mark.parametrize(
+    ("urls", "there", "note"),
+    [
+        ("ldap:/// ldapi:///", USUAL, " (local socket ldapi://%2Frun%2Fslapd%2Fldapi)"),
+        ("ldapi://%2Frun%2Fx%2Fldapi ldap:///", OTHER, " (local socket ldapi://%2Frun%2Fx%2Fldapi)"),
+        ("ldap:/// ldapi:///", OTHER, ""),
+        ("ldap:///", USUAL, " (without a local socket)"),
+    ],
+)
+def test_where_a_slapd_listens_locally_stands_beside_its_settings(urls, there, note, shell) -> None:
+    """A socket that is named and not there may be that of another process: nothing is known then."""
+    assert said(OPENLDAP, urls, "", there, shell=shell) == f"{note}\n"
