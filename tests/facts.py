@@ -16,7 +16,7 @@ from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors, LimitReached
-from ldapdiag.analysis.load.forecast import DescriptorForecast
+from ldapdiag.analysis.load.forecast import LimitForecast
 from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -252,7 +252,7 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
         "used_source": "/proc/PID/fd",
         "exact": True,
         "limit_source": "Max open files of the process",
-        "forecast": DescriptorForecast(not_because="no evidence shows its connections at two times"),
+        "forecast": LimitForecast(not_because="no evidence shows its connections at two times"),
         "reached": (),
         "recovered": False,
         "origins": ("ldap/proc-fd-count.txt",),
@@ -260,13 +260,11 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
     return Descriptors(server="ldap", used=used, limit=limit, **known | facts)
 
 
-def forecast(
-    median: float, earliest: float | None = None, latest: float | None = None, **facts: Any
-) -> DescriptorForecast:
+def forecast(median: float, earliest: float | None = None, latest: float | None = None, **facts: Any) -> LimitForecast:
     """Return a forecast in hours, a tenth of it wide at each side unless said so, from an access log of a day."""
     known = {"rates": (9.0, 10.0, 11.0), "source": "its access log", "readings": 24, "hours": 24.0}
     earliest = 0.9 * median if earliest is None else earliest
-    return DescriptorForecast(median=median, earliest=earliest, latest=latest or 1.1 * median, **known | facts)
+    return LimitForecast(median=median, earliest=earliest, latest=latest or 1.1 * median, **known | facts)
 
 
 def reached(meaning: str = "accepted and closed at once: no descriptor left", count: int = 15) -> LimitReached:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.servers import HOW_TO_SEPARATE
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem, in_words
+from ldapdiag.analysis.load.forecast import LimitForecast, Problem, in_words
 from ldapdiag.analysis.load.growth import DAY_HOURS, KNOWN_DAYS
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
@@ -183,7 +183,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity, hou
     )
 
 
-def _forecast_observed(forecast: DescriptorForecast) -> dict[str, object]:
+def _forecast_observed(forecast: LimitForecast) -> dict[str, object]:
     """Return the numbers of the forecast, as docs/contract.md has them."""
     return forecast.numbers | {
         "forecast_source": forecast.source,
@@ -312,7 +312,7 @@ UNITS = (("days", 24.0, 72.0), ("h", 1.0, 2.0), ("minutes", 1 / 60, 0.05))
 """Each with its length in hours, and the hours from which it is used."""
 
 
-def hours_between(forecast: DescriptorForecast) -> str:
+def hours_between(forecast: LimitForecast) -> str:
     """Return when it ends, as in `3.1 to 7.4 h`."""
     earliest = forecast.earliest or 0.0
     unit, hours = _unit(earliest if forecast.latest is None else forecast.latest)
@@ -329,7 +329,7 @@ def _unit(hours: float) -> tuple[str, float]:
     return "s", 1 / 3600
 
 
-def hours_to_gain(forecast: DescriptorForecast, more: int) -> str:
+def hours_to_gain(forecast: LimitForecast, more: int) -> str:
     """Return in which time so many connections come at the forecast's rate, as in `3.1 to 7.4 h`."""
     low, _, high = forecast.rates or (0.0, 0.0, 0.0)
     if low <= 0:
@@ -338,7 +338,7 @@ def hours_to_gain(forecast: DescriptorForecast, more: int) -> str:
     return f"{rounded(more / high / hours)} to {rounded(more / low / hours)} {unit}"
 
 
-def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
+def forecast_sentences(forecast: LimitForecast) -> Iterator[str]:
     """Yield when the limit is reached, from what that is known, and what it means; or why it is not forecast."""
     if forecast.not_because:
         yield f"No forecast: {forecast.not_because}."
@@ -358,7 +358,7 @@ def forecast_sentences(forecast: DescriptorForecast) -> Iterator[str]:
         yield SHORT_LEAK if is_short else PROBLEMS[forecast.problem]
 
 
-def forecast_clause(forecast: DescriptorForecast) -> str:
+def forecast_clause(forecast: LimitForecast) -> str:
     """Return the forecast for a line about a server with enough room; empty where nothing shows two times."""
     if forecast.readings < 2 and not forecast.remarks:
         return ""
@@ -368,7 +368,7 @@ def forecast_clause(forecast: DescriptorForecast) -> str:
     return f"; they run out in {hours_between(forecast)} (90 % interval; {forecast.source}{_until(forecast)})"
 
 
-def _until(forecast: DescriptorForecast) -> str:
+def _until(forecast: LimitForecast) -> str:
     return "" if forecast.since is None else f" until {forecast.since:%Y-%m-%d %H:%M:%S} UTC"
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.storage.filling import NO_RUNS, Filling, filling
+from ldapdiag.analysis.load.forecast import LimitForecast
+from ldapdiag.analysis.storage.filling import NO_RUNS, clause, filling, when
 from ldapdiag.analysis.storage.options import EXT
 from ldapdiag.analysis.storage.server_storage import ServerStorage
 from ldapdiag.check import MainNumber, Worse, check
@@ -121,7 +122,7 @@ def _of_volume(
     rules = _rules(server)
     needed = rules.stops_below(storage.settings, server.version, volume.roles) if rules and storage.settings else 0
     short = shortages(space, percents, needed) if space else {}
-    fill = filling(space, server.name, histories, needed) if space else Filling(not_because=NO_RUNS)
+    fill = filling(space, server.name, histories, needed) if space else LimitForecast(not_because=NO_RUNS)
     soon = (
         None
         if fill.median is None
@@ -148,7 +149,7 @@ def _of_volume(
     limits = [
         *(["it is mounted read-only, so nothing is written there (io-errors)"] if volume.options.read_only else []),
         *([] if volume.local else ["quotas of the file server are not in the evidence"]),
-        *([fill.clause] if fill.not_because != NO_RUNS else []),
+        *([clause(fill)] if fill.not_because != NO_RUNS else []),
     ]
     return Clear(subject=subject, reason="; ".join([f"{_free(space)} on {volume.name}{_inodes(space)}", *limits]))
 
@@ -206,7 +207,7 @@ def _finding(
     short: Mapping[str, Severity],
     storage: ServerStorage,
     server: Instance,
-    forecast: tuple[Filling, Severity | None],
+    forecast: tuple[LimitForecast, Severity | None],
 ) -> Finding:
     fill, soon = forecast
     now = max(short.values(), default=None)
@@ -222,7 +223,7 @@ def _finding(
     critical = "has less space left than the server needs by its settings" if stops else f"has no {what} left"
     state = critical if worst is Severity.CRITICAL else f"has little {what} left"
     if now is None or now < worst:
-        state = f"will be full {fill.when} if nothing is removed"
+        state = f"will be full {when(fill)} if nothing is removed"
         left = _left(space)
     reserved = _reserved(space)
     return Finding(
@@ -273,7 +274,9 @@ def _left(space: Space) -> str:
     return f"{size(max(space.free_bytes or 0, 0))} of {size(space.total_bytes or 0)} free"
 
 
-def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Instance, fill: Filling) -> Iterator[str]:
+def _sentences(
+    volume: Volume, space: Space, storage: ServerStorage, server: Instance, fill: LimitForecast
+) -> Iterator[str]:
     """Yield what is on the volume, what the server does when it is full, and what limits the numbers."""
     yield f"On it: {', '.join(f'{role} {path}' for role, path in volume.paths)}."
     if volume.lasting_paths:
@@ -284,7 +287,8 @@ def _sentences(volume: Volume, space: Space, storage: ServerStorage, server: Ins
         yield f"Records of the {volume.contents} are lost while it is full."
     if reserved := _reserved(space):
         yield f"Besides, {size(reserved)} are reserved: only root, or a server that runs as root, may write into them."
-    yield f"{fill.clause[0].upper()}{fill.clause[1:]}."
+    forecast = clause(fill)
+    yield f"{forecast[0].upper()}{forecast[1:]}."
     if space.free_bytes is None:
         yield "The free space is not in the evidence."
     if space.free_inodes is None:

@@ -176,8 +176,6 @@ class VolumeFull(TypedDict):
     Per volume.
     """
 
-    bytes_per_hour: float | None
-    """What is added, by recorded runs; null: not judged, as the three below."""
     file_system: str | None
     free_bytes: int | None
     """For accounts without privileges."""
@@ -189,8 +187,12 @@ class VolumeFull(TypedDict):
     """Until it is full, the median."""
     hours_left_earliest: float | None
     hours_left_latest: float | None
-    """Null: possibly never."""
+    """Null: possibly never, or not judged."""
     mount_point: str | None
+    rate_per_hour: float | None
+    """Bytes that are added, by recorded runs; null: not judged."""
+    rate_per_hour_high: float | None
+    rate_per_hour_low: float | None
     read_only: bool | None
     reserved_bytes: int | None
     """Neither used nor free: for root."""

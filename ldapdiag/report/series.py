@@ -18,7 +18,7 @@ from ldapdiag.report.log.quantities import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.analysis.load.forecast import DescriptorForecast
+    from ldapdiag.analysis.load.forecast import LimitForecast
     from ldapdiag.diagnosis import Facts
 
 MOST_SERVERS = 50
@@ -69,6 +69,6 @@ def _limits(descriptors: Descriptors | None, source: str) -> dict[str, Any]:
     return {"limit": descriptors.forecast.room, "forecast": _forecast(descriptors.forecast)}
 
 
-def _forecast(forecast: DescriptorForecast) -> dict[str, Any] | None:
+def _forecast(forecast: LimitForecast) -> dict[str, Any] | None:
     """Return a forecast of growth, by the keys that a finding of descriptor-headroom has."""
     return forecast.numbers if forecast.rates and forecast.rates[0] > 0 else None

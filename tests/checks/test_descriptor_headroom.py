@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import facts
-from ldapdiag.analysis.load.forecast import DescriptorForecast, Problem
+from ldapdiag.analysis.load.forecast import LimitForecast, Problem
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
@@ -104,7 +104,7 @@ class TestTheForecast:
             "100 of 1,000 descriptors (Max open files of the process); "
             "they run out in 3.8 to 4.6 days (90 % interval; its access log)"
         )
-        none = DescriptorForecast(not_because="its access log has 2 readings; 5 are needed", readings=2)
+        none = LimitForecast(not_because="its access log has 2 readings; 5 are needed", readings=2)
         assert judged(100, forecast=none).reason.endswith(f"; no forecast: {none.not_because}")
 
     @pytest.mark.parametrize(
@@ -140,9 +140,7 @@ class TestTheForecast:
     def test_says_why_there_is_none(self) -> None:
         found = judged(
             900,
-            forecast=DescriptorForecast(
-                not_because="its access log has 2 readings; 5 are needed", problem=Problem.LIMIT
-            ),
+            forecast=LimitForecast(not_because="its access log has 2 readings; 5 are needed", problem=Problem.LIMIT),
         )
         assert "No forecast: its access log has 2 readings; 5 are needed." in found.detail
         assert "the limit is too low" in found.detail

@@ -23,7 +23,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import programs_at
 from ldapdiag.analysis.load.accept_queue import not_accepted
-from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, forecast
+from ldapdiag.analysis.load.forecast import InUse, LimitForecast, forecast
 from ldapdiag.analysis.load.readings import (
     Reading,
     logged_readings,
@@ -81,7 +81,7 @@ class Descriptors:
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
     served_by_program: int | None = None
     """The same by the name of its program, which reserves some by default, where the product is not known."""
-    forecast: DescriptorForecast
+    forecast: LimitForecast
     """When they run out."""
     readings: tuple[Reading, ...] = ()
     """The connections that were open at several times, by source."""

@@ -59,7 +59,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DescriptorForecast:
+class LimitForecast:
     """When the limit is reached; or why that is not forecast."""
 
     not_because: str = ""
@@ -90,7 +90,7 @@ class DescriptorForecast:
         return self.latest == 0
 
     @property
-    def over(self) -> DescriptorForecast:
+    def over(self) -> LimitForecast:
         """Return the forecast with no time left, of a server that has run out by its present numbers."""
         return self if self.median is None else replace(self, earliest=0.0, median=0.0, latest=0.0)
 
@@ -113,7 +113,7 @@ class _Series:
     """The readings of one source, and what they forecast."""
 
     readings: tuple[Reading, ...]
-    forecast: DescriptorForecast
+    forecast: LimitForecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +125,8 @@ class InUse:
     """None: at the last reading."""
 
 
-def forecast(readings: Sequence[Reading], limit: int | None, used: InUse | None = None) -> DescriptorForecast:
-    """DescriptorForecast from the longest series; where a later one forecasts an earlier end, from that one.
+def forecast(readings: Sequence[Reading], limit: int | None, used: InUse | None = None) -> LimitForecast:
+    """LimitForecast from the longest series; where a later one forecasts an earlier end, from that one.
 
     `limit` counts what `used` counts. None: what the readings count.
     """
@@ -136,7 +136,7 @@ def forecast(readings: Sequence[Reading], limit: int | None, used: InUse | None 
         one = tuple(group)
         series.append(_Series(one, _of_series(source, one, limit, used)))
     if not series:
-        return DescriptorForecast(not_because="no evidence shows its connections at two times")
+        return LimitForecast(not_because="no evidence shows its connections at two times")
     series.sort(key=lambda one: (bool(one.forecast.not_because), -one.forecast.hours))
     chosen, *others = series
     sooner = [other for other in others if _is_later(other, chosen) and _is_sooner(other.forecast, chosen.forecast)]
@@ -149,26 +149,26 @@ def _is_later(one: _Series, other: _Series) -> bool:
     return max(each.time for each in one.readings) > max(each.time for each in other.readings)
 
 
-def _is_sooner(one: DescriptorForecast, other: DescriptorForecast) -> bool:
+def _is_sooner(one: LimitForecast, other: LimitForecast) -> bool:
     """Return whether one excludes the other, by an earlier end."""
     return one.latest is not None and other.earliest is not None and one.latest < other.earliest
 
 
-def _unused(one: DescriptorForecast, chosen: _Series) -> str:
+def _unused(one: LimitForecast, chosen: _Series) -> str:
     reason = one.not_because
     if not reason:
         reason = "it is shorter" if one.hours <= chosen.forecast.hours else "a later series grows faster"
     return f"without {one.source} ({reason.replace(f' in {one.source}', '')})"
 
 
-def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: InUse | None) -> DescriptorForecast:
+def _of_series(source: str, readings: Sequence[Reading], limit: int | None, used: InUse | None) -> LimitForecast:
     """Return the forecast from the readings of one source."""
     trend = growth_series(readings)
     if trend is None:
-        return DescriptorForecast(
+        return LimitForecast(
             source=source, readings=len(readings), not_because=f"all readings in {source} are of the same time"
         )
-    known = DescriptorForecast(
+    known = LimitForecast(
         source=source, readings=trend.readings, hours=trend.hours, since=trend.end, remarks=trend.left_out
     )
     others = 0 if used is None else _others(readings, trend, used)

@@ -11,12 +11,12 @@ is fuller, than ever in these runs; and no further ahead than it was watched.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.load.forecast import FEWEST_READINGS, forecast, in_words
+from ldapdiag.analysis.load.forecast import FEWEST_READINGS, LimitForecast, forecast, in_words
 from ldapdiag.analysis.load.readings import Reading
-from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import counted, size
 
 if TYPE_CHECKING:
@@ -37,62 +37,38 @@ SOURCE = "the recorded runs"
 NO_RUNS = "no recorded run shows its free space (ldapdiag diagnose … --record FILE)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filling:
-    """When a volume is full, in hours from its listing; or why that is not forecast."""
-
-    not_because: str = ""
-    """Empty: there is a forecast."""
-    median: float | None = None
-    earliest: float | None = None
-    latest: float | None = None
-    """None: possibly never."""
-    bytes_per_hour: float | None = None
-
-    @property
-    def numbers(self) -> dict[str, float | None]:
-        """Return rate and time left, by the keys of the contract."""
-        return {
-            "bytes_per_hour": self.bytes_per_hour,
-            "hours_left": self.median,
-            "hours_left_earliest": self.earliest,
-            "hours_left_latest": self.latest,
-        }
-
-    @property
-    def clause(self) -> str:
-        """Return the forecast, or why there is none."""
-        if self.not_because or self.median is None:
-            return f"when it will be full is not judged: {self.not_because}"
-        rate = size(self.bytes_per_hour or 0)
-        return f"by {SOURCE} {rate} are added an hour: it is full {self.when}, as long as nothing is removed"
-
-    @property
-    def when(self) -> str:
-        """Return the time left in words."""
-        earliest, latest = self.earliest or 0.0, self.latest
-        if latest == 0:
-            return "now"
-        return f"in {in_words(earliest)} " + ("or more" if latest is None else f"to {in_words(latest)}")
+def when(found: LimitForecast) -> str:
+    """Return the time left in words."""
+    if found.is_over:
+        return "now"
+    latest = "or more" if found.latest is None else f"to {in_words(found.latest)}"
+    return f"in {in_words(found.earliest or 0.0)} {latest}"
 
 
-def filling(space: Space, server: str, histories: Iterable[History], needed: int) -> Filling:
-    """Return when the free space of a volume of a server falls below `needed`."""
+def clause(found: LimitForecast) -> str:
+    """Return the forecast, or why there is none."""
+    if found.median is None or found.rates is None:
+        return f"when it will be full is not judged: {found.not_because}"
+    rate = size(found.rates[1])
+    return f"by {SOURCE} {rate} are added an hour: it is full {when(found)}, as long as nothing is removed"
+
+
+def filling(space: Space, server: str, histories: Iterable[History], needed: int) -> LimitForecast:
+    """Return when the free space of a volume of a server falls below `needed`; rates in bytes an hour."""
     recorded = {one.taken: one.free_bytes for one in _recorded(space, server, histories)}
     if not recorded:
-        return Filling(not_because=NO_RUNS)
+        return LimitForecast(not_because=NO_RUNS)
     if space.taken is None or space.free_bytes is None:
-        return Filling(not_because="the evidence does not show its free space at a known time")
+        return LimitForecast(not_because="the evidence does not show its free space at a known time")
     recorded = {at: free for at, free in recorded.items() if at < space.taken}
     series = [*sorted(recorded.items()), (space.taken, space.free_bytes)]
     parts = _parts(series)
     *earlier, last = parts
     if earlier and not _is_beyond(last, earlier):
         at = f"last before {last[0][0]:%Y-%m-%d %H:%M} UTC"
-        return Filling(
-            not_because=f"something was removed from it {counted(len(earlier), 'time')} ({at}), as when logs are "
-            "rotated or a database is compacted: what comes and goes is no trend"
-        )
+        removed = f"something was removed from it {counted(len(earlier), 'time')} ({at})"
+        how = "as when logs are rotated or a database is compacted: what comes and goes is no trend"
+        return LimitForecast(not_because=f"{removed}, {how}")
     return _of_part(last, needed)
 
 
@@ -119,29 +95,28 @@ def _is_beyond(last: Series, earlier: Sequence[Series]) -> bool:
     return last[-1][0] - last[0][0] > longest and last[-1][1] < min(free for part in earlier for _, free in part)
 
 
-def _of_part(part: Series, needed: int) -> Filling:
+def _of_part(part: Series, needed: int) -> LimitForecast:
     """Return the forecast from readings without a removal between them."""
     (begin, first), (end, last) = part[0], part[-1]
     hours, gained = (end - begin).total_seconds() / 3600, first - last
     if len(part) < FEWEST_READINGS:
         enough = f"{counted(len(part), 'reading')} of its free space since something was last removed"
-        return Filling(not_because=f"{enough}; {FEWEST_READINGS} are needed")
+        return LimitForecast(not_because=f"{enough}; {FEWEST_READINGS} are needed")
     if gained < LEAST_GAIN:
         change = f"{size(abs(gained))} {'less' if gained >= 0 else 'more'} are free"
-        return Filling(not_because=f"{change} than {in_words(hours)} before; {size(LEAST_GAIN)} less are needed")
+        return LimitForecast(not_because=f"{change} than {in_words(hours)} before; {size(LEAST_GAIN)} less are needed")
     # The level of a volume has no daily rhythm, as that of connections has: counted from its first reading.
     readings = [Reading(at, (gained + first - free) // UNIT, SOURCE) for at, free in part]
     found = forecast(readings, (gained + first - needed) // UNIT)
-    rate = found.rates[1] * UNIT if found.rates else None
-    if found.median is None or found.earliest is None:
-        fluctuates = found.rates is not None and found.rates[0] <= 0
-        why = (
-            "its growth does not exceed its fluctuation" if fluctuates else "its readings are too few, or too far apart"
-        )
-        return Filling(not_because=why, bytes_per_hour=rate)
+    if found.rates is not None:
+        low, median, high = (rate * UNIT for rate in found.rates)
+        found = replace(found, rates=(low, median, high))
+    if found.rates is None:
+        return replace(found, not_because="its readings are too few, or too far apart")
+    if found.median is None:
+        return replace(found, not_because="its growth does not exceed its fluctuation")
     if found.median > found.hours:
-        ahead = (
-            f"with {size(rate or 0)} more an hour it takes longer than the {in_words(found.hours)} that were watched"
-        )
-        return Filling(not_because=f"{ahead}, and no forecast reaches further", bytes_per_hour=rate)
-    return Filling(median=found.median, earliest=found.earliest, latest=found.latest, bytes_per_hour=rate)
+        slow = f"with {size(found.rates[1])} more an hour it takes longer than the {in_words(found.hours)}"
+        why = f"{slow} that were watched, and no forecast reaches further"
+        return replace(found, not_because=why, earliest=None, median=None, latest=None)
+    return found

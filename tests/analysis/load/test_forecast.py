@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import examples
 import facts
-from ldapdiag.analysis.load.forecast import DescriptorForecast, InUse, Problem, forecast
+from ldapdiag.analysis.load.forecast import InUse, LimitForecast, Problem, forecast
 from ldapdiag.analysis.load.readings import Reading
 from ldapdiag_checks.descriptor_headroom import forecast_sentences
 from leaks.drawn_rates import drawn_leaks
@@ -36,7 +36,7 @@ def series(counts: Iterable[tuple[float, float]], source: str = LOG) -> list[Rea
     return [Reading(facts.START + timedelta(hours=hours), round(count), source) for hours, count in counts]
 
 
-def told(leak: SimulatedLeak) -> DescriptorForecast:
+def told(leak: SimulatedLeak) -> LimitForecast:
     return forecast(series((seconds / 3600, count) for seconds, count in leak.counted), leak.limit)
 
 
