@@ -8,6 +8,7 @@ that a reader runs by hand on a volume that may be written to.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -172,6 +173,31 @@ def fragments(folder: Path, how: int) -> dict[str, float]:
     return {"extents": extents[len(extents) // 2]}
 
 
+def read_whole(folder: Path) -> dict[str, float]:
+    """Read the files of `fragments` from the first byte to the last, in MiB/s."""
+    begun, done = perf_counter(), 0
+    for path in sorted(folder.glob("writer*")):
+        with path.open("rb", buffering=0) as file:
+            while content := file.read(len(FRAGMENT) * 16):
+                done += len(content)
+    return {"mebibytes": per_second(done / MIB, begun)}
+
+
+def synced_writes(folder: Path, how: int) -> dict[str, float]:
+    """Overwrite 4 KiB for a second: opened with O_SYNC (0), with O_SYNC set by fcntl afterwards (1), with fsync (2)."""
+    file = os.open(folder / "log", NEW | (os.O_SYNC if how == 0 else 0))
+    if how == 1:
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_SYNC)
+    shown = fcntl.fcntl(file, fcntl.F_GETFL) & os.O_SYNC == os.O_SYNC
+    begun, done = perf_counter(), 0
+    while perf_counter() - begun < SECONDS:
+        os.pwrite(file, BLOCK, 0)
+        if how == 2:
+            os.fsync(file)
+        done += 1
+    return {"writes": per_second(done, begun), "done": done, "shown": shown}
+
+
 def commits_beside_a_neighbour(folder: Path) -> dict[str, float]:
     """Overwrite and sync 4 KiB while another thread writes a large file; in milliseconds."""
     file, ended, content = os.open(folder / "log", NEW), threading.Event(), os.urandom(MIB)
@@ -212,7 +238,7 @@ def _together(work: object, number: int) -> None:
 
 WORKS = (
     appends, large_file, small_files, names, look_up, prepare_reads, reads, commits, fragments,
-    commits_beside_a_neighbour,
+    read_whole, synced_writes, commits_beside_a_neighbour,
 )  # fmt: skip
 
 if __name__ == "__main__":

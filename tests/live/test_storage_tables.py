@@ -32,7 +32,7 @@ def tables(monkeypatch: pytest.MonkeyPatch):
 def rows(laboratory, tables):
     """Return what makes one table: its rows by their first cells, as numbers."""
     with Host("tables") as host:
-        place = tables.Place(host, laboratory.slow_disk)
+        place = tables.Place(host, laboratory)
         yield lambda table: [[number(cell) for cell in row] for row in list(table(place))[1:]]
 
 
@@ -84,8 +84,51 @@ def test_a_delay_beyond_the_sync_loses(rows, tables, monkeypatch: pytest.MonkeyP
 
 def test_every_table_has_its_place_in_the_page(tables) -> None:
     page = tables.PAGE.read_text()
-    for name in (*tables.TABLES, "conditions"):
+    for name in tables.TABLES:
         assert tables.put(page, name, "| measured |") != page
         assert tables.put(tables.put(page, name, "| x |"), name, "| y |") == tables.put(page, name, "| y |")
     assert tables.cell([44, 32, 1046]) == "44 (32-1,046)"
     assert tables.cell([14, 14, 14]) == "14"
+
+
+def test_the_sentences_of_the_page_are_those_of_its_tables(tables) -> None:
+    """A number in them is never one of another run."""
+    page = tables.PAGE.read_text()
+    for name in tables.TABLES:
+        head, _, *lines = re.search(rf"<!-- {name} -->\n\n((?:\|.*\n)+)", page)[1].splitlines()
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in (head, *lines)]
+        block = re.search(rf"(?s)<!-- {name} -->(.*?)<!-- end -->", page)[1]
+        assert re.search(r"Measured on 20\d\d-\d\d-\d\d .*load average \d", block), name
+        if name in tables.SENTENCES:
+            assert tables.SENTENCES[name](rows) in block, name
+    assert tables.ratio([["44 (32-46)"], ["1,046"]], 0, 0, 1) == "0.04"
+    head = ["server", "file system", "changes, /s"]
+    overlap, differ = (
+        (["a", "ext3", "10 (8-12)"], ["a", "XFS", "20 (12-30)"]),
+        (["a", "ext3", "10"], ["a", "XFS", "20"]),
+    )
+    assert tables.apart([head, *overlap], 2).startswith("No row differs")
+    assert tables.apart([head, *differ], 2).startswith("a, changes, /s: on XFS 2.00 times those on ext3.")
+
+
+def test_only_the_flag_of_open_makes_writes_wait(rows, tables) -> None:
+    opened, by_fcntl, with_fsync = rows(tables.synced_writes)
+    assert [row[1] for row in (opened, by_fcntl, with_fsync)] == ["yes", "no", "no"]
+    assert by_fcntl[2] > 50 * max(opened[2], with_fsync[2])
+    assert by_fcntl[3] < 0.01
+    assert min(opened[3], with_fsync[3]) > 0.9
+
+
+def test_what_is_fragmented_is_read_whole(rows, tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "WRITERS", {"btrfs": FileSystem("btrfs")})
+    ((_, whole, fast, pieces, slow),) = rows(tables.fragmented_reads)
+    assert whole < pieces
+    assert slow < fast
+
+
+def test_real_servers_load_and_are_read_after_a_cold_start(rows, tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("ENTRIES", 40), ("CHANGES", 10), ("JOURNALLED", {"ext4": FileSystem("ext4")})):
+        monkeypatch.setattr(tables, name, value)
+    found = rows(tables.directories)
+    assert [row[:2] for row in found] == [["slapd", "ext4"], ["389-ds", "ext4"]]
+    assert all(rate > 0 for row in found for rate in row[2:])
