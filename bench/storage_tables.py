@@ -282,7 +282,7 @@ def synced_writes(place: Place) -> Iterator[Row]:
 def _synced(place: Place, volume: Volume, how: int) -> dict[str, float]:
     before = volume.disk.counts().flushes
     found = place.work("synced_writes", how)
-    return found | {"flushes": (volume.disk.counts().flushes - before) / found.pop("done")}
+    return found | {"flushes": round((volume.disk.counts().flushes - before) / found.pop("done"), 2)}
 
 
 def access_times(place: Place) -> Iterator[Row]:
