@@ -8,23 +8,77 @@ Trends in words: since when operations come, and how fast their time grows; and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.log.onsets import onset_of
 from ldapdiag.evidence.log.series import MOST
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment, when
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import duration, rounded, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.evidence.log.operation_row import OperationRow
     from ldapdiag.evidence.log.series import Series
+
+BESIDE = 2
+"""Parts on each side of a step, at least."""
+UNEXPLAINED = 0.25
+"""Of the variance of the rates; neither a step nor a line explains them if more is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Onset:
+    """How rates grow: by one step, or throughout.
+
+    step      ▂▂▂▂▂▂▅██████     two levels; the part of the step shows where in it the step is
+    steady    ▁▂▂▃▃▄▄▅▅▆▆▇█     a straight line
+    """
+
+    place: int | None
+    """The part that contains the step; None: they grow throughout."""
+    fraction: float = 0.0
+    """Of this part, before the step."""
+
+
+def onset_of(lengths: Sequence[int], sums: Sequence[int]) -> Onset | None:
+    """Return how the rates (sum by length) of consecutive parts grow; None if neither a step nor a line shows it."""
+    rates = [each / max(1, length) for each, length in zip(sums, lengths, strict=True)]
+    fits = [_line(lengths, rates), *(_step(lengths, rates, place) for place in range(BESIDE, len(rates) - BESIDE))]
+    error, onset = min(fits, key=lambda fit: fit[0])
+    return onset if error <= UNEXPLAINED * _error(lengths, rates) else None
+
+
+def _mean(weights: Sequence[float], values: Sequence[float]) -> float:
+    weighted = sum(weight * value for weight, value in zip(weights, values, strict=True))
+    return weighted / max(1, sum(weights))
+
+
+def _error(weights: Sequence[float], values: Sequence[float]) -> float:
+    """Return the sum of squares around the mean."""
+    mean = _mean(weights, values)
+    return sum(weight * (value - mean) ** 2 for weight, value in zip(weights, values, strict=True))
+
+
+def _step(lengths: Sequence[int], rates: Sequence[float], place: int) -> tuple[float, Onset]:
+    sides = [(lengths[part], rates[part]) for part in (slice(place), slice(place + 1, None))]
+    before, after = (_mean(*side) for side in sides)
+    within = min(max(rates[place], min(before, after)), max(before, after))
+    error = sum(_error(*side) for side in sides) + lengths[place] * (rates[place] - within) ** 2
+    return error, Onset(place, (after - within) / (after - before) if after != before else 0.0)
+
+
+def _line(lengths: Sequence[int], rates: Sequence[float]) -> tuple[float, Onset]:
+    """Fit a line by the middles of the parts."""
+    middles = [sum(lengths[:place]) + length / 2 for place, length in enumerate(lengths)]
+    middle, mean = _mean(lengths, middles), _mean(lengths, rates)
+    parts = list(zip(lengths, middles, rates, strict=True))
+    slope = sum(length * (at - middle) * (rate - mean) for length, at, rate in parts) / max(1, _error(lengths, middles))
+    return sum(length * (rate - mean - slope * (at - middle)) ** 2 for length, at, rate in parts), Onset(None)
+
 
 CHANCE = 0.01
 """Searches begin later than the log if those that come at any time would do so less often than this."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldapdiag.analysis.log.onsets import Onset, onset_of
+from ldapdiag.analysis.log.trends import Onset, onset_of
 
 PART = 1000
 
