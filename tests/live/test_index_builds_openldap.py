@@ -24,8 +24,7 @@ from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.indexes.candidates import Change
-from ldapdiag.servers.openldap.build_times import STOP_AND_START
-from ldapdiag.servers.openldap.index_remedies import add_indexes, build_indexes, drop_indexes
+from ldapdiag.servers.openldap.index_remedies import STOP_AND_START, add_indexes, build_indexes, drop_indexes
 from reading import facts_of
 
 if TYPE_CHECKING:

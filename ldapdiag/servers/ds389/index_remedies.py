@@ -32,8 +32,8 @@ from ldapdiag.servers.commands.remedy_texts import (
     missing_names,
 )
 from ldapdiag.servers.commands.shell_text import here_document, inert
-from ldapdiag.servers.ds389.build_times import build_time
 from ldapdiag.servers.ds389.index_build import BUILDING, ENDED, KEPT, TASKS, building, changing
+from ldapdiag.servers.indexes.build_time import build_seconds, interval
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS, REACHED, check_suffixes
 from ldapdiag.servers.ldbm.definitions import DEFINITIONS, NAMED_IS_KEPT, in_no_definition
 from ldapdiag.servers.ldbm.index_changes import (
@@ -47,6 +47,7 @@ from ldapdiag.servers.ldbm.index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm.ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
+from ldapdiag.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
+    from ldapdiag.servers.indexes.build_time import Rate
     from ldapdiag.servers.indexes.candidates import Change
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
@@ -447,3 +449,26 @@ def _suffix_read(backend: Backend) -> str:
     """Return the word of a command that reads a suffix from the server."""
     entry = shlex.quote(container(backend).removeprefix("cn=index,"))
     return f'"$(suffix_of {entry})"'
+
+
+RATE, RATE_SUB = (5_000, 60_000), (2_000, 10_000)
+"""Entries per second of each attribute, without and with an index of substrings. Measured with 2.3.1 on 2 processors:
+
+eq of an attribute, Berkeley DB      12,000 to 38,000
+sub, or eq and sub                   4,100 to 6,500
+eq, LMDB                             20,000
+eq of three attributes in one task   20,000: a task reads each entry once
+"""
+SUBSTRING = "sub"
+
+
+def build_time(backend: Backend, types: Iterable[Iterable[str]]) -> str:
+    """Return a sentence: how long the build of attributes takes, of each its types."""
+    rates: list[Rate] = [RATE_SUB if SUBSTRING in one else RATE for one in types]
+    read = f"{interval(RATE)} entries per second for an attribute, {interval(RATE_SUB)} with sub"
+    if not rates:
+        return ""
+    if backend.entries is None:
+        return f"The build reads {read}; the evidence does not contain the number of entries. "
+    seconds = interval(build_seconds(backend.entries, rates))
+    return f"The build takes {seconds} s ({number(backend.entries)} entries, {read}). "

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.servers.ds389.build_times import build_time
+from ldapdiag.servers.ds389.index_remedies import build_time
 
 
 def backend(entries: int | None) -> Backend:
