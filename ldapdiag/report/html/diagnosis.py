@@ -5,20 +5,21 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.report.candidates import timeout
 from ldapdiag.report.changes import FORMER, change_word, count_parts
 from ldapdiag.report.html import figures, lead
 from ldapdiag.report.html.evidence import appendix, period, sheets, sources
-from ldapdiag.report.html.index_tables import candidate_tables, index_tables
 from ldapdiag.report.html.listing import clear_checks, listing
 from ldapdiag.report.html.values import PageTable, page_tables, table
 from ldapdiag.report.not_judged import lacks_of
 from ldapdiag.report.table import listed
+from ldapdiag.report.tables.of_indexes import OF_A_PAGE, captioned
 from ldapdiag.report.tables.of_storage import of_pages
 from ldapdiag.report.verdicts import acceptance_of, is_accepted
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, duration, number, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.report.not_judged import Lack
 
@@ -115,3 +116,55 @@ def storage_tables(document: Mapping[str, Any]) -> list[PageTable]:
     """Return the tables of volumes and settings, and what the charts of a probe do not show."""
     found = (page_tables(one, tables) for one, tables in of_pages(document, beside_charts=True))
     return list(islice(chain.from_iterable(found), TABLES))
+
+
+SERVERS = 10
+
+
+def index_tables(plans: Sequence[Mapping[str, Any]]) -> Sequence[PageTable]:
+    """Return the tables of each server, without empty ones."""
+    return [one for plan in plans[:SERVERS] for one in page_tables(captioned(plan), OF_A_PAGE)]
+
+
+MOST = 5
+"""Findings of a page with such a table."""
+
+
+def candidate_tables(findings: Iterable[Mapping[str, Any]]) -> Sequence[Sequence[PageTable]]:
+    """Return the tables of each finding: one of a finding with a replay, none of others."""
+    left, found = MOST, []
+    for finding in findings:
+        tables = _candidate_tables(finding) if left else ()
+        found.append(tables)
+        left -= len(tables)
+    return found
+
+
+def _candidate_tables(finding: Mapping[str, Any]) -> Sequence[PageTable]:
+    """Return the timeouts that the access log is long enough to judge."""
+    observed = finding["observed"]
+    period = observed.get("log_seconds") or 0
+    rows = [row for row in observed.get("replay") or () if row["timeout_seconds"] < period]
+    if not rows:
+        return ()
+    columns = [("Idle timeout", False), ("Live connections cut a day", True), ("Most connections at once", True)]
+    return [
+        table(
+            f"Idle timeouts, replayed on {duration(period)} of access log",
+            [*columns, ("Descriptor-hours freed", True), ("First cut", False)],
+            (_row(row, observed["recommended_seconds"]) for row in rows),
+        )
+    ]
+
+
+def _row(row: Mapping[str, Any], recommended: int | None) -> list[str]:
+    name = timeout(row["timeout_seconds"])
+    low, high = row["cut_per_day"], row["most_cut_per_day"]
+    client = row["first_client"]
+    return [
+        f"{name} (recommended)" if row["timeout_seconds"] == recommended else name,
+        rounded(high) if low == high else f"{rounded(low)} to {rounded(high)}",
+        "not known" if row["peak"] is None else number(row["peak"]),
+        f"{row['freed_seconds'] / 3600:,.1f}",
+        "" if client is None else f"{row['first_account'] or 'anonymous'} from {client}",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import documents
-from ldapdiag.report.html.index_tables import index_tables
+from ldapdiag.report.html.diagnosis import index_tables
 from ldapdiag.wording import duration
 
 

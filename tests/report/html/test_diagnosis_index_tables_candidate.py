@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldapdiag.report.html.index_tables import MOST, candidate_tables
+from ldapdiag.report.html.diagnosis import MOST, candidate_tables
 
 
 def candidate(seconds: int, **more: Any) -> dict[str, Any]:
