@@ -6,10 +6,28 @@ from datetime import datetime
 from typing import ClassVar
 
 from ldapdiag.evidence.family import ServerIdentity
-from ldapdiag.evidence.index_build import IndexBuild
 from ldapdiag.evidence.logged_period import LoggedPeriod
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.lazy_dataclass import dataclass
+
+EVERY_ATTRIBUTE = ""
+"""The attribute of an import, which builds every index that is configured then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBuild:
+    """The last build of the indexes of one attribute in one log."""
+
+    backend: str
+    """Its name in lower case."""
+    attribute: str
+    """In lower case; EVERY_ATTRIBUTE: all."""
+    started: datetime
+    finished: datetime | None = None
+    failed: bool = False
+    """It failed, or the server started again before it had finished: the index lacks entries."""
+    restarted: bool = False
+    """The server started after that in the same log, and uses the index as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.logged_time import LoggedTime, Restarts, logged_time
-from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE
 from ldapdiag.evidence.log.stamps import when
+from ldapdiag.evidence.server_log import EVERY_ATTRIBUTE
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.evidence.access_log import AccessLog
-    from ldapdiag.evidence.index_build import IndexBuild
     from ldapdiag.evidence.indexes import Backend, IndexDefinition
     from ldapdiag.evidence.processes import ProcessTable
+    from ldapdiag.evidence.server_log import IndexBuild
 
 OF_THE_DATABASE = "cn=ldbm database,cn=plugins,cn=config"
 """The creator of the default indexes that 389-ds adds to a database by itself."""

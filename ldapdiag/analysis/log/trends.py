@@ -8,6 +8,7 @@ Trends in words: since when operations come, and how fast their time grows; and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.wording import duration, rounded, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.log.time_axis import TimeAxis
     from ldapdiag.evidence.log.operation_row import OperationRow

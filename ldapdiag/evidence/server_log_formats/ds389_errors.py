@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE, IndexBuild
 from ldapdiag.evidence.log.stamps import NETSCAPE, when
-from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.server_log import EVERY_ATTRIBUTE, IndexBuild, ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
 from ldapdiag.evidence.server_log_formats.log_summary import LogSummary

@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ldapdiag.evidence.index_build import EVERY_ATTRIBUTE, IndexBuild
 from ldapdiag.evidence.logged_period import LoggedPeriod
-from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.server_log import EVERY_ATTRIBUTE, IndexBuild, ServerLog
 from reading import facts_of
 
 START = "main - 389-Directory/2.3.1 B2025.016.1616 starting up"
