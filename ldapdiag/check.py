@@ -21,7 +21,7 @@ from typing import (
     overload,
 )
 
-from ldapdiag.check_setting import Value, require_order, settings_of
+from ldapdiag.check_setting import Value, arguments_of, is_group, require_order, settings_of
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.spelling import did_you_mean
@@ -68,7 +68,8 @@ def needs_of(function: Callable[..., object]) -> tuple[Need, ...]:
     names = signature(function).parameters
     if missing := [name for name in names if name not in hints]:
         raise TypeError(f"{function.__qualname__}: parameter {missing[0]} has no annotation")
-    return tuple(Need.of(name, hints[name]) for name in names if get_origin(hints[name]) is not Annotated)
+    settings = {name for name in names if get_origin(hints[name]) is Annotated or is_group(names[name])}
+    return tuple(Need.of(name, hints[name]) for name in names if name not in settings)
 
 
 Group = Literal["connections", "server", "access log", "indexes", "storage", "fleet", "other"]
@@ -138,12 +139,14 @@ class Check(Generic[P]):
         self.settings = settings_of(judge)
         self.configuration: Mapping[str, Value] = {}
         """The settings that differ from what the check is written with."""
+        self.arguments: Mapping[str, Any] = {}
+        """The same as its function takes them."""
         self.applies: Callable[[Mapping[str, Any]], bool] = lambda _: True
         """Whether it is run with these arguments."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[Verdict]:
         """Judge, and yield a verdict per subject."""
-        kwargs.update(self.configuration)
+        kwargs.update(self.arguments)
         return iter(self._judge(*args, **kwargs))
 
     def configured(self, values: Mapping[str, object]) -> Check[P]:
@@ -158,6 +161,7 @@ class Check(Generic[P]):
             raise UsageError(f"{self.id}: {error}") from None
         configured = copy(self)
         configured.configuration = configuration
+        configured.arguments = arguments_of(self._judge, configuration)
         return configured
 
     def where(self, applies: Callable[[Mapping[str, Any]], bool]) -> Check[P]:

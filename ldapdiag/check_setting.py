@@ -4,6 +4,10 @@
 
 is a keyword-only parameter of a check. Thresholds of one quantity for several severities have names that begin with the
 severity: `critical_percent`, `high_percent`. They keep the order that their defaults have.
+
+Settings that several checks share are the fields of a NamedTuple, which is one parameter with its defaults:
+
+    limits: CostLimits = COST_LIMITS
 """
 
 from __future__ import annotations
@@ -86,12 +90,34 @@ class CheckSetting:
 
 def settings_of(function: Callable[..., object]) -> tuple[CheckSetting, ...]:
     """Return the settings of a check: its keyword-only parameters. Raises TypeError for any other form."""
+    return tuple(_setting(parameter, hint) for parameter, hint in _parameters(function))
+
+
+def _parameters(function: Callable[..., object]) -> Iterator[tuple[Parameter, Any]]:
+    """Yield the parameters of a check that are settings, and the fields of those that are groups of settings."""
     hints = get_type_hints(function, include_extras=True)
-    return tuple(
-        _setting(parameter, hints[name])
-        for name, parameter in signature(function).parameters.items()
-        if get_origin(hints.get(name)) is Annotated
-    )
+    for name, parameter in signature(function).parameters.items():
+        if is_group(parameter):
+            fields = get_type_hints(type(parameter.default), include_extras=True)
+            for field, default in parameter.default._asdict().items():
+                yield Parameter(field, parameter.kind, default=default), fields[field]
+        elif get_origin(hints.get(name)) is Annotated:
+            yield parameter, hints[name]
+
+
+def is_group(parameter: Parameter) -> bool:
+    """Return whether a parameter of a check is a group of settings, by its default."""
+    return hasattr(parameter.default, "_fields")
+
+
+def arguments_of(function: Callable[..., object], values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return values of settings as arguments of a check: those of a group as the group."""
+    arguments: dict[str, Any] = dict(values)
+    for name, parameter in signature(function).parameters.items():
+        if is_group(parameter):
+            changed = {field: arguments.pop(field) for field in parameter.default._fields if field in values}
+            arguments[name] = parameter.default._replace(**changed)
+    return arguments
 
 
 def _setting(parameter: Parameter, hint: Any) -> CheckSetting:  # noqa: ANN401  an annotation, whatever it is

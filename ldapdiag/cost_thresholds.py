@@ -11,13 +11,6 @@ from ldapdiag.lazy_dataclass import NamedTuple
 if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans
 
-HighPercent = Annotated[float, Threshold("%", "so much of all search time or more is high", most=100)]
-HighSeconds = Annotated[float, Threshold("s", "what is high takes so long or longer")]
-HighLoad = Annotated[float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")]
-MediumPercent = Annotated[float, Threshold("%", "so much of all search time or more is medium", most=100)]
-MediumSeconds = Annotated[float, Threshold("s", "what is medium takes so long or longer; all else is low")]
-MediumLoad = Annotated[float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")]
-
 LOAD_SEARCHES, LOAD_SECONDS = 10, 1.0
 """Fewer searches, or less time, are no load, however short the log is."""
 
@@ -25,12 +18,19 @@ LOAD_SEARCHES, LOAD_SECONDS = 10, 1.0
 class CostLimits(NamedTuple):
     """The settings of a check: percents of all search time, seconds, and percents of the time of the log."""
 
-    high_percent: float
-    high_seconds: float
-    high_load: float
-    medium_percent: float
-    medium_seconds: float
-    medium_load: float
+    high_percent: Annotated[float, Threshold("%", "so much of all search time or more is high", most=100)] = 50.0
+    high_seconds: Annotated[float, Threshold("s", "what is high takes so long or longer")] = 60.0
+    high_load: Annotated[float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")] = (
+        5.0
+    )
+    medium_percent: Annotated[float, Threshold("%", "so much of all search time or more is medium", most=100)] = 10.0
+    medium_seconds: Annotated[float, Threshold("s", "what is medium takes so long or longer; all else is low")] = 10.0
+    medium_load: Annotated[
+        float, Threshold("%", "or so much of the time of the log, in 10 searches and 1 s or more")
+    ] = 1.0
+
+
+COST_LIMITS = CostLimits()
 
 
 class Cost(NamedTuple):

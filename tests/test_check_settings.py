@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sick_site
 from ldapdiag.check import Check, MainNumber, Worse, check
 from ldapdiag.check_setting import Exempt, Threshold
-from ldapdiag.cost_thresholds import Cost, CostLimits, severity_of_cost
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.diagnosis import diagnose
 from ldapdiag.errors import UsageError
 from ldapdiag.exempt_accounts import NO_ACCOUNTS, ExemptAccounts, comparable_name
@@ -51,6 +51,24 @@ def test_another_value_is_in_force_and_the_check_itself_keeps_its_own() -> None:
     other = judge.configured({"high_percent": 70, "exempt_accounts": ["cn=a", "anonymous"]})
     assert (said(other), said(judge)) == ("95 70 30 3 cn=a,anonymous", "95 80 30 3 ")
     assert said(other.configured({})) == said(judge)
+
+
+@check
+def judge_cost(
+    *, limits: CostLimits = COST_LIMITS, least: Annotated[int, Threshold("", "fewer are clear")] = 1
+) -> Iterator[Verdict]:
+    """Something that several checks judge alike."""
+    yield Clear(subject="x", reason=f"{limits.high_seconds:g} {limits.medium_load:g} {least}")
+
+
+def test_settings_that_checks_share_are_settings_of_each() -> None:
+    assert [one.name for one in judge_cost.settings] == [*CostLimits._fields, "least"]
+    assert judge_cost.needs == ()
+    other = judge_cost.configured({"high_seconds": 70, "least": 2})
+    assert (said(other), said(judge_cost)) == ("70 1 2", "60 1 1")
+    assert said(other.configured({"medium_load": 3})) == "60 3 1"
+    with pytest.raises(UsageError, match="is stricter than"):
+        judge_cost.configured({"medium_seconds": 90})
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import NEXT, NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -65,17 +55,12 @@ NO_INDEX = f"{NO_COMMAND}the plan of ldapdiag indexes has no index for it; {OWNE
         signs=(("worst_seconds", HOPELESS / SECOND),),
     ),
 )
-def judge(  # noqa: PLR0913  one parameter per setting
+def judge(
     server: Instance,
     traffic: Traffic,
     plan: IndexPlan | None = None,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """Slow searches that take a large share of the server's time.
 
@@ -115,7 +100,6 @@ def judge(  # noqa: PLR0913  one parameter per setting
     ## When it is harmless
     Exports and audits at night, when no user waits.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     workload = traffic.workload
     searches, total = workload.searches, workload.search_etime
     if not any(search.answered for search in searches):

@@ -9,17 +9,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.analysis.indexes.united_ranges import slow_ranges
 from ldapdiag.check import check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -55,16 +45,11 @@ class Harm:
 
 
 @check(group="indexes")
-def judge(  # noqa: PLR0913  one parameter per setting
+def judge(
     indexing: ServerIndexes,
     coverage: IndexCoverage | None = None,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """An index that makes changes or searches very slow, or answers wrong.
 
@@ -101,7 +86,6 @@ def judge(  # noqa: PLR0913  one parameter per setting
     Substrings of members, where groups are small. Referential integrity of 389-ds uses them when an entry with
     subordinates is renamed: without the index that one change examines every entry.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     configuration, found, seen = indexing.configuration, 0, 0
     for backend in configuration.backends:
         for definition in backend.definitions:

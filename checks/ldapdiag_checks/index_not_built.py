@@ -11,17 +11,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import when
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict, clear_unless
@@ -37,17 +27,12 @@ MOST_NAMED = 10
     group="indexes",
     number=MainNumber("etime_seconds", "search time", "spent", of="searches", up_to="high", signs=(("refused", 1),)),
 )
-def judge(  # noqa: PLR0913  one parameter per setting
+def judge(
     coverage: IndexCoverage,
     builds: BuildHistory | None,
     traffic: Traffic | None,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """An index that is configured but not used because it is not built.
 
@@ -79,7 +64,6 @@ def judge(  # noqa: PLR0913  one parameter per setting
     ## When it is harmless
     While it is being built.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
         history = _history(one, coverage, builds)

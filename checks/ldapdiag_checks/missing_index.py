@@ -19,17 +19,7 @@ from ldapdiag.analysis.indexes.search_coverage import failing
 from ldapdiag.analysis.indexes.unhelped_scans import find_unhelped_scans
 from ldapdiag.analysis.log.trends import observed_trend, trend_sentences
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Confidence, Finding, NotJudged, Verdict, clear_unless
@@ -56,16 +46,11 @@ MOST = 10
         signs=(("refused", 1),),
     ),
 )
-def judge(  # noqa: PLR0913  one parameter per setting
+def judge(
     plan: IndexPlan,
     coverage: IndexCoverage,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """An attribute without the index that expensive searches need.
 
@@ -116,7 +101,6 @@ def judge(  # noqa: PLR0913  one parameter per setting
     ## When it is harmless
     An export once a night may scan. Each index makes every change of its attribute a little slower.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if coverage.indexes is None and plan.indexes:
         yield _possible(plan)
     fastest = coverage.fastest

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.list_views import INAPPROPRIATE, ListView, ListViews, RefusedView, ViewState, wanted_view
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
@@ -71,12 +61,7 @@ HOW = {
 def judge(
     views: ListViews,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """Virtual list views that sort every entry in memory for each page.
 
@@ -117,7 +102,6 @@ def judge(
     ## When it is harmless
     A list that an administrator opens once a day.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if not traits_of(views.family).logs_list_views:
         yield from _of_other_products(views)
         return

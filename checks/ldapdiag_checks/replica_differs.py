@@ -17,17 +17,7 @@ from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -54,18 +44,13 @@ OF_SEARCHES = ("shape", "base", "scope", "answered", "unindexed", *TIMES)
         otherwise=MainNumber("differing_servers", "servers that differ", "value"),
     ),
 )
-def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
+def judge(
     groups: tuple[ReplicaGroup, ...],
     coverages: tuple[IndexCoverage, ...],
     plans: tuple[IndexPlan, ...],
     indexings: tuple[ServerIndexes, ...],
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """A server that answers searches in another way than the others with the same data.
 
@@ -105,7 +90,6 @@ def judge(  # noqa: PLR0913  facts of four kinds, and four thresholds
     ## When it is harmless
     Servers for different purposes may have different indexes and settings. During an upgrade versions differ.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     if not groups:
         yield NotJudged(
             subject=None,

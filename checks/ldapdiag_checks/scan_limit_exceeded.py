@@ -18,17 +18,7 @@ from ldapdiag.analysis.indexes.unhelped_scans import (
     find_unhelped_scans,
 )
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
@@ -55,12 +45,7 @@ if TYPE_CHECKING:
 def judge(
     coverage: IndexCoverage,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """Searches that no index helps because too many entries match.
 
@@ -98,7 +83,6 @@ def judge(
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage, limits)

@@ -7,17 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans, kind_of
 from ldapdiag.check import MainNumber, check
-from ldapdiag.cost_thresholds import (
-    Cost,
-    CostLimits,
-    HighLoad,
-    HighPercent,
-    HighSeconds,
-    MediumLoad,
-    MediumPercent,
-    MediumSeconds,
-    severity_of_cost,
-)
+from ldapdiag.cost_thresholds import COST_LIMITS, Cost, CostLimits, severity_of_cost
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.finding import Confidence, Finding, Severity, Verdict, clear_unless
 from ldapdiag.servers.indexes.candidates import Cause
@@ -36,12 +26,7 @@ MOST_SHAPES = 100
 def judge(
     coverage: IndexCoverage,
     *,
-    high_percent: HighPercent = 50.0,
-    high_seconds: HighSeconds = 60.0,
-    high_load: HighLoad = 5.0,
-    medium_percent: MediumPercent = 10.0,
-    medium_seconds: MediumSeconds = 10.0,
-    medium_load: MediumLoad = 1.0,
+    limits: CostLimits = COST_LIMITS,
 ) -> Iterator[Verdict]:
     """A filter that no index can answer.
 
@@ -74,7 +59,6 @@ def judge(
     ## When it is harmless
     An export of every entry, at night.
     """
-    limits = CostLimits(high_percent, high_seconds, high_load, medium_percent, medium_seconds, medium_load)
     found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE}, kind_of)
     for one in found:
         yield _finding(one, coverage, limits)

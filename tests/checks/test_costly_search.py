@@ -7,6 +7,7 @@ import pytest
 import facts
 from conftest import CAPTURES
 from ldapdiag.analysis.indexes.worth import unlisted_searches
+from ldapdiag.cost_thresholds import CostLimits
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import SEARCH
@@ -96,7 +97,9 @@ def test_the_founding_story() -> None:
 )
 def test_severity_by_number(slow, severity) -> None:
     count, traits = slow
-    verdict = judged(asked((100, UID, {}), (count, DISPLAY_NAME, traits)), high_load=1e6, medium_load=1e6)[0]
+    verdict = judged(
+        asked((100, UID, {}), (count, DISPLAY_NAME, traits)), limits=CostLimits(high_load=1e6, medium_load=1e6)
+    )[0]
     assert getattr(verdict, "severity", None) is severity
 
 
