@@ -68,6 +68,13 @@ def test_the_same_traffic_is_neither_worse_nor_better(windows: list[Reported]) -
     assert len(moved) <= len(pairs) / 100
 
 
+@pytest.fixture(scope="module", params=[(250, 200), (200, 400)])
+def first_and_minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reported, int]:
+    """Return the report on a window, and of how many minutes the next one is."""
+    minutes, later = request.param
+    return window(1, minutes, tmp_path_factory.mktemp("first")), later
+
+
 @pytest.mark.parametrize(
     ("check", "rates"),
     [
@@ -77,8 +84,8 @@ def test_the_same_traffic_is_neither_worse_nor_better(windows: list[Reported]) -
         ("unclean-closes", {"unclean_share": 0.6}),
     ],
 )
-@pytest.mark.parametrize(("minutes", "later"), [(250, 200), (200, 400)])
-def test_a_doubled_rate_is_worse_whatever_the_window(check, rates, minutes, later, tmp_path) -> None:
-    before, now = window(1, minutes, tmp_path), window(2, later, tmp_path, **rates)
+def test_a_doubled_rate_is_worse_whatever_the_window(check, rates, first_and_minutes, tmp_path) -> None:
+    before, later = first_and_minutes
+    now = window(2, later, tmp_path, **rates)
     assert changes(before, now, check) == {FindingChange.WORSE}
     assert changes(now, before, check) == {FindingChange.BETTER}
