@@ -184,11 +184,7 @@ def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes)
 def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinition, harm: Harm) -> Finding:
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
-    remedies = (
-        drop_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema)
-        if harm.goes and changes
-        else ()
-    )
+    remedies = drop_indexes(indexing.place(backend), changes) if harm.goes and changes else ()
     return Finding(
         subject=f"{definition.attribute} of {backend.name} at {indexing.server}",
         key=f"{indexing.server}|{backend.name}|{definition.attribute.lower()}",

@@ -146,11 +146,7 @@ def _confidence(one: UnhelpedScans, history: IndexHistory | None) -> Confidence:
 def _finding(one: UnhelpedScans, coverage: IndexCoverage, history: IndexHistory | None, limits: CostLimits) -> Finding:
     reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
-    remedies = (
-        build_indexes(indexing.address, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
-        if indexing and first.backends
-        else ()
-    )
+    remedies = build_indexes(indexing.place(first.backends[0]), (one.attribute,)) if indexing and first.backends else ()
     unused = history is not None and history.state is BuildState.UNUSED
     why = history.why if history is not None and unused else one.obstacle.reason
     hidden = (

@@ -231,9 +231,7 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan, fastest: int) -> Iterator[s
 def _remedies(row: PlannedIndexes, coverage: IndexCoverage) -> tuple[Remedy, ...]:
     if row.backend is None or coverage.indexes is None:
         return ()
-    first = row.resolved[0]
-    configuration, schema = coverage.indexes.configuration, coverage.indexes.schema
-    address = coverage.indexes.address
-    command = ldapsearch_command(address, configuration)
+    first, indexes = row.resolved[0], coverage.indexes
+    command = ldapsearch_command(indexes.address, indexes.configuration)
     verify = search_command(command, first.group.base, first.group.scope, first.filter)
-    return add_indexes(address, row.backend, row.changes, configuration, schema, verify)
+    return add_indexes(indexes.place(row.backend), row.changes, verify)

@@ -95,6 +95,6 @@ def _finding(one: UnindexedInternalSearch, indexing: ServerIndexes, medium_entri
         },
         server=indexing.server,
         hosts=(indexing.host,),
-        remedies=add_indexes(indexing.address, one.backend, one.changes, indexing.configuration, indexing.schema, None),
+        remedies=add_indexes(indexing.place(one.backend), one.changes, None),
         origins=indexing.origins,
     )

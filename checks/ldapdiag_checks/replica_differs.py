@@ -270,7 +270,7 @@ def remedies_of(one: LackingServer, group: ReplicaGroup) -> tuple[Remedy, ...]:
     if indexes is not None and one.backend is not None and one.changes:
         tool = ldapsearch_command(indexes.address, indexes.configuration)
         verify = search_command(tool, one.search.group.base, one.search.group.scope, one.filter)
-        return add_indexes(indexes.address, one.backend, one.changes, indexes.configuration, indexes.schema, verify)
+        return add_indexes(indexes.place(one.backend), one.changes, verify)
     return (
         Remedy(
             title=f"collect the index configuration of {server.name}",

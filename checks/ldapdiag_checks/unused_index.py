@@ -91,13 +91,7 @@ def _finding(one: UnusedIndex, coverage: IndexCoverage, hidden: tuple[str, ...],
     hours, types = one.seconds / HOUR, ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
     if is_long and coverage.indexes is not None:
-        remedies = drop_indexes(
-            coverage.indexes.address,
-            one.backend,
-            one.changes,
-            coverage.indexes.configuration,
-            coverage.indexes.schema,
-        )
+        remedies = drop_indexes(coverage.indexes.place(one.backend), one.changes)
     return Finding(
         subject=_subject(one, coverage),
         key=f"{coverage.server}|{one.backend.name}|{one.attribute.lower()}",

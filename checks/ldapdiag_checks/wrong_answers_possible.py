@@ -191,17 +191,16 @@ def _detail(one: IndexHistory) -> str:
 
 def _remedies(one: IndexHistory, indexing: ServerIndexes) -> tuple[Remedy, ...]:
     """Return the searches that prove it, and the commands that build the index, if need be with an ordering rule."""
-    address, backend, attribute = indexing.address, one.backend, one.definition.attribute
-    configuration, schema = indexing.configuration, indexing.schema
+    place, backend, attribute = indexing.place(one.backend), one.backend, one.definition.attribute
     if one.state is BuildState.TEXT_ORDER:
         rule = Change(attribute, "eq", RULE)
-        return add_indexes(address, backend, (rule,), configuration, schema, None)
+        return add_indexes(place, (rule,), None)
     if backend.definition({attribute.lower()}) is None:
-        return add_indexes(address, backend, _all_of(one.definition), configuration, schema, None)
-    build = build_indexes(address, backend, (attribute,), configuration, schema)
+        return add_indexes(place, _all_of(one.definition), None)
+    build = build_indexes(place, (attribute,))
     if one.state is BuildState.UNUSED:
         return build
-    return (*prove_answers(address, backend, one.definition, configuration), *build)
+    return (*prove_answers(indexing.address, backend, one.definition, indexing.configuration), *build)
 
 
 def _all_of(definition: IndexDefinition) -> tuple[Change, ...]:

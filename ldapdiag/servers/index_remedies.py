@@ -19,33 +19,26 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
     from ldapdiag.servers.product import IndexRemedies
 
 
 def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-    search: str | None,
-    *,
-    verifies: bool = True,
+    place: IndexPlace, changes: Sequence[Change], search: str | None, *, verifies: bool = True
 ) -> tuple[Remedy, ...]:
     """Return the remedies that add and build indexes: commands, and the same as LDIF where the product takes it.
 
     `search` is an example of the searches; `verifies`: it alone verifies the remedy.
     """
-    module = _module(configuration.identity.family)
+    module = _module(place.configuration.identity.family)
     if module is None:
         return ()
-    remedy = module.add_indexes(server, backend, changes, configuration, schema)
+    remedy = module.add_indexes(place, changes)
     if search and remedy.brief:
         verified = f"echo {shlex.quote(f'verify with such a search: {module.EXPECTED_IN_LOG}')}\n{search}"
         remedy = replace(remedy, brief=f"{remedy.brief}\n{verified}")
-    remedy = _ready(replace(remedy, verify=search if search and verifies else remedy.verify), server)
-    ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)
+    remedy = _ready(replace(remedy, verify=search if search and verifies else remedy.verify), place.server)
+    ldif = module.add_indexes_ldif(place, changes)
     if ldif is None:
         return (remedy,)
     title = f"{remedy.title} by LDIF for ldapmodify"
@@ -60,18 +53,12 @@ def indexes_set(
     return module.indexes_set(backend, changes, configuration, schema) if module is not None else ()
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> tuple[Remedy, ...]:
+def build_indexes(place: IndexPlace, attributes: Sequence[str]) -> tuple[Remedy, ...]:
     """Return the remedies that build configured indexes."""
-    module = _module(configuration.identity.family)
+    module = _module(place.configuration.identity.family)
     if module is None:
         return ()
-    return (_ready(module.build_indexes(server, backend, attributes, configuration, schema), server),)
+    return (_ready(module.build_indexes(place, attributes), place.server),)
 
 
 def raise_scan_limit(
@@ -90,18 +77,12 @@ def raise_scan_limit(
     return (_ready(remedy, server),) if remedy is not None else ()
 
 
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> tuple[Remedy, ...]:
+def drop_indexes(place: IndexPlace, changes: Sequence[Change]) -> tuple[Remedy, ...]:
     """Return the remedies that remove indexes."""
-    module = _module(configuration.identity.family)
+    module = _module(place.configuration.identity.family)
     if module is None:
         return ()
-    return (_ready(module.drop_indexes(server, backend, changes, configuration, schema), server),)
+    return (_ready(module.drop_indexes(place, changes), place.server),)
 
 
 def ldapsearch_command(server: ServerAddress, configuration: IndexConfiguration) -> str:

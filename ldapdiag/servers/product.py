@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.defaults import ProductDefaults
     from ldapdiag.servers.idle.enforcement import IdleRules
     from ldapdiag.servers.indexes.applied_limits import AppliedLimits
-    from ldapdiag.servers.indexes.candidates import Candidates, Change, Database
+    from ldapdiag.servers.indexes.candidates import Candidates, Change, Database, IndexPlace
     from ldapdiag.servers.indexes.wanted_view import WantedView
     from ldapdiag.servers.settings import ServerSettings
     from ldapdiag.servers.volumes.storage_rules import StorageRules
@@ -107,14 +107,7 @@ class IndexRemedies(Protocol):
     def ldapsearch_command(self, server: ServerAddress, version: Version) -> str:
         """Return ldapsearch with the options to connect and bind as an administrator."""
 
-    def add_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        changes: Sequence[Change],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def add_indexes(self, place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         """Add indexes and build them."""
 
     def indexes_set(
@@ -126,34 +119,13 @@ class IndexRemedies(Protocol):
     ) -> tuple[IndexDefinition, ...]:
         """Return what the commands of add_indexes write: the new types, of slapd whole lines."""
 
-    def add_indexes_ldif(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        changes: Sequence[Change],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> str | None:
+    def add_indexes_ldif(self, place: IndexPlace, changes: Sequence[Change]) -> str | None:
         """Return the same as LDIF; None where the product takes none, or nothing can be done."""
 
-    def build_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        attributes: Sequence[str],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def build_indexes(self, place: IndexPlace, attributes: Sequence[str]) -> Remedy:
         """Build indexes that are configured."""
 
-    def drop_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        changes: Sequence[Change],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def drop_indexes(self, place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         """Remove indexes."""
 
 

@@ -23,7 +23,7 @@ from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.index_remedies import drop_indexes
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from reading import facts_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def drop(server: Server, backend: str, change: Change) -> None:
     (database,) = [one for one in told.backends if one.name == backend]
     family = "389-ds" if server.argv[0] == "ns-slapd" else "openldap"
     address = ServerAddress(name="ldap", host="ldap")
-    (remedy,) = drop_indexes(address, database, [change], told, standard())
+    (remedy,) = drop_indexes(IndexPlace(address, database, told, standard()), [change])
     paste(server.host, f"LDAP_URI={ADDRESSES[family]}\n{remedy.text}")
     if remedy.needs is Needs.RESTART and family == "389-ds":
         server.restart()

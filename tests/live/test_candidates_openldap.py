@@ -19,7 +19,16 @@ from lab.odd_slapd import FEW, GAPS, LONG_KEYS, NO_OBJECT_CLASS, PEOPLE, SCHEMA,
 from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
-from ldapdiag.servers.indexes.candidates import Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import (
+    Cause,
+    Change,
+    Database,
+    Forecast,
+    IndexPlace,
+    IndexUse,
+    Leaf,
+    UnknownFrequencies,
+)
 from ldapdiag.servers.openldap.candidates import forecast
 from ldapdiag.servers.openldap.index_remedies import (
     add_indexes,
@@ -182,7 +191,9 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
     before = [leaf for one in filters for leaf in leaves_of(forecast(parse(one), SUFFIX, "sub", database))]
     changes = tuple(dict.fromkeys(leaf.change for leaf in before if leaf.change))
     assert changes
-    remedy = add_indexes(address_of("localhost"), database.backend, changes, database.configuration, database.schema)
+    remedy = add_indexes(
+        IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema), changes
+    )
     paste(slapd.server.host, remedy.text)
     for asked in slapd.compared(filters, SUFFIX, "sub"):
         check(asked)
@@ -194,8 +205,8 @@ def test_the_remedy_gives_every_assertion_its_list(slapd, drawing) -> None:
 def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     database = slapd.database()
     changes = (Change("departmentNumber", "eq"), Change("departmentNumber", "pres"), Change("cn", "approx"))
-    about = (database.backend, changes, database.configuration, database.schema)
-    slapd.server.modify(add_indexes_ldif(address_of("localhost"), *about))
+    place = IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema)
+    slapd.server.modify(add_indexes_ldif(place, changes))
     wait_for(lambda: not slapd.server.is_building(), "the build does not end", seconds=60)
     added = slapd.database()
     told = slapd.ask(["(departmentNumber=3)", "(departmentNumber=*)", "(cn~=alder)", "(cn=alder)"])
@@ -204,7 +215,9 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     assert not any(one.leaves[0].change for one in forecasts[:3])
     paste(
         slapd.server.host,
-        drop_indexes(address_of("localhost"), added.backend, changes, added.configuration, added.schema).text,
+        drop_indexes(
+            IndexPlace(address_of("localhost"), added.backend, added.configuration, added.schema), changes
+        ).text,
     )
     dropped = slapd.database()
     assert "departmentNumber" not in lines_of(dropped)
@@ -215,7 +228,7 @@ def test_an_index_is_built_anew_while_searches_find_everything(slapd) -> None:
     database = slapd.database()
     attribute = next(one.attribute for one in database.backend.definitions if "eq" in one.types)
     remedy = build_indexes(
-        address_of("localhost"), database.backend, [attribute], database.configuration, database.schema
+        IndexPlace(address_of("localhost"), database.backend, database.configuration, database.schema), [attribute]
     )
     paste(slapd.server.host, remedy.text)
     assert lines_of(slapd.database()) == lines_of(database)

@@ -23,7 +23,7 @@ from lab.searching_client import LOST, Lane, searching
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.openldap.index_remedies import STOP_AND_START, add_indexes, build_indexes, drop_indexes
 from reading import facts_of
 
@@ -94,7 +94,7 @@ def configuration(server: Server, count: int | None = None) -> IndexConfiguratio
 def remedies(server: Server, act=add_indexes, changes=CHANGES, count: int | None = None):
     """Return the remedy of each database."""
     read = configuration(server, count)
-    return [act(address_of("ldap"), one, changes, read, SCHEMA) for one in read.backends]
+    return [act(IndexPlace(address_of("ldap"), one, read, SCHEMA), changes) for one in read.backends]
 
 
 def lines(server: Server) -> list[set[str]]:
@@ -210,7 +210,7 @@ def test_what_cannot_be_seen_is_not_begun(laboratory, host) -> None:
     server = start(laboratory, host, monitor=False, count=50)
     before, read = lines(server), replace(configuration(server), monitored=None)
     with pytest.raises(AssertionError, match=r"builds cannot be seen\r\nFAILED: .*\r\nState: nothing is changed"):
-        paste(host, add_indexes(address_of("ldap"), read.backends[0], CHANGES, read, SCHEMA).text)
+        paste(host, add_indexes(IndexPlace(address_of("ldap"), read.backends[0], read, SCHEMA), CHANGES).text)
     assert lines(server) == before
 
 

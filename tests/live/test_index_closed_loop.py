@@ -36,7 +36,7 @@ from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs
 from ldapdiag.servers.commands.server_address import ServerAddress
 from ldapdiag.servers.index_remedies import drop_indexes
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from reading import facts_of
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Site:
         (told,) = [one for one in facts_of(self.configuration()) if isinstance(one, IndexConfiguration)]
         (backend,) = [one for one in told.backends if SUFFIX in one.suffixes]
         (remedy,) = drop_indexes(
-            ServerAddress(name="ldap", host="ldap"), backend, [Change(attribute, type_)], told, standard()
+            IndexPlace(ServerAddress(name="ldap", host="ldap"), backend, told, standard()), [Change(attribute, type_)]
         )
         self.paste(remedy.text)
         if remedy.needs is Needs.RESTART and self.at_389:

@@ -16,7 +16,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.ds389 import index_remedies as remedies
 from ldapdiag.servers.ds389.index_build import TASKS
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from reading import facts_of
 
 SCHEMA = standard()
@@ -57,7 +57,7 @@ def configured(server):
 
 def told(server, changes):
     configuration, backend = configured(server)
-    return remedies.add_indexes(SERVER, backend, changes, configuration, SCHEMA)
+    return remedies.add_indexes(IndexPlace(SERVER, backend, configuration, SCHEMA), changes)
 
 
 def answers(server, changes):
@@ -108,12 +108,14 @@ def test_the_ldif_does_the_same(server):
     configuration, backend = configured(server)
     changes = (*NEW, *FURTHER)
     before = answers(server, changes)
-    server.modify(remedies.add_indexes_ldif(SERVER, backend, changes, configuration, SCHEMA))
+    server.modify(remedies.add_indexes_ldif(IndexPlace(SERVER, backend, configuration, SCHEMA), changes))
     built(server)
     after = answers(server, changes)
     assert {note for note, _ in after.values()} == {""}
     assert [found for _, found in after.values()] == [found for _, found in before.values()]
-    server.modify(undo_ldif(told_undo := remedies.add_indexes(SERVER, backend, changes, configuration, SCHEMA).undo))
+    server.modify(
+        undo_ldif(told_undo := remedies.add_indexes(IndexPlace(SERVER, backend, configuration, SCHEMA), changes).undo)
+    )
     assert "delete" in told_undo
     server.restart()
     limit_scans(server, SCAN_LIMIT)
@@ -136,7 +138,7 @@ def undo_ldif(text):
 def test_what_is_dropped_is_gone_and_comes_back_as_it_was(server, changes):
     configuration, backend = configured(server)
     (before,) = [one for one in backend.definitions if one.attribute == changes[0].attribute]
-    remedy = remedies.drop_indexes(SERVER, backend, changes, configuration, SCHEMA)
+    remedy = remedies.drop_indexes(IndexPlace(SERVER, backend, configuration, SCHEMA), changes)
     paste(server.host, remedy.text)
     server.restart()
     limit_scans(server, SCAN_LIMIT)
@@ -163,7 +165,7 @@ DEFINITIONS = {
 @pytest.mark.parametrize("kind", DEFINITIONS)
 def test_an_index_that_a_definition_in_the_database_names_is_kept(server, kind):
     configuration, backend = configured(server)
-    remedy = remedies.drop_indexes(SERVER, backend, (Change("carLicense", "eq"),), configuration, SCHEMA)
+    remedy = remedies.drop_indexes(IndexPlace(SERVER, backend, configuration, SCHEMA), (Change("carLicense", "eq"),))
     dn = f"{'ou' if kind == 'view' else 'cn'}=defined,{SUFFIX}"
     server.modify(f"dn: {dn}\nchangetype: add\n{DEFINITIONS[kind]}\n\n")
     with pytest.raises(AssertionError, match="names carLicense or is not ASCII"):
@@ -175,13 +177,14 @@ def test_an_index_that_a_definition_in_the_database_names_is_kept(server, kind):
 def test_an_index_that_is_not_built_is_built(server):
     configuration, backend = configured(server)
     server.modify(
-        remedies.add_indexes_ldif(SERVER, backend, NEW[:1], configuration, SCHEMA).partition("\n\n")[0] + "\n"
+        remedies.add_indexes_ldif(IndexPlace(SERVER, backend, configuration, SCHEMA), NEW[:1]).partition("\n\n")[0]
+        + "\n"
     )
     first = answers(server, NEW[:1])
     assert first == {"employeeNumber": ("A", 1)}
     configuration, backend = configured(server)
     without_suffix = replace(backend, suffixes=())  # as in an excerpt of the configuration: the block asks for it
-    built_so = remedies.build_indexes(SERVER, without_suffix, ["employeeNumber"], configuration, SCHEMA)
+    built_so = remedies.build_indexes(IndexPlace(SERVER, without_suffix, configuration, SCHEMA), ["employeeNumber"])
     assert f"right: (employeeNumber=@) below {SUFFIX}\n" in paste(server.host, built_so.text)
     assert answers(server, NEW[:1]) == {"employeeNumber": ("", 1)}
     assert SUFFIX in backend.suffixes

@@ -15,7 +15,7 @@ from lab.searching_client import LOST, Lane, searching
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.openldap.index_remedies import add_indexes, build_indexes, drop_indexes
 from reading import facts_of
 
@@ -52,7 +52,7 @@ def configured(server):
 
 def advice(server, act=add_indexes, changes=CHANGES):
     backend, told = configured(server)
-    return act(address_of("ldap"), backend, changes, told, SCHEMA)
+    return act(IndexPlace(address_of("ldap"), backend, told, SCHEMA), changes)
 
 
 def edit(server, text):
@@ -119,7 +119,7 @@ def test_a_cn_config_that_a_restart_reverts_is_not_changed(slapd):
     assert read.file == "slapd.conf"
     unknown = replace(read, file="")
     (backend,) = [one for one in unknown.backends if SUFFIX in one.suffixes]
-    said = refused(slapd, add_indexes(address_of("ldap"), backend, CHANGES, unknown, SCHEMA).text)
+    said = refused(slapd, add_indexes(IndexPlace(address_of("ldap"), backend, unknown, SCHEMA), CHANGES).text)
     assert "so a change of cn=config is lost then: edit slapd.conf" in said
 
 
@@ -189,6 +189,6 @@ def test_what_is_dropped_must_be_gone_first(slapd):
 def test_an_index_is_built_again_without_an_edit(slapd):
     first = slapd.pid
     backend, told = configured(slapd)
-    paste(slapd.host, build_indexes(address_of("ldap"), backend, ["cn"], told, SCHEMA).text)
+    paste(slapd.host, build_indexes(IndexPlace(address_of("ldap"), backend, told, SCHEMA), ["cn"]).text)
     assert slapd.pid != first
     assert slapd.search(SUFFIX, "(cn=person 5)", "1.1").count("dn: ") == 1

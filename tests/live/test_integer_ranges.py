@@ -21,7 +21,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.ds389.index_remedies import add_indexes
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 LAST = FIRST_UID_NUMBER + EXAMPLE.people - 1
 """Everybody has a number of their own, from FIRST_UID_NUMBER to this."""
@@ -73,7 +73,7 @@ def test_an_index_of_a_number_that_no_known_schema_defines_is_not_added(server) 
     backend = Backend(name="userroot", suffixes=(EXAMPLE.suffix,), definitions=())
     indexes = IndexConfiguration(origin=origin(), identity=ServerIdentity(family=Family.DS389), backends=(backend,))
     changes = (Change("shadowLastChange", "eq"), Change("displayName", "eq"))
-    remedy = add_indexes(address_of(), backend, changes, indexes, Schema(origin=origin(), types={}))
+    remedy = add_indexes(IndexPlace(address_of(), backend, indexes, Schema(origin=origin(), types={})), changes)
     server.host.run(f"umask 077; printf %s {PASSWORD} > /run/password; echo 127.0.0.1 ds1 >> /etc/hosts")
     before = server.host.run(["cat", DSE])
     done = server.host.attempt(remedy.text, env={"LDAP_PASSWORD_FILE": "/run/password"})

@@ -15,7 +15,7 @@ from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import read_whole
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.index_remedies import add_indexes
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 SUFFIX = "dc=example,dc=com"
 CHANGES = (Change("displayName", "eq"), Change("displayName", "sub"))
@@ -75,7 +75,7 @@ def configuration(backend) -> IndexConfiguration:
 
 
 def few(backend) -> str:
-    remedy, *_ = add_indexes(address_of(), backend, CHANGES, configuration(backend), standard(), None)
+    remedy, *_ = add_indexes(IndexPlace(address_of(), backend, configuration(backend), standard()), CHANGES, None)
     return remedy.brief
 
 
@@ -173,7 +173,9 @@ def test_a_refused_setting_restarts_nothing(shell, bind):
 def test_no_shell_takes_a_comment_for_a_command(backend):
     """As an interactive zsh does; at the beginning that is harmless."""
     nowhere = replace(address_of("x$(reboot)"), ports=())
-    remedy, *_ = add_indexes(nowhere, backend, CHANGES, configuration(backend), standard(), "ldapsearch 'a'")
+    remedy, *_ = add_indexes(
+        IndexPlace(nowhere, backend, configuration(backend), standard()), CHANGES, "ldapsearch 'a'"
+    )
     before, _, steps = remedy.brief.partition("(\nset -e\n")
     assert "\necho 'verify with such a search: " in steps
     assert "\n#" not in steps
@@ -184,7 +186,9 @@ def test_no_shell_takes_a_comment_for_a_command(backend):
 def test_what_is_only_built_adds_nothing(shell):
     known = IndexDefinition(attribute="displayName", types=frozenset({"eq"}))
     backend = replace(AT_389, definitions=(known,))
-    remedy = ds389.build_indexes(address_of(), backend, ["displayName", "sn"], configuration(backend), standard())
+    remedy = ds389.build_indexes(
+        IndexPlace(address_of(), backend, configuration(backend), standard()), ["displayName", "sn"]
+    )
     assert shell.run(remedy.brief, end=TestOn389.END)[0] == 0
     assert shell.given("ldif").count("changetype: ") == 1
     assert "nsIndexAttribute: displayName\n" in shell.given("ldif")

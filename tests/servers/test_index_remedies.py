@@ -23,7 +23,7 @@ from ldapdiag.servers.index_remedies import (
     expected_in_log,
     ldapsearch_command,
 )
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.indexes.example_search import search_command
 from ldapdiag.servers.indexes.index_answers import COST, FUNCTIONS
 from ldapdiag.servers.indexes.index_types import index_type
@@ -91,13 +91,13 @@ def test_what_is_never_dropped_is_not(product):
         definition = IndexDefinition(attribute=name.upper(), types=frozenset({word}))
         indexes = configuration(product.family, definitions=(definition,))
         for asked in (name, name.upper()):
-            (remedy,) = drop_indexes(DS1, indexes.backends[0], [Change(asked, word)], indexes, schema)
+            (remedy,) = drop_indexes(IndexPlace(DS1, indexes.backends[0], indexes, schema), [Change(asked, word)])
             assert remedy.kind is RemedyKind.ADVICE, name
     plain = IndexDefinition(attribute="title", types=frozenset({word}))
     indexes = configuration(product.family, definitions=(plain,))
     told_of_slapd = Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(plain,))
     place = told_of_slapd if product.family is Family.OPENLDAP else indexes.backends[0]
-    (remedy,) = drop_indexes(DS1, place, [Change("title", word)], indexes, schema)
+    (remedy,) = drop_indexes(IndexPlace(DS1, place, indexes, schema), [Change("title", word)])
     assert remedy.kind is RemedyKind.SHELL, "others are"
 
 
@@ -108,9 +108,9 @@ def test_the_risk_announces_what_the_check_of_the_answers_costs(product):
     name = "{1}mdb" if product.family is Family.OPENLDAP else "userRoot"
     backend = Backend(name=name, suffixes=("dc=x",), definitions=(plain,))
     indexes, new = configuration(product.family), [Change("description", word)]
-    added = add_indexes(DS1, backend, new, indexes, standard(), None)
-    built = build_indexes(DS1, backend, ["title"], indexes, standard())
-    dropped = drop_indexes(DS1, backend, [Change("title", word)], indexes, standard())
+    added = add_indexes(IndexPlace(DS1, backend, indexes, standard()), new, None)
+    built = build_indexes(IndexPlace(DS1, backend, indexes, standard()), ["title"])
+    dropped = drop_indexes(IndexPlace(DS1, backend, indexes, standard()), [Change("title", word)])
     texts = [one for one in (*added, *built, *dropped) if one.kind is RemedyKind.SHELL]
     checked = [one for one in texts if "\ncheck_answers " in one.text]
     assert [one for one in texts if one.risk.endswith(COST)] == checked

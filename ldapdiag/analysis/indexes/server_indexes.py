@@ -19,6 +19,7 @@ from ldapdiag.evidence.schema.descriptions import merged
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.servers.commands.server_address import ServerAddress
+from ldapdiag.servers.indexes.candidates import IndexPlace
 from ldapdiag.servers.traits import traits_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class ServerIndexes:
     schema_is_known: bool = False
     """The server's own schema was collected, all of it."""
     origins: tuple[str, ...] = ()
+
+    def place(self, backend: Backend) -> IndexPlace:
+        """Return what adds, builds and drops indexes of one of its databases."""
+        return IndexPlace(self.address, backend, self.configuration, self.schema)
 
     def backends(self, base: str, *, below: bool = True) -> tuple[Backend, ...]:
         """Return the databases that answer a search; none for the server's own suffixes.

@@ -94,11 +94,10 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             if row.backend is not None:
                 of_backend = backends.setdefault(row.backend.name, (row.backend, [], row.resolved[0]))
                 of_backend[1].extend(row.changes)
-        address, configuration, schema = indexing.address, indexing.configuration, indexing.schema
-        tool = ldapsearch_command(address, configuration)
+        tool = ldapsearch_command(indexing.address, indexing.configuration)
         for backend, changes, one in backends.values():
             search = search_command(tool, one.group.base, one.group.scope, one.filter)
-            yield from add_indexes(address, backend, changes, configuration, schema, search, verifies=False)
+            yield from add_indexes(indexing.place(backend), changes, search, verifies=False)
 
 
 def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -117,7 +116,7 @@ def of_wrong_answers(diagnosis: Diagnosis) -> Iterator[Remedy]:
     for (server, name), attributes in unbuilt.items():
         if (indexing := diagnosis.facts.of(ServerIndexes, server)) is not None:
             (backend,) = (one for one in indexing.configuration.backends if one.name == name)
-            yield from build_indexes(indexing.address, backend, attributes, indexing.configuration, indexing.schema)
+            yield from build_indexes(indexing.place(backend), attributes)
     yield from others
 
 

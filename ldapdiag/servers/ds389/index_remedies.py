@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
     from ldapdiag.servers.indexes.build_time import Rate
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS, BUILDING, DEFINITIONS)
@@ -109,14 +109,9 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server)
 
 
-def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Add indexes and build them."""
+    server, backend, configuration, schema = place
     chosen = to_add(changes, backend, configuration, schema)
     remedy = Remedy(
         title=f"Index {chosen.listed}" if chosen.changes else INDEX_BY_HAND,
@@ -150,14 +145,9 @@ def indexes_set(
     return set_by(to_add(changes, backend, configuration, schema))
 
 
-def add_indexes_ldif(
-    server: ServerAddress,  # noqa: ARG001  part of the interface
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> str | None:
+def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None:
     """Return the same as LDIF for ldapmodify, with the build task; None where nothing can be done."""
+    _, backend, configuration, schema = place
     chosen = to_add(changes, backend, configuration, schema)
     if not chosen.changes or not backend_name(backend):
         return None
@@ -168,14 +158,9 @@ def add_indexes_ldif(
     return "\n".join([*comments, *joined(entries if chosen.changes else ())]) + "\n"
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def build_indexes(place: IndexPlace, attributes: Sequence[str]) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
+    server, backend, configuration, schema = place
     wanted = [attribute for attribute in attributes if is_attribute_type(attribute)]
     every = [definition.attribute for definition in backend.definitions if not definition.system]
     chosen = _as_configured(to_build(wanted or every, backend, schema), backend, schema)
@@ -197,14 +182,9 @@ def build_indexes(
     return advice_if_missing(remedy, _missing(backend))
 
 
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def drop_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Remove indexes."""
+    server, backend, configuration, schema = place
     chosen = to_drop(changes, backend, configuration, schema)
     types = [change for change in chosen.changes if not removes_all(change)]
     remedy = Remedy(

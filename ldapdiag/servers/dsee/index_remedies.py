@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U and an etime of milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS, DEFINITIONS)
@@ -75,14 +75,9 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server)
 
 
-def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Add indexes and build them."""
+    server, backend, configuration, schema = place
     chosen, version = to_add(changes, backend, configuration, schema, keeps_rules=True), configuration.identity.version
     commands = [
         *_add_commands(server, backend, chosen, version),
@@ -112,14 +107,9 @@ def indexes_set(
     return set_by(to_add(changes, backend, configuration, schema))
 
 
-def add_indexes_ldif(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> str | None:
+def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None:
     """Return the entries as LDIF, with a comment on how to build them; None where nothing can be done."""
+    server, backend, configuration, schema = place
     chosen = to_add(changes, backend, configuration, schema, keeps_rules=True)
     wanted = (*chosen.new, *chosen.extended)
     if not wanted or not backend_name(backend):
@@ -129,14 +119,9 @@ def add_indexes_ldif(
     return comment + "\n".join(joined(ldif_add(one, backend) for one in wanted)) + "\n"
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def build_indexes(place: IndexPlace, attributes: Sequence[str]) -> Remedy:
     """Build configured indexes; all of them where no name is valid in a command."""
+    server, backend, configuration, schema = place
     names, version = to_build(attributes, backend, schema), configuration.identity.version
     chosen = EntryChanges(tuple(EntryChange(name, (), known=backend.definition(schema.names(name))) for name in names))
     remedy = Remedy(
@@ -155,14 +140,9 @@ def build_indexes(
     return advice_if_missing(remedy, _missing(backend, version, builds=True))
 
 
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def drop_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Remove indexes."""
+    server, backend, configuration, schema = place
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
     remaining = tuple(change.attribute for change in chosen.changes if not removes_all(change))
     built = _build_commands(server, backend, remaining, version) if remaining else []

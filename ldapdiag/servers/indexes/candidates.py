@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.indexes.index_status import IndexStatus
     from ldapdiag.evidence.schema import Schema
+    from ldapdiag.servers.commands.server_address import ServerAddress
 
 
 class IndexUse(StrEnum):
@@ -180,6 +181,15 @@ class Database:
     def version(self) -> Version:
         """Return the server's version; empty where it is not known."""
         return self.configuration.identity.version
+
+
+class IndexPlace(NamedTuple):
+    """Where indexes are added, built and dropped."""
+
+    server: ServerAddress
+    backend: Backend
+    configuration: IndexConfiguration
+    schema: Schema
 
 
 class Candidates(Protocol):

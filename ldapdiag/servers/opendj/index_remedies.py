@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
-    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
 LIBRARIES: tuple[str, ...] = (FUNCTIONS,)
@@ -59,15 +58,9 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server, manager(version))
 
 
-def add_indexes_ldif(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> str | None:
+def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None:
     """Return the same as LDIF, with the build tasks; None if the entry of the backend is not known."""
-    del server  # the LDIF does not name it
+    _server, backend, configuration, schema = place  # the LDIF does not name it
     entry, wanted = _backend_entry(backend, configuration), to_add(changes, backend, schema)
     suffixes = [suffix for suffix in backend.suffixes if is_distinguished_name(suffix)]
     if entry is None or not wanted.types or not suffixes:
@@ -86,24 +79,23 @@ def add_indexes_ldif(
     return "\n\n".join("\n".join(entry) for entry in entries) + "\n"
 
 
-def _remedies(
-    server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema
-) -> DsconfigIndexRemedies:
-    tool = _tool(server, backend, configuration, schema)
+def _remedies(place: IndexPlace) -> DsconfigIndexRemedies:
+    tool, server = _tool(place), place.server
     return DsconfigIndexRemedies(
         server=server,
         family=Family.OPENDJ,
         tool=tool,
         while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         once_dropped=ONCE_DROPPED,
-        verify=lambda attribute: _debug_search(server, backend, attribute, configuration.identity.version),
+        verify=lambda attribute: _debug_search(place, attribute),
         unnamed=UnnamedBuild(
             kind=RemedyKind.SHELL, title="Build every invalid index", text="\n".join(tool.build_invalid())
         ),
     )
 
 
-def _tool(server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexTool:
+def _tool(place: IndexPlace) -> IndexTool:
+    server, backend, configuration, schema = place
     identity = configuration.identity
     tool = dsconfig(server, identity.version)
     return IndexTool(
@@ -116,10 +108,11 @@ def _tool(server: ServerAddress, backend: Backend, configuration: IndexConfigura
     )
 
 
-def _debug_search(server: ServerAddress, backend: Backend, attribute: str, version: Version) -> str:
+def _debug_search(place: IndexPlace, attribute: str) -> str:
     """Return the search whose debugsearchindex shows that an equality match is indexed (INDEX and COUNT)."""
-    searches = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
-    return "".join(f"{ldapsearch_command(server, version)} -LLL {search}" for search in searches)
+    searches = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(place.backend)[:1])
+    tool = ldapsearch_command(place.server, place.configuration.identity.version)
+    return "".join(f"{tool} -LLL {search}" for search in searches)
 
 
 def _backend_entry(backend: Backend, configuration: IndexConfiguration) -> str | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
     from ldapdiag.servers.opends.dsconfig import Dsconfig
 
 
@@ -311,40 +311,19 @@ class DsconfigIndexRemedies:
 class DsconfigIndexFunctions:
     """The functions of a product's index remedies that differ between products only in the remedies they start from."""
 
-    remedies: Callable[[ServerAddress, Backend, IndexConfiguration, Schema], DsconfigIndexRemedies]
+    remedies: Callable[[IndexPlace], DsconfigIndexRemedies]
 
-    def add_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        changes: Sequence[Change],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def add_indexes(self, place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         """Add indexes and build them."""
-        return self.remedies(server, backend, configuration, schema).add(changes)
+        return self.remedies(place).add(changes)
 
-    def build_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        attributes: Sequence[str],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def build_indexes(self, place: IndexPlace, attributes: Sequence[str]) -> Remedy:
         """Build configured indexes."""
-        return self.remedies(server, backend, configuration, schema).build(attributes)
+        return self.remedies(place).build(attributes)
 
-    def drop_indexes(
-        self,
-        server: ServerAddress,
-        backend: Backend,
-        changes: Sequence[Change],
-        configuration: IndexConfiguration,
-        schema: Schema,
-    ) -> Remedy:
+    def drop_indexes(self, place: IndexPlace, changes: Sequence[Change]) -> Remedy:
         """Remove indexes."""
-        return self.remedies(server, backend, configuration, schema).drop(changes)
+        return self.remedies(place).drop(changes)
 
 
 def indexes_set_by_add(

@@ -27,7 +27,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_attribute_descr
 from ldapdiag.servers.commands.ldap_tools import as_root
 from ldapdiag.servers.commands.remedy_texts import INDEX_BY_HAND, NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.indexes.build_time import build_seconds, interval
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.indexes.index_answers import FUNCTIONS
 from ldapdiag.servers.openldap.index_changes import rewritten, with_types, without_types
 from ldapdiag.servers.openldap.index_commands import (
@@ -108,14 +108,9 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_root("ldapsearch", server)
 
 
-def add_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def add_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Add indexes and build them; `schema` has the supertypes whose lines were used before."""
+    server, backend, configuration, schema = place
     wanted = with_types(changes, backend, schema)
     title = f"Index {wanted.listed}"
     text = changing(server, title, wanted, backend, configuration, schema)
@@ -150,14 +145,9 @@ def indexes_set(
     return with_types(changes, backend, schema).written
 
 
-def add_indexes_ldif(
-    server: ServerAddress,  # noqa: ARG001  part of the interface
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> str | None:
+def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None:
     """Return the same as LDIF for ldapmodify; None unless slapd shows the end of the build, or nothing can be done."""
+    _, backend, configuration, schema = place
     entry = entry_of(backend)
     wanted = with_types(changes, backend, schema)
     if entry is None or not wanted.added_lines or procedure_of(wanted, backend, configuration) is not Procedure.ONLINE:
@@ -165,14 +155,9 @@ def add_indexes_ldif(
     return "\n".join(modification(entry, wanted)) + "\n"
 
 
-def build_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    attributes: Sequence[str],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def build_indexes(place: IndexPlace, attributes: Sequence[str]) -> Remedy:
     """Build configured indexes; all of the database where no name is valid in a command."""
+    server, backend, configuration, schema = place
     lines = rewritten(attributes, backend, schema)
     procedure = procedure_of(lines, backend, configuration)
     if procedure is Procedure.ONLINE and not (lines.removed_lines and entry_of(backend)):
@@ -198,14 +183,9 @@ def build_indexes(
     return advice_if_missing(remedy, _missing(backend, procedure))
 
 
-def drop_indexes(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> Remedy:
+def drop_indexes(place: IndexPlace, changes: Sequence[Change]) -> Remedy:
     """Remove indexes; never one that slapd itself needs."""
+    server, backend, configuration, schema = place
     wanted = without_types(changes, backend, schema)
     title = f"Drop the index of {wanted.listed}"
     text = changing(server, title, wanted, backend, configuration, schema)

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
-    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.commands.server_address import ServerAddress
-    from ldapdiag.servers.indexes.candidates import Change
+    from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 EXPECTED_IN_LOG = (
     "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."
@@ -58,25 +56,16 @@ def ldapsearch_command(server: ServerAddress, version: Version) -> str:
     return as_manager("ldapsearch", server)
 
 
-def add_indexes_ldif(
-    server: ServerAddress,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema,
-) -> str | None:
+def add_indexes_ldif(place: IndexPlace, changes: Sequence[Change]) -> str | None:
     """Return None: PingDirectory takes no LDIF for its indexes."""
-    del server, backend, changes, configuration, schema
+    del place, changes
     return None
 
 
-def _remedies(
-    server: ServerAddress, backend: Backend, configuration: IndexConfiguration, schema: Schema
-) -> DsconfigIndexRemedies:
-    del configuration  # the same in every version
-    tool = _tool(server, backend, schema)
+def _remedies(place: IndexPlace) -> DsconfigIndexRemedies:
+    tool = _tool(place)
     return DsconfigIndexRemedies(
-        server=server,
+        server=place.server,
         family=Family.PING,
         tool=tool,
         while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
@@ -90,10 +79,10 @@ def _remedies(
     )
 
 
-def _tool(server: ServerAddress, backend: Backend, schema: Schema) -> IndexTool:
-    tool = dsconfig(server)
+def _tool(place: IndexPlace) -> IndexTool:
+    tool = dsconfig(place.server)
     rebuild = f"rebuild-index --task {tool.options}"
-    return IndexTool(tool=tool, rebuild=rebuild, backend=backend, schema=schema, noun="local-db-index")
+    return IndexTool(tool=tool, rebuild=rebuild, backend=place.backend, schema=place.schema, noun="local-db-index")
 
 
 FUNCTIONS_OF_PRODUCT = DsconfigIndexFunctions(_remedies)

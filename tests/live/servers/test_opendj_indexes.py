@@ -23,7 +23,7 @@ from ldapdiag.evidence.indexes.explanations import Explanation, IndexExplanation
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.ldif import comparable, entries
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.indexes.candidates import Amount, Change, Database, IndexUse, UnknownFrequencies
+from ldapdiag.servers.indexes.candidates import Amount, Change, Database, IndexPlace, IndexUse, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates, index_remedies
 from reading import facts_of
 
@@ -210,7 +210,9 @@ def test_building_makes_an_index_used(opendj):
     assert is_unindexed(opendj, "(title=nosuch)")
     pasted(
         opendj,
-        index_remedies.build_indexes(SERVER, database.backend, ["title"], database.configuration, database.schema).text,
+        index_remedies.build_indexes(
+            IndexPlace(SERVER, database.backend, database.configuration, database.schema), ["title"]
+        ).text,
     )
     assert not is_unindexed(opendj, "(title=nosuch)")
 
@@ -237,7 +239,9 @@ def test_the_indexes_that_are_offered_are_those_that_help_and_go_again(opendj):
         assert is_unindexed(opendj, text)
     assert offered == OFFERS
     changes = sorted(set(OFFERS.values()))
-    remedy = index_remedies.add_indexes(SERVER, database.backend, changes, database.configuration, database.schema)
+    remedy = index_remedies.add_indexes(
+        IndexPlace(SERVER, database.backend, database.configuration, database.schema), changes
+    )
     pasted(opendj, remedy.text)
     helped = [text for text in OFFERS if not is_unindexed(opendj, text)]
     assert helped == [text for text in OFFERS if "telephoneNumber" not in text], "every entry has a telephone number"
@@ -250,7 +254,9 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
     database = database_of(opendj)
     changes = [Change("uid", "substring"), Change("description", "equality")]
     assert is_unindexed(opendj, "(uid=*ser39*)")
-    ldif = index_remedies.add_indexes_ldif(SERVER, database.backend, changes, database.configuration, database.schema)
+    ldif = index_remedies.add_indexes_ldif(
+        IndexPlace(SERVER, database.backend, database.configuration, database.schema), changes
+    )
     assert ldif is not None
     opendj.run(f"ldapmodify -x -H ldap://{lab.HOST} -D '{lab.MANAGER}' -w {lab.PASSWORD}", stdin=ldif)
     ended = f"{SEARCH} -b cn=tasks '(&(ds-task-id=ldapdiag-*)(ds-task-state=COMPLETED_SUCCESSFULLY))' 1.1"
@@ -262,11 +268,8 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
 def test_what_is_dropped_is_gone_and_comes_back(opendj):
     database = database_of(opendj)
     remedy = index_remedies.drop_indexes(
-        SERVER,
-        database.backend,
+        IndexPlace(SERVER, database.backend, database.configuration, database.schema),
         [Change("sn", "substring"), Change("l", "presence")],
-        database.configuration,
-        database.schema,
     )
     pasted(opendj, remedy.text)
     assert is_unindexed(opendj, "(sn=*nosuch*)")

@@ -12,7 +12,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.ds389.index_remedies import add_indexes, add_indexes_ldif
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 
 INTEGER = "SYNTAX 1.3.6.1.4.1.1466.115.121.1.27"
 BACKEND = Backend(name="userRoot", suffixes=("dc=example,dc=com",), definitions=())
@@ -34,11 +34,11 @@ KNOWN = Change("displayName", "eq")
 )
 def test_an_attribute_that_no_known_schema_defines_may_be_a_number(change, guarded) -> None:
     """An index eq of a number without an ordering rule sorts it as text: ranges that were right miss entries."""
-    about = (CONFIGURATION, standard())
-    steps = add_indexes(address_of(), BACKEND, (change,), *about).text.partition("\nset -eu\n")[0]
+    place = IndexPlace(address_of(), BACKEND, CONFIGURATION, standard())
+    steps = add_indexes(place, (change,)).text.partition("\nset -eu\n")[0]
     assert ("\nno_unordered_number ourNumber\nstate=" in steps) == guarded
     assert not guarded or steps.index("no_unordered_number") < steps.index("changetype: add")
-    ldif = add_indexes_ldif(address_of(), BACKEND, (change, KNOWN), *about)
+    ldif = add_indexes_ldif(place, (change, KNOWN))
     assert ("dn: cn=ourNumber," in ldif) == (change is not KNOWN and not guarded)
     assert ("# Not in this LDIF: ourNumber. " in ldif) == guarded
     assert "dn: cn=displayName," in ldif

@@ -19,7 +19,7 @@ from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.ds389.index_build import BUILDING
 from ldapdiag.servers.dsee import index_remedies as dsee
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from reading import facts_of
 
 SCHEMA = standard()
@@ -73,9 +73,9 @@ EACH = pytest.mark.parametrize(("product", "indexes"), PRODUCTS, ids=["389 2.3",
 
 
 def every_remedy(product, indexes, changes, server=DS1, backend=BACKEND):
-    yield product.add_indexes(server, backend, changes, indexes, SCHEMA)
-    yield product.build_indexes(server, backend, [one.attribute for one in changes], indexes, SCHEMA)
-    yield product.drop_indexes(server, backend, changes, indexes, SCHEMA)
+    yield product.add_indexes(IndexPlace(server, backend, indexes, SCHEMA), changes)
+    yield product.build_indexes(IndexPlace(server, backend, indexes, SCHEMA), [one.attribute for one in changes])
+    yield product.drop_indexes(IndexPlace(server, backend, indexes, SCHEMA), changes)
 
 
 def shell_accepts(text):
@@ -105,21 +105,21 @@ class TestHostileNames:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_of_attributes_are_left_out(self, product, indexes, name):
         changes = (Change(name, "eq"), Change("displayName", "eq"))
-        alone = product.add_indexes(DS1, BACKEND, changes[1:], indexes, SCHEMA)
-        remedy = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA)
+        alone = product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes[1:])
+        remedy = product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
         assert remedy.brief == alone.brief
         assert "Left out: 1" in remedy.changes
-        assert product.add_indexes(DS1, BACKEND, changes[:1], indexes, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.build_indexes(DS1, BACKEND, [name], indexes, SCHEMA) == product.build_indexes(
-            DS1, BACKEND, [], indexes, SCHEMA
+        assert product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes[:1]).kind is RemedyKind.ADVICE
+        assert product.build_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), [name]) == product.build_indexes(
+            IndexPlace(DS1, BACKEND, indexes, SCHEMA), []
         )
 
     @given(name=st.text(max_size=20))
     def test_of_types_are_left_out(self, product, indexes, name):
         if name not in {"eq", "pres", "sub", "approx"}:
             assert (
-                product.add_indexes(DS1, BACKEND, (Change("displayName", name),), indexes, SCHEMA).kind
+                product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), (Change("displayName", name),)).kind
                 is RemedyKind.ADVICE
             )
 
@@ -136,7 +136,9 @@ class TestHostileNames:
             assert remedy.kind is RemedyKind.ADVICE or shell_accepts(remedy.text)
 
     def test_of_rules_are_left_out(self, product, indexes):
-        text = product.add_indexes(DS1, BACKEND, (Change("displayName", "eq", "$(reboot)"),), indexes, SCHEMA).text
+        text = product.add_indexes(
+            IndexPlace(DS1, BACKEND, indexes, SCHEMA), (Change("displayName", "eq", "$(reboot)"),)
+        ).text
         assert "reboot" not in text
 
 
@@ -151,16 +153,22 @@ class TestWhatIsNeverTouched:
             Change("nsRole", "eq"),
         )
         for change in (product.add_indexes, product.drop_indexes):
-            assert change(DS1, BACKEND, changes, indexes, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.add_indexes_ldif(DS1, BACKEND, changes, indexes, SCHEMA) is None
+            assert change(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes).kind is RemedyKind.ADVICE
+        assert product.add_indexes_ldif(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes) is None
 
     def test_is_what_goes_by_another_name_of_theirs(self, product, indexes):
         names = ("2.5.4.0", "OBJECTCLASS", "entryUUID", "nsTombstoneCSN")
         definitions = tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names)
         backend = replace(BACKEND, definitions=definitions)
         for name in names:
-            assert product.drop_indexes(DS1, backend, (Change(name, "eq"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.add_indexes(DS1, BACKEND, (Change("2.5.4.0", "sub"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
+            assert (
+                product.drop_indexes(IndexPlace(DS1, backend, indexes, SCHEMA), (Change(name, "eq"),)).kind
+                is RemedyKind.ADVICE
+            )
+        assert (
+            product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), (Change("2.5.4.0", "sub"),)).kind
+            is RemedyKind.ADVICE
+        )
 
     @given(
         changes=st.lists(
@@ -177,13 +185,13 @@ class TestWhatIsNeverTouched:
         """Neither added, nor left out where a change would need one."""
         if product is not dsee:
             return
-        for ruled in (product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).text,
-                      product.add_indexes_ldif(DS1, BACKEND, changes, indexes, SCHEMA) or ""):  # fmt: skip
+        for ruled in (product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes).text,
+                      product.add_indexes_ldif(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes) or ""):  # fmt: skip
             parts = [one for one in ruled.replace("LDIF\n", "\n\n").split("\n\n") if "nsMatchingRule" in one]
             assert all("shadowMin" in one and "changetype: modify" not in one for one in parts)
         known = {"uid": UID, "0.9.2342.19200300.100.1.1": UID, "cn": CN, "mail": NONE}
         left = sum(one.rule not in {"", *known[one.attribute].rules} for one in changes if one.attribute in known)
-        said = product.add_indexes(DS1, BACKEND, changes, indexes, SCHEMA).changes
+        said = product.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), changes).changes
         assert (f"Left out: {left} " in said) == (left > 0)
 
 
@@ -192,7 +200,7 @@ class TestMatchingRules:
     @pytest.mark.parametrize("types", [("eq",), ("eq", "sub")])
     def test_of_an_existing_index_are_added_with_the_build_in_one_command(self, version, types):
         changes = [Change("uid", type_, "integerOrderingMatch") for type_ in types]
-        remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(version), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(version), SCHEMA), changes)
         assert remedy.text.count("| apply") == 1
         assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\nLDIF\ntask userRoot uid; }" in remedy.text
         assert ("add: nsIndexType\nnsIndexType: sub\n-\nadd: nsMatchingRule" in remedy.text) is ("sub" in types)
@@ -201,17 +209,19 @@ class TestMatchingRules:
         assert "\ntask userRoot uid; } | apply\nstate=" in remedy.undo
 
     def test_that_an_index_has_are_not_added_again(self):
-        remedy = ds389.add_indexes(DS1, BACKEND, [Change("uid", "eq", "caseExactMatch")], configuration(), SCHEMA)
+        remedy = ds389.add_indexes(
+            IndexPlace(DS1, BACKEND, configuration(), SCHEMA), [Change("uid", "eq", "caseExactMatch")]
+        )
         assert "nsMatchingRule: " not in remedy.text
 
     def test_of_a_new_index_come_with_its_type(self):
         changes = [Change("title", "eq", "caseExactMatch")]
-        remedy = ds389.add_indexes(DS1, BACKEND, changes, configuration(), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), changes)
         assert "nsIndexType: eq\nnsMatchingRule: caseExactMatch\n" in remedy.text
 
     @pytest.mark.parametrize("rule", ["x;reboot", "$(id)", "a b", "a\nb: c"])
     def test_are_left_out_if_they_are_no_names(self, rule):
-        remedy = ds389.add_indexes(DS1, BACKEND, [Change("title", "eq", rule)], configuration(), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), [Change("title", "eq", rule)])
         assert remedy.kind is RemedyKind.ADVICE
 
 
@@ -220,11 +230,11 @@ class TestWhatIsNotTold:
     @pytest.mark.parametrize("name", ["", "a b", "$(id)"])
     def test_makes_a_sentence_instead_of_a_command(self, product, indexes, name):
         backend = replace(BACKEND, name=name, suffixes=(), entry="")
-        assert product.add_indexes_ldif(DS1, backend, NEW, indexes, SCHEMA) is None
+        assert product.add_indexes_ldif(IndexPlace(DS1, backend, indexes, SCHEMA), NEW) is None
         for remedy in (
-            product.add_indexes(DS1, backend, (*NEW, *FURTHER), indexes, SCHEMA),
-            product.build_indexes(DS1, backend, ["uid"], indexes, SCHEMA),
-            product.drop_indexes(DS1, backend, (Change("cn", "eq"),), indexes, SCHEMA),
+            product.add_indexes(IndexPlace(DS1, backend, indexes, SCHEMA), (*NEW, *FURTHER)),
+            product.build_indexes(IndexPlace(DS1, backend, indexes, SCHEMA), ["uid"]),
+            product.drop_indexes(IndexPlace(DS1, backend, indexes, SCHEMA), (Change("cn", "eq"),)),
         ):
             assert remedy.kind is RemedyKind.ADVICE
             assert "\n" not in remedy.text
@@ -235,9 +245,9 @@ class TestWhatIsNotTold:
     def test_leaves_a_variable_for_the_address(self, product, indexes, server):
         address = address_of(server)
         for remedy in (
-            product.add_indexes(address, BACKEND, (*NEW, *FURTHER), indexes, SCHEMA),
-            product.build_indexes(address, BACKEND, ["uid"], indexes, SCHEMA),
-            product.drop_indexes(address, BACKEND, (Change("uid", "eq"),), indexes, SCHEMA),
+            product.add_indexes(IndexPlace(address, BACKEND, indexes, SCHEMA), (*NEW, *FURTHER)),
+            product.build_indexes(IndexPlace(address, BACKEND, indexes, SCHEMA), ["uid"]),
+            product.drop_indexes(IndexPlace(address, BACKEND, indexes, SCHEMA), (Change("uid", "eq"),)),
         ):
             for commands in (remedy.text, remedy.undo, remedy.verify):
                 assert "a b" not in commands
@@ -259,21 +269,22 @@ class TestOwnSchema:
         for name in ("badgeNumber", "1.2.3.4", "BADGE"):
             change = (Change(name, "sub"),)
             named, plain = (
-                product.add_indexes(DS1, backend, one, indexes, self.SCHEMA)
+                product.add_indexes(IndexPlace(DS1, backend, indexes, self.SCHEMA), one)
                 for one in (change, (Change("badge", "sub"),))
             )
             assert named == plain
             assert (
-                product.drop_indexes(DS1, backend, (Change(name, "eq"),), indexes, self.SCHEMA).kind is RemedyKind.SHELL
+                product.drop_indexes(IndexPlace(DS1, backend, indexes, self.SCHEMA), (Change(name, "eq"),)).kind
+                is RemedyKind.SHELL
             )
-            assert product.build_indexes(DS1, backend, [name], indexes, self.SCHEMA) == product.build_indexes(
-                DS1, backend, ["badge"], indexes, self.SCHEMA
-            )
+            assert product.build_indexes(
+                IndexPlace(DS1, backend, indexes, self.SCHEMA), [name]
+            ) == product.build_indexes(IndexPlace(DS1, backend, indexes, self.SCHEMA), ["badge"])
 
 
 class TestOn389:
     def test_definition_and_build_are_one_ldapmodify_and_the_check_follows(self):
-        remedy = ds389.add_indexes(DS1, BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (*FURTHER, *NEW))
         text = remedy.text
         steps = text[: text.index("\nset -eu\n")]
         assert steps.count("apply") == 1
@@ -295,7 +306,7 @@ class TestOn389:
         """Without it even equality would find nothing after a restart; the same holds for taking the rule back."""
         ruled = replace(BACKEND, definitions=(IndexDefinition(attribute="uidNumber", types=frozenset({"eq"})),))
         changes = (Change("uidNumber", "eq", "integerOrderingMatch"),)
-        remedy = ds389.add_indexes(DS1, ruled, changes, configuration(), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, ruled, configuration(), SCHEMA), changes)
         assert "add: nsMatchingRule\nnsMatchingRule: integerOrderingMatch\nLDIF\ntask userRoot uidNumber" in remedy.text
         assert "'(uidNumber=@)' '(uidNumber>=@)' '(uidNumber<=@)'" in remedy.text
         assert (
@@ -303,28 +314,28 @@ class TestOn389:
         )
 
     def test_an_entry_with_type_none_gets_types_instead(self):
-        text = ds389.add_indexes_ldif(DS1, BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
+        text = ds389.add_indexes_ldif(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (Change("mail", "eq"),))
         assert "replace: nsIndexType\nnsIndexType: eq\n" in text
-        undo = ds389.add_indexes(DS1, BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA).undo
+        undo = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (Change("mail", "eq"),)).undo
         assert "replace: nsIndexType\nnsIndexType: none\n" in undo
 
     def test_an_index_that_is_there_is_only_built(self):
-        indexes = ds389.add_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
+        indexes = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (Change("uid", "eq"),))
         assert "{\ntask userRoot uid; } | apply\n" in indexes.text
         assert "LDIF" not in indexes.text
         assert indexes.undo.startswith("None needed")
 
     def test_a_default_index_is_not_deleted_for_it_would_come_back_empty(self):
         whole = tuple(Change("cn", one) for one in ("eq", "pres", "sub"))
-        indexes = ds389.drop_indexes(DS1, BACKEND, whole, configuration(), SCHEMA)
+        indexes = ds389.drop_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), whole)
         assert "nsIndexType: none" in indexes.text
         assert "changetype: delete" not in indexes.text
         assert "Do not delete it" in indexes.changes
-        others = ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
+        others = ds389.drop_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (Change("uid", "eq"),))
         assert "dn: cn=uid,cn=index," in others.text
         assert "changetype: delete" in others.text
         again = replace(BACKEND, definitions=())
-        undo = ds389.add_indexes(DS1, again, (Change("sn", "eq"),), configuration(), SCHEMA).undo
+        undo = ds389.add_indexes(IndexPlace(DS1, again, configuration(), SCHEMA), (Change("sn", "eq"),)).undo
         assert "replace: nsIndexType\nnsIndexType: none" in undo
 
     @pytest.mark.parametrize(
@@ -333,7 +344,7 @@ class TestOn389:
     )
     def test_the_risk_names_what_a_stop_costs_on_lmdb(self, kind, version, mentioned):
         backend = replace(BACKEND, kind=kind)
-        risk = ds389.build_indexes(DS1, backend, ["uid"], configuration(version), SCHEMA).risk
+        risk = ds389.build_indexes(IndexPlace(DS1, backend, configuration(version), SCHEMA), ["uid"]).risk
         assert ("389ds#7539" in risk) == bool(mentioned)
         worst, *_ = risk.split(". ")
         assert mentioned in worst
@@ -341,7 +352,7 @@ class TestOn389:
         assert "let nothing restart it" in risk
 
     def test_the_few_lines_add_build_and_wait_with_one_ldapmodify(self):
-        text = ds389.add_indexes(DS1, BACKEND, (*NEW, *FURTHER), configuration(), SCHEMA).brief
+        text = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (*NEW, *FURTHER)).brief
         assert text.count("ldapmodify -c ") == 1
         change, wait = text.split("\necho 'waiting for")
         assert "\nLDIF\ncase $code in\n" in change
@@ -350,7 +361,7 @@ class TestOn389:
         assert "seq 720" in wait
 
     def test_the_task_of_each_build_by_commands_is_kept_for_a_day(self):
-        remedy = ds389.add_indexes(DS1, BACKEND, NEW, configuration(), SCHEMA)
+        remedy = ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), NEW)
         written = subprocess.run(
             ["sh", "-c", f'{BUILDING}\nsay() {{ echo "$*"; }}\ntask=t; task userRoot cn'],
             capture_output=True, text=True, check=True,
@@ -361,18 +372,20 @@ class TestOn389:
 
     def test_of_an_attribute_that_may_be_a_number_there_are_no_few_lines(self):
         unknown = (Change("acmeNumber", "eq"),)
-        assert ds389.add_indexes(DS1, BACKEND, unknown, configuration(), SCHEMA).brief == ""
+        assert ds389.add_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), unknown).brief == ""
 
     def test_one_attribute_of_two_databases_is_built_by_two_tasks(self):
         names = [
-            ds389.add_indexes_ldif(DS1, replace(BACKEND, name=name), NEW, configuration(), SCHEMA).rpartition("dn: ")[2]
+            ds389.add_indexes_ldif(
+                IndexPlace(DS1, replace(BACKEND, name=name), configuration(), SCHEMA), NEW
+            ).rpartition("dn: ")[2]
             for name in ("userRoot", "other")
         ]
         assert len({one.splitlines()[0] for one in names}) == 2
 
     @pytest.mark.parametrize("changes", [NEW, FURTHER, (*NEW, *FURTHER)])
     def test_the_ldif_is_read_back_as_what_was_wanted(self, changes):
-        text = ds389.add_indexes_ldif(DS1, BACKEND, changes, configuration(), SCHEMA)
+        text = ds389.add_indexes_ldif(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), changes)
         added = [one for one in text.split("\n\n") if "changetype: add" in one and "nsIndexType" in one]
         records = "\n\n".join(one.replace("changetype: add\n", "") for one in added)
         read = facts_of(records, path="ds/x.ldif") if added else []
@@ -381,7 +394,7 @@ class TestOn389:
         assert definitions == {name: frozenset(one.type for one in changes if one.attribute == name) for name in wanted}
 
     def test_what_is_dropped_comes_back_with_all_that_was_set(self):
-        undo = ds389.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).undo
+        undo = ds389.drop_indexes(IndexPlace(DS1, BACKEND, configuration(), SCHEMA), (Change("uid", "eq"),)).undo
         record = undo.partition("\n")[2].partition("\n\n")[0].replace("changetype: add\n", "")
         (fact,) = facts_of(record + "\n", path="ds/x.ldif")
         assert fact.backends[0].definitions == (UID,)
@@ -412,7 +425,7 @@ exit 0
     ],
 )
 def test_an_index_that_a_definition_in_the_database_names_is_not_dropped(tmp_path, product, indexes, found, is_kept):
-    remedy = product.drop_indexes(DS1, BACKEND, (Change("uid", "eq"),), indexes, SCHEMA)
+    remedy = product.drop_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), (Change("uid", "eq"),))
     assert remedy.kind is RemedyKind.SHELL
     record = f'#!/bin/sh\necho "$0" >> {tmp_path}/changed\n'
     for tool, text in (
@@ -430,7 +443,9 @@ def test_an_index_that_a_definition_in_the_database_names_is_not_dropped(tmp_pat
 
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
-        indexes = dsee.add_indexes(DS1, BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
+        indexes = dsee.add_indexes(
+            IndexPlace(DS1, BACKEND, configuration((11, 1, 1), Family.DSEE), SCHEMA), (*NEW[:1], *FURTHER)
+        )
         lines = indexes.text.splitlines()
         begin = next(place for place, line in enumerate(lines) if line.startswith("dsconf "))
         assert lines[begin : begin + 4] == [
@@ -452,10 +467,10 @@ class TestOnDsee:
 
     def test_before_dsconf_entries_are_written(self):
         indexes = configuration((5, 2, 0), Family.DSEE)
-        remedy = dsee.add_indexes(DS1, BACKEND, NEW, indexes, SCHEMA)
+        remedy = dsee.add_indexes(IndexPlace(DS1, BACKEND, indexes, SCHEMA), NEW)
         assert remedy.kind is RemedyKind.ADVICE, "the directory of the build script is not known"
         assert "db2index.pl" in remedy.text
-        text = dsee.add_indexes_ldif(DS1, BACKEND, NEW, indexes, SCHEMA)
+        text = dsee.add_indexes_ldif(IndexPlace(DS1, BACKEND, indexes, SCHEMA), NEW)
         assert text.startswith("# This does not build the indexes. Then run: db2index.pl")
         assert text.count("changetype: add") == 2
 

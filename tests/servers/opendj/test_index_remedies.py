@@ -17,7 +17,7 @@ from ldapdiag.evidence.ldif import entries
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_distinguished_name
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.opendj import index_remedies as opendj
 from ldapdiag.servers.opends.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.ping import index_remedies as ping
@@ -54,7 +54,7 @@ CONFIGURATION = configuration_of(BACKEND)
 
 def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
     changes = [Change("employeeNumber", "equality"), Change("UID", "substring"), Change("uid", "equality")]
-    remedy = opendj.add_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
+    remedy = opendj.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes)
     create, add, build = commands(remedy.text)
     assert create[1] == "create-backend-index"
     assert create[-4:] == ["--index-name", "employeeNumber", "--set", "index-type:equality"]
@@ -71,13 +71,13 @@ def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
 
 
 def test_what_is_set_already_is_only_built() -> None:
-    remedy = opendj.add_indexes(DS1, BACKEND, [Change("cn", "equality")], CONFIGURATION, SCHEMA)
+    remedy = opendj.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [Change("cn", "equality")])
     assert [words[0] for words in commands(remedy.text)] == ["rebuild-index"]
 
 
 def test_the_same_as_ldif() -> None:
     changes = [Change("employeeNumber", "equality"), Change("employeeNumber", "ordering"), Change("uid", "substring")]
-    ldif = opendj.add_indexes_ldif(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
+    ldif = opendj.add_indexes_ldif(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes)
     assert ldif is not None
     records = list(entries(Document(path="memory", source=lines_of([ldif.encode()]))))
     assert [(one.dn, one.changetype) for one in records] == [
@@ -93,14 +93,16 @@ def test_the_same_as_ldif() -> None:
 def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType) -> None:
     for name in ("userid", "0.9.2342.19200300.100.1.1", "UID"):
         remedies = [
-            product_s.add_indexes(DS1, BACKEND, [Change(one, "substring")], CONFIGURATION, SCHEMA)
+            product_s.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [Change(one, "substring")])
             for one in (name, "uid")
         ]
         assert remedies[0] == remedies[1]
-        built = [product_s.build_indexes(DS1, BACKEND, [one], CONFIGURATION, SCHEMA) for one in (name, "uid")]
+        built = [
+            product_s.build_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [one]) for one in (name, "uid")
+        ]
         assert built[0] == built[1]
     assert (
-        product_s.drop_indexes(DS1, BACKEND, [Change("2.5.4.0", "presence")], CONFIGURATION, SCHEMA).kind
+        product_s.drop_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [Change("2.5.4.0", "presence")]).kind
         is RemedyKind.ADVICE
     )
 
@@ -108,24 +110,29 @@ def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType)
 def test_ping_states_that_nothing_was_tested() -> None:
     change = [Change("uid", "equality")]
     for remedy in (
-        ping.add_indexes(DS1, BACKEND, change, CONFIGURATION, SCHEMA),
-        ping.build_indexes(DS1, BACKEND, ["uid"], CONFIGURATION, SCHEMA),
-        ping.drop_indexes(DS1, BACKEND, change, CONFIGURATION, SCHEMA),
+        ping.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), change),
+        ping.build_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), ["uid"]),
+        ping.drop_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), change),
     ):
         assert "not tested" in remedy.risk
 
 
 def test_ping_takes_no_ldif() -> None:
-    assert ping.add_indexes_ldif(DS1, BACKEND, [Change("l", "equality")], CONFIGURATION, SCHEMA) is None
+    assert ping.add_indexes_ldif(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [Change("l", "equality")]) is None
 
 
 def test_each_product_has_its_own_options() -> None:
     local = backend_of(kind="local-db")
     change = [Change("l", "equality")]
-    assert "create-local-db-index" in opendj.add_indexes(DS1, local, change, configuration_of(local), SCHEMA).text
-    oracle = opendj.add_indexes(DS1, local, change, configuration_of(local, "Oracle Unified Directory"), SCHEMA).text
+    assert (
+        "create-local-db-index"
+        in opendj.add_indexes(IndexPlace(DS1, local, configuration_of(local), SCHEMA), change).text
+    )
+    oracle = opendj.add_indexes(
+        IndexPlace(DS1, local, configuration_of(local, "Oracle Unified Directory"), SCHEMA), change
+    ).text
     assert "--element-name userRoot" in oracle
-    remedies = ping.add_indexes(DS1, local, change, configuration_of(local), SCHEMA).text
+    remedies = ping.add_indexes(IndexPlace(DS1, local, configuration_of(local), SCHEMA), change).text
     assert "create-local-db-index" in remedies
     assert "rebuild-index --task --hostname ds1" in remedies
 
@@ -133,7 +140,7 @@ def test_each_product_has_its_own_options() -> None:
 @BOTH
 def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType) -> None:
     changes = [Change("sn", "substring"), Change("uid", "equality")]
-    remedy = product_s.drop_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
+    remedy = product_s.drop_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes)
     assert [words[-1] for words in commands(remedy.text)] == ["index-type:substring", "uid"]
     again = commands(remedy.undo)
     assert [words[-1] for words in again[:-1]] == ["index-type:substring", "index-type:equality"]
@@ -144,7 +151,7 @@ def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType
 @pytest.mark.parametrize("attribute", ["aci", "ACI", "objectClass", "entryUUID", "ds-sync-hist"])
 def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attribute: str) -> None:
     for act in (product_s.add_indexes, product_s.drop_indexes):
-        remedy = act(DS1, BACKEND, [Change(attribute, "presence")], CONFIGURATION, SCHEMA)
+        remedy = act(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [Change(attribute, "presence")])
         assert remedy.kind is RemedyKind.ADVICE
         assert attribute.lower() not in remedy.text.lower()
 
@@ -153,13 +160,13 @@ def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attri
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_counted_and_never_in_a_command(product_s: ModuleType, name: str) -> None:
     changes = [Change(name, "equality"), Change("l", "equality")]
-    alone = product_s.add_indexes(DS1, BACKEND, changes[:1], CONFIGURATION, SCHEMA)
+    alone = product_s.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes[:1])
     assert (alone.kind, "dsconfig" in alone.text) == (RemedyKind.ADVICE, False)
-    remedy = product_s.add_indexes(DS1, BACKEND, changes, CONFIGURATION, SCHEMA)
-    assert remedy.text == product_s.add_indexes(DS1, BACKEND, changes[1:], CONFIGURATION, SCHEMA).text
+    remedy = product_s.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes)
+    assert remedy.text == product_s.add_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), changes[1:]).text
     assert "Left out: 1" in remedy.changes
-    built = product_s.build_indexes(DS1, BACKEND, [name, "l"], CONFIGURATION, SCHEMA)
-    assert built.text == product_s.build_indexes(DS1, BACKEND, ["l"], CONFIGURATION, SCHEMA).text
+    built = product_s.build_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), [name, "l"])
+    assert built.text == product_s.build_indexes(IndexPlace(DS1, BACKEND, CONFIGURATION, SCHEMA), ["l"]).text
 
 
 @BOTH
@@ -174,7 +181,7 @@ def test_a_shell_takes_every_command_apart_as_it_was_meant(
 ) -> None:
     backend = backend_of(name, suffix)
     changes = [Change(attribute, type_), Change(attribute, "equality"), Change("l", "equality")]
-    remedy = product_s.add_indexes(DS1, backend, changes, configuration_of(backend), SCHEMA)
+    remedy = product_s.add_indexes(IndexPlace(DS1, backend, configuration_of(backend), SCHEMA), changes)
     if not (BACKEND_NAME.fullmatch(name) and is_distinguished_name(suffix)):
         assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the evidence does not contain" in remedy.text
@@ -191,7 +198,9 @@ def test_a_shell_takes_every_command_apart_as_it_was_meant(
 @given(attribute=st.text(max_size=20), suffix=st.text(max_size=30))
 def test_ldif_has_no_line_that_was_not_meant(attribute: str, suffix: str) -> None:
     backend = backend_of(suffix=suffix)
-    ldif = opendj.add_indexes_ldif(DS1, backend, [Change(attribute, "equality")], configuration_of(backend), SCHEMA)
+    ldif = opendj.add_indexes_ldif(
+        IndexPlace(DS1, backend, configuration_of(backend), SCHEMA), [Change(attribute, "equality")]
+    )
     for line in (ldif or "").splitlines():
         assert line.partition(":")[0] in {
             "", "dn", "changetype", "objectClass", "add", "ds-cfg-attribute", "ds-cfg-index-type", "ds-task-id",

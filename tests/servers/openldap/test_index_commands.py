@@ -14,7 +14,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.commands.shell_session import is_block
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.openldap.index_changes import with_types, without_types
 from ldapdiag.servers.openldap.index_commands import Procedure, changing, procedure_of
 from ldapdiag.servers.openldap.index_remedies import add_indexes_ldif
@@ -64,6 +64,7 @@ def test_each_write_waits_for_the_indexer() -> None:
 
 
 def test_there_is_no_ldif_for_a_build_that_cannot_be_seen() -> None:
-    about = (address_of(), PLACE, [Change("cn", "sub")])
-    assert add_indexes_ldif(*about, MONITORED, SCHEMA)
-    assert add_indexes_ldif(*about, replace(MONITORED, monitored=False), SCHEMA) is None
+    seen = IndexPlace(address_of(), PLACE, MONITORED, SCHEMA)
+    assert add_indexes_ldif(seen, [Change("cn", "sub")])
+    unseen = seen._replace(configuration=replace(MONITORED, monitored=False))
+    assert add_indexes_ldif(unseen, [Change("cn", "sub")]) is None

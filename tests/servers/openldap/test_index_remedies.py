@@ -17,7 +17,7 @@ from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.descriptions import attribute_type, merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_attribute_description
-from ldapdiag.servers.indexes.candidates import Change
+from ldapdiag.servers.indexes.candidates import Change, IndexPlace
 from ldapdiag.servers.openldap.index_changes import TYPES, rewritten, with_types, without_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
 
@@ -83,7 +83,7 @@ def test_lines_from_which_types_are_removed(lines, changes, gone, come) -> None:
 def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
     place = backend("cn,sn eq", "mail eq")
     assert rewritten(["cn", "sn", "uid"], place, SCHEMA).removed_lines == ("cn,sn eq",)
-    text = build_indexes(LDAP1, place, ["cn"], configuration(place), SCHEMA).text
+    text = build_indexes(IndexPlace(LDAP1, place, configuration(place), SCHEMA), ["cn"]).text
     assert text.index("delete: olcDbIndex\nolcDbIndex: cn,sn eq") < text.index("add: olcDbIndex\nolcDbIndex: cn,sn eq")
     assert text.count("change <<'LDIF'") == 2
 
@@ -91,7 +91,8 @@ def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
 def test_what_a_change_costs_searches_is_announced() -> None:
     place = backend("cn eq")
     plain, approximate = (
-        add_indexes(LDAP1, place, [Change("cn", one)], configuration(place), SCHEMA).risk for one in ("sub", "approx")
+        add_indexes(IndexPlace(LDAP1, place, configuration(place), SCHEMA), [Change("cn", one)]).risk
+        for one in ("sub", "approx")
     )
     assert "the result 51 (busy)" in plain
     assert "(cn~=Main 12)" in approximate
@@ -101,23 +102,26 @@ def test_what_a_change_costs_searches_is_announced() -> None:
 def test_a_file_is_edited_and_slapindex_run() -> None:
     place = backend("cn eq", entry="", suffix="o=it's,c=de")
     for remedy in (
-        add_indexes(LDAP1, place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
-        build_indexes(LDAP1, place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
+        add_indexes(IndexPlace(LDAP1, place, configuration(place, "slapd.conf"), SCHEMA), [Change("cn", "sub")]),
+        build_indexes(IndexPlace(LDAP1, place, configuration(place, "slapd.conf"), SCHEMA), ["cn"]),
     ):
         (built,) = [shlex.split(line) for line in remedy.text.splitlines() if " slapindex -q " in line]
         assert built[built.index("-b") :][:3] == ["-b", "o=it's,c=de", "cn"]
         assert "index_lines " + shlex.quote("(olcSuffix=o=it's,c=de)") in remedy.text
         assert remedy.needs is Needs.REINDEX
-    assert add_indexes_ldif("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA) is None
+    assert (
+        add_indexes_ldif(IndexPlace("ldap1", place, configuration(place, "slapd.conf"), SCHEMA), [Change("cn", "sub")])
+        is None
+    )
 
 
 def test_without_a_command_there_is_a_sentence() -> None:
     nowhere = Backend(name="?", suffixes=(), definitions=())
     place = backend("cn eq")
     for remedy in (
-        add_indexes(LDAP1, nowhere, [Change("cn", "sub")], configuration(nowhere), SCHEMA),
-        add_indexes(LDAP1, place, [Change("x$(id)", "sub")], configuration(place), SCHEMA),
-        drop_indexes(LDAP1, place, [Change("objectClass", "eq")], configuration(place), SCHEMA),
+        add_indexes(IndexPlace(LDAP1, nowhere, configuration(nowhere), SCHEMA), [Change("cn", "sub")]),
+        add_indexes(IndexPlace(LDAP1, place, configuration(place), SCHEMA), [Change("x$(id)", "sub")]),
+        drop_indexes(IndexPlace(LDAP1, place, configuration(place), SCHEMA), [Change("objectClass", "eq")]),
     ):
         assert remedy.kind is RemedyKind.ADVICE
         assert remedy.text
@@ -158,9 +162,9 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
     changes = [Change(hostile, "eq"), Change("cn", "sub"), Change("mail", hostile)]
     said = configuration(place, file)
     for remedy in (
-        add_indexes(LDAP1, place, changes, said, SCHEMA),
-        build_indexes(LDAP1, place, [hostile, "cn"], said, SCHEMA),
-        drop_indexes(LDAP1, place, [Change("cn", "eq"), *changes], said, SCHEMA),
+        add_indexes(IndexPlace(LDAP1, place, said, SCHEMA), changes),
+        build_indexes(IndexPlace(LDAP1, place, said, SCHEMA), [hostile, "cn"]),
+        drop_indexes(IndexPlace(LDAP1, place, said, SCHEMA), [Change("cn", "eq"), *changes]),
     ):
         for text in (remedy.text, remedy.undo, remedy.verify):
             if remedy.kind is RemedyKind.SHELL:
@@ -201,23 +205,23 @@ def test_own_attribute_types_take_over_what_their_supertypes_line_answers() -> N
     schema = merged([schema_of([badge], Origin(path="x"), whole=False), SCHEMA])
     place = backend("name eq,pres", "1.2.3.4;x-old eq")
     for name in ("badge", "badgeNumber", "1.2.3.4"):
-        ldif = add_indexes_ldif("ldap1", place, [Change(name, "sub")], configuration(place), schema)
+        ldif = add_indexes_ldif(IndexPlace("ldap1", place, configuration(place), schema), [Change(name, "sub")])
         assert f"olcDbIndex: {name} pres,eq,sub" in ldif
     own = backend("badge eq")
-    ldif = add_indexes_ldif("ldap1", own, [Change("badgeNumber", "sub")], configuration(own), schema)
+    ldif = add_indexes_ldif(IndexPlace("ldap1", own, configuration(own), schema), [Change("badgeNumber", "sub")])
     assert "delete: olcDbIndex\nolcDbIndex: badge eq\n" in ldif
     assert "add: olcDbIndex\nolcDbIndex: badge eq,sub\n" in ldif
     objects = backend("2.5.4.0 eq")
-    kept = drop_indexes(LDAP1, objects, [Change("2.5.4.0", "eq")], configuration(objects), schema)
+    kept = drop_indexes(IndexPlace(LDAP1, objects, configuration(objects), schema), [Change("2.5.4.0", "eq")])
     assert kept.kind is RemedyKind.ADVICE
 
 
 def test_without_a_suffix_a_file_has_no_commands() -> None:
     place = backend("cn eq", entry="", suffix="")
     for remedy in (
-        add_indexes(LDAP1, place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
-        build_indexes(LDAP1, place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
-        drop_indexes(LDAP1, place, [Change("cn", "eq")], configuration(place, "slapd.conf"), SCHEMA),
+        add_indexes(IndexPlace(LDAP1, place, configuration(place, "slapd.conf"), SCHEMA), [Change("cn", "sub")]),
+        build_indexes(IndexPlace(LDAP1, place, configuration(place, "slapd.conf"), SCHEMA), ["cn"]),
+        drop_indexes(IndexPlace(LDAP1, place, configuration(place, "slapd.conf"), SCHEMA), [Change("cn", "eq")]),
     ):
         assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the evidence does not contain the suffix of the database" in remedy.text
