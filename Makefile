@@ -15,7 +15,7 @@
 # The stamps in .venv save the second run the installation; a newer pyproject.toml asks for it again.
 
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest --dist loadfile --durations 20
+PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 20
 # What waits for clocks, with more workers than there are processors, and after the rest: beside tests that compute, a busy
 # machine can stand still for longer than a firewall remembers a connection. What has failed is run again, alone, and has to pass;
 # both results are printed. Beyond 15 failures, or where a worker died, a run ends, and nothing is run after it: its end is the last
@@ -23,7 +23,7 @@ PYTEST := $(BIN)/pytest --dist loadfile --durations 20
 WAITING := tests/live tests/lab
 LABORATORY := first=0; second=0; \
 	$(PYTEST) --maxfail 15 --numprocesses $$(($$(nproc) + 1)) $(addprefix --ignore ,$(WAITING)) || first=$$?; \
-	[ $$first -gt 1 ] || $(PYTEST) --maxfail 15 --numprocesses $$((2 * $$(nproc) + 1)) --no-loadscope-reorder $(WAITING) || second=$$?; \
+	[ $$first -gt 1 ] || $(PYTEST) --maxfail 15 --numprocesses $$((2 * $$(nproc) + 1)) $(WAITING) || second=$$?; \
 	case $$first$$second in 00) ;; 01 | 10 | 11) \
 	echo "these again, alone:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --numprocesses 0 -v ;; \
 	*) echo "nothing is run again: pytest ended with $$first and $$second"; exit 1 ;; esac

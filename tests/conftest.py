@@ -23,6 +23,9 @@ CORPUS = TESTS.parent.parent / "shared" / "corpus"
 PATIENCE = 600
 """Seconds that a test may take with what it is the first to ask for; the longest took 356 s at a load of 15."""
 LONGEST_FIRST = (
+    "test_experiments.py",
+    "test_many_clients.py",
+    "test_forecast.py",
     "test_two_databases.py",
     "test_index_closed_loop.py",
     "test_cluster_logs.py",
@@ -35,8 +38,25 @@ LONGEST_FIRST = (
     "test_haproxy_legs.py",
     "test_incident.py",
     "test_predicted_times.py",
+    "test_closed_loop.py",
+    "test_idle_limits.py",
+    "test_instances.py",
+    "test_index_life.py",
+    "test_dask_executor.py",
+    "test_nightly_example.py",
+    "test_house.py",
+    "test_nights.py",
+    "test_incidents.py",
+    "test_output.py",
+    "test_log.py",
+    "test_separating.py",
+    "test_anonymise.py",
+    "test_index_answers.py",
+    "test_comparison.py",
+    "test_cluster_reading.py",
 )
-"""Files that take minutes: begun last, one of them would run while the other workers have nothing left to do."""
+"""Files that take minutes, and of the desk those that take 10 s: begun last, one of them would run while the other
+workers have nothing left to do."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
@@ -54,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort what takes minutes to the front; without --no-loadscope-reorder, pytest-xdist sorts by number of tests."""
+    """Sort what takes long to the front; without --no-loadscope-reorder, pytest-xdist sorts by number of tests."""
     items.sort(key=lambda item: LONGEST_FIRST.index(item.path.name) if item.path.name in LONGEST_FIRST else PATIENCE)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import examples
 from command import LDAPDIAG, LOGIN, PATIENCE, ldapdiag
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs.native import VARIABLE
 from log.scanners import need_native
 from log_lines import connection, header, run, stamp
@@ -171,6 +172,9 @@ class TestWhoReads:
 
 
 class TestCorpus:
+    @pytest.mark.parametrize(
+        "scanner", [Scanner.NATIVE, pytest.param(Scanner.PYTHON, marks=pytest.mark.long)], indirect=True
+    )
     def test_of_a_rotated_set_has_what_the_clients_sent(self, corpus):
         sent = json.loads((corpus / "7-traps" / "389-rotation-gzip" / "sent.json").read_text())["total"]
         told = report(corpus / "7-traps" / "389-rotation-gzip")

@@ -334,7 +334,8 @@ class TestTexts:
         assert other.mapping["app1"] == host
 
     @pytest.mark.parametrize(
-        "hostile", ["cn=a,", "cn=", "1.2.3.", "a.b.", 'filter="(f', "\\", "cn=\\5c", "b ", "dn: cn=a"]
+        "hostile",
+        examples.some(["dn: cn=a", "cn=", "1.2.3.", "cn=a,", "a.b.", 'filter="(f', "\\", "cn=\\5c", "b "], 3),
     )
     def test_hostile_text_costs_no_time(self, hostile: str) -> None:
         anonymised(hostile * 20_000)  # each took minutes or an exception in an earlier form

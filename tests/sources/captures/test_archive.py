@@ -370,10 +370,10 @@ class TestHostileArchives:
 
     def test_more_files_than_an_incident_has(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert capture_archive.MOST_FILES == 5000
-        monkeypatch.setattr(capture_archive, "MOST_FILES", 1000)
-        (tmp_path / "x.tar").write_bytes(tar(*((f"app1/{number}", b"") for number in range(1200))))
-        assert len(found(tmp_path / "x.tar")) in {1000, 1001}
-        assert "contains more than 1,000 files" in gaps(tmp_path / "x.tar")[0]
+        monkeypatch.setattr(capture_archive, "MOST_FILES", 100)
+        (tmp_path / "x.tar").write_bytes(tar(*((f"app1/{number}", b"") for number in range(120))))
+        assert len(found(tmp_path / "x.tar")) in {100, 101}
+        assert "contains more than 100 files" in gaps(tmp_path / "x.tar")[0]
 
     def test_a_header_that_claims_gigabytes_is_not_believed(self, tmp_path: Path) -> None:
         header = tarfile.TarInfo("app1/long")
