@@ -112,16 +112,17 @@ def is_group(parameter: Parameter) -> bool:
 
 def arguments_of(function: Callable[..., object], values: Mapping[str, Value]) -> dict[str, Any]:
     """Return values of settings as arguments of a check: those of a group as the group."""
-    arguments: dict[str, Any] = dict(values)
-    for name, parameter in signature(function).parameters.items():
-        if is_group(parameter):
-            changed = {field: arguments.pop(field) for field in parameter.default._fields if field in values}
-            arguments[name] = parameter.default._replace(**changed)
-    return arguments
+    groups = {name: one.default for name, one in signature(function).parameters.items() if is_group(one)}
+    arguments: dict[str, Any] = {
+        name: group._replace(**{field: values[field] for field in group._fields if field in values})
+        for name, group in groups.items()
+    }
+    grouped = {field for group in groups.values() for field in group._fields}
+    return arguments | {name: value for name, value in values.items() if name not in grouped}
 
 
 def _setting(parameter: Parameter, hint: Any) -> CheckSetting:  # noqa: ANN401  an annotation, whatever it is
-    kind, about = get_args(hint)[:2]
+    kind, about = get_args(hint)[:2] if get_origin(hint) is Annotated else (object, None)
     if parameter.kind is not Parameter.KEYWORD_ONLY or not isinstance(parameter.default, kind):
         raise TypeError(f"parameter {parameter.name}: a setting is keyword-only, with a default that is its {kind}")
     match about:

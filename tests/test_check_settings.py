@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -69,6 +69,25 @@ def test_settings_that_checks_share_are_settings_of_each() -> None:
     assert said(other.configured({"medium_load": 3})) == "60 3 1"
     with pytest.raises(UsageError, match="is stricter than"):
         judge_cost.configured({"medium_seconds": 90})
+
+
+class Bare(NamedTuple):
+    """A group with a field that is no setting."""
+
+    seconds: float = 1.0
+
+
+def test_a_group_of_what_is_no_setting_and_one_that_is_not_keyword_only_are_refused() -> None:
+    def bare(*, limits: Bare = Bare()) -> Iterator[Verdict]:  # noqa: B008  as a check has it
+        yield Clear(subject="x", reason=f"{limits}")
+
+    def positional(limits: CostLimits = COST_LIMITS) -> Iterator[Verdict]:
+        yield Clear(subject="x", reason=f"{limits}")
+
+    with pytest.raises(TypeError, match="seconds: a number with a Threshold"):
+        check(bare)
+    with pytest.raises(TypeError, match="high_percent: a setting is keyword-only"):
+        check(positional)
 
 
 @pytest.mark.parametrize(
