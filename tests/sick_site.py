@@ -7,6 +7,7 @@ many it does not use, and other clients do what they should not. A new check mak
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import facts
@@ -190,6 +191,7 @@ def pool() -> list[Any]:
     return told
 
 
+@cache  # nobody changes a fact
 def bundle() -> Bundle:
     """Return everything that was read at the site."""
     sending = {"last_received": HOUR, "timer": Timer.RETRANSMIT, "retransmits": 5}
