@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
+from math import exp, isqrt
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
@@ -34,6 +36,10 @@ MOST = 10
 RECUR, OFTEN = 4, 0.3
 """Silences are usual where so many of similar length take such a share of the time: jobs by the clock, nights."""
 SIMILAR = 2
+LONGEST, FEWEST_GAPS = 3, 4
+"""The longest gaps are left out; of the next ones fewer do not show how gaps fall off."""
+SHOW, FURTHER = 100, 4
+"""Gaps within an hour that show it; where there are fewer, those of so many hours are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +86,38 @@ def _length(gap: tuple[int, int]) -> int:
 def _is_unlikely(answered: Sequence[int], gap: tuple[int, int], slot: int) -> bool:
     """Return whether so many empty slots in a row are less likely than UNLIKELY."""
     half = max(FEWEST, HOUR // 2 // slot)
-    begin, end = max(gap[0] - half, answered[0]), min(gap[1] + half, answered[-1] + 1)
-    there = bisect_left(answered, end) - bisect_left(answered, begin)
-    slots = end - begin - _length(gap)
-    return there >= FEWEST and DAY / slot * ((slots - there + 1) / (slots + 2)) ** _length(gap) < UNLIKELY
+    near = _near(answered, gap, half)
+    slots = near[-1] + 1 - near[0] - _length(gap) if near else 0
+    if len(near) < FEWEST or DAY / slot * ((slots - len(near) + 1) / (slots + 2)) ** _length(gap) >= UNLIKELY:
+        return False
+    gaps = _gaps(near)
+    if len(gaps) < SHOW:
+        near = _near(answered, gap, FURTHER * half)
+        gaps = _gaps(near)
+    return DAY / slot / (near[-1] - near[0]) * _expected(gaps, _length(gap)) < UNLIKELY
+
+
+def _near(answered: Sequence[int], gap: tuple[int, int], half: int) -> Sequence[int]:
+    """Return the slots with an answer within so many slots of a gap."""
+    return answered[bisect_left(answered, gap[0] - half) : bisect_left(answered, gap[1] + half)]
+
+
+def _gaps(answered: Sequence[int]) -> list[int]:
+    """Return the lengths of the gaps, the shortest first, without the longest ones: they may all be silences."""
+    return sorted(later - earlier - 1 for earlier, later in pairwise(answered) if later - earlier > 1)[:-LONGEST]
+
+
+def _expected(gaps: Sequence[int], length: int) -> float:
+    """Return how many gaps of a length are to be expected beside others; 0 if too few show it.
+
+    The longest of them, as many as the root of their number, fall off exponentially beyond the shortest of these, at
+    half of the speed that they show.
+    """
+    longest = gaps[len(gaps) - isqrt(len(gaps)) :]
+    if len(longest) < FEWEST_GAPS:
+        return 0.0
+    scale = 2 * max(1.0, fmean(longest) - longest[0])
+    return len(longest) * exp(-(length - longest[0]) / scale)
 
 
 def _is_usual(lengths: Sequence[int], length: int, slots: int) -> bool:

@@ -41,6 +41,13 @@ def drawn(rate: float, begin: float, end: float) -> list[float]:
     return [time for time in accumulate(steps, initial=begin) if time < end]
 
 
+def bursts(seed: int, mean: float, hours: int) -> list[float]:
+    """Return the seconds of bursts of 20 s, after pauses that come by chance."""
+    choose = examples.choices(f"bursts {seed} {mean}")
+    begins = accumulate((20 + choose.expovariate(1 / mean) for _ in range(hours * HOUR // 20)), initial=0.0)
+    return [begin + second for begin in begins for second in range(20) if begin + second < hours * HOUR]
+
+
 def without(times: Iterable[float], *pauses: range) -> list[float]:
     return [time for time in times if not any(pause.start <= time < pause.stop for pause in pauses)]
 
@@ -79,6 +86,15 @@ def test_several_are_found_the_longest_first() -> None:
 )
 def test_what_pauses_by_itself_has_none(times: list[float]) -> None:
     assert silences(times) == ()
+
+
+@pytest.mark.parametrize("mean", [20, 60])
+def test_bursts_with_pauses_by_chance_have_none_but_one_far_beyond_them(mean: int) -> None:
+    for seed in examples.rounds(30):
+        times = bursts(seed, mean, 4)
+        assert silences(times) == (), seed
+    (found,) = silences(without(times, range(2 * HOUR, 2 * HOUR + 60 * mean)))
+    assert found.length // SECOND >= 60 * mean
 
 
 def test_a_quiet_night_does_not_hide_a_pause_by_day() -> None:
