@@ -177,15 +177,19 @@ def _slower(
 ) -> Finding:
     first = searches[0]
     loaded = comparison.balance is not None and server in {one.replica.name for one in comparison.balance.overloaded}
-    waits = first.group.waits.p50 if first.group.waits else 0
-    waiting = waits * 2 >= first.group.etimes.p50 - first.their_median
+    waiting = first.longer_wait is not None and first.longer_wait * 2 >= first.longer
     sentences = [
         f"{search.group.shape} below {search.group.place}: median {milliseconds(search.group.etimes.p50)} here and "
         f"{milliseconds(search.their_median)} on {counted(len(search.others), 'other server')}."
         for search in searches[:FEW]
     ]
+    if first.longer_wait is None:
+        sentences.append("The logs do not say how long the searches waited for a worker thread.")
+    else:
+        longer = f"{milliseconds(max(0, first.longer_wait))} of the {milliseconds(first.longer)}"
+        sentences.append(f"Of the first, {longer} that it takes longer are the wait for a worker thread.")
     if waiting:
-        sentences.append("Half of the difference or more is the wait for a worker thread: it follows from the load.")
+        sentences.append("Half of the difference or more is that wait: it follows from the load.")
     elif loaded:
         sentences.append("The server has twice the even share of the load or more: the difference may follow from it.")
     else:

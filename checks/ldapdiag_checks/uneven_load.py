@@ -10,8 +10,9 @@ from ldapdiag.analysis.fleet.replica_groups import ReplicaGroup
 from ldapdiag.check import MainNumber, check
 from ldapdiag.check_setting import Threshold
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import NO_COMMAND, Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.wording import counted, number, percent
+from ldapdiag.wording import counted, duration, number, percent
 
 FEW = 3
 ENOUGH = 100
@@ -36,7 +37,8 @@ def judge(
     connections opened, the results and the time of operations, against an even share for each server that has load.
     Two servers are a first one and its standby more often than a pool, so that at least three must have load. They
     are a pool only if clients use several of them. A server with more than 5 clients, none of which uses
-    another, has a role or a site of its own; it is not judged.
+    another, has a role or a site of its own; it is not judged. Nor is one whose log covers another time, or whose clock
+    is in doubt; a clock that is certainly wrong is shifted.
 
     - likely: most of its connections are of clients that use other servers, too: the distribution is uneven.
     - possible: they are of few clients that use no other server: they may be configured with this one on purpose.
@@ -44,7 +46,7 @@ def judge(
     ## Severity
     - medium: by default 4 times the even share, by clients that use other servers, too.
     - low: by default twice the even share.
-    - info: a server without load beside two or more that share it.
+    - info: a server with hardly an operation (under 2 % of an even share) beside two or more that share the load.
 
     ## Why it matters
     This server reaches its limits of descriptors and threads while the others are idle, and its failure moves most of
@@ -67,6 +69,8 @@ def judge(
         )
     for group in groups:
         balance = group.comparison.balance
+        apart = [] if group.fleet.common is None else [one for one in group.fleet.replicas if one.not_compared]
+        yield from (NotJudged(subject=one.name, reason=one.not_compared) for one in apart)
         if reason := _not_comparable(group, balance):
             yield NotJudged(subject=group.suffix, reason=reason, missing=(AccessLog.kind,), how=ReplicaGroup.how)
         elif balance is not None:
@@ -83,7 +87,7 @@ def _not_comparable(group: ReplicaGroup, balance: Balance | None) -> str:
         return "the access logs contain fewer than 100 connections"
     if len(balance.working) < 3:
         return "fewer than three servers have load: a first one and its standby may be intended"
-    opened = sum(replica.workload.segment.opened for replica in group.fleet.replicas)
+    opened = sum(one.replica.workload.segment.opened for one in balance.shares)
     if opened * balance.even < ENOUGH:
         return f"{counted(opened, 'connection')} to {counted(len(balance.working), 'server')}: shares may be chance"
     if sum(one.spread >= POOLED for one in balance.working) < 2:
@@ -123,6 +127,9 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
         f"The clients with the most connections to it: {who}.",
         f"Clients that use other servers, too, opened {percent(one.spread)} of its connections.",
     ]
+    if one.replica.ahead:
+        shift = duration(abs(one.replica.ahead) / SECOND)
+        detail.append(f"Its clock is {shift} {'ahead' if one.replica.ahead > 0 else 'behind'}: its times are shifted.")
     if not pooled:
         detail.append("Clients that use this server alone may be configured so on purpose.")
     detail.append(
@@ -145,14 +152,14 @@ def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: floa
 
 
 def _idle(one: LoadShare, balance: Balance, group: ReplicaGroup) -> Finding:
-    name = one.replica.name
+    name, answered = one.replica.name, sum(one.replica.workload.segment.results.values())
     return Finding(
         subject=name,
         key=f"{group.family}|{group.suffix}|{name}|idle",
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{name} has no load: {percent(one.connections)} of the connections, while {len(balance.working)} "
-        "servers share the others",
+        title=f"{name} has no load: {counted(answered, 'operation')} and {percent(one.connections)} of the "
+        f"connections, while {len(balance.working)} servers share the others",
         detail="A standby or a hidden supplier has none by design.",
         observed=_observed(one, balance),
         server=name,

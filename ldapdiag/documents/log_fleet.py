@@ -14,6 +14,21 @@ class MostUsedBy(TypedDict):
     opened: int
 
 
+class ServerClock(TypedDict):
+    """A clock that differs from those of the other servers, by when common clients begin and end to use it."""
+
+    ahead_seconds: float
+    """Negative: behind."""
+    uncertainty_seconds: float
+    uses: int
+    """Beginnings and ends that were compared."""
+    clients: int
+    has_zone: bool
+    """Its time stamps have a time zone; false: the log may be in another one."""
+    shifted: bool
+    """The beginning or the end of the log agrees, so that its times are shifted; false: it is not certain."""
+
+
 class Server(TypedDict):
     """A server: numbers of the whole log, and shares of the load in the time that all logs have in common."""
 
@@ -25,13 +40,19 @@ class Server(TypedDict):
     unindexed_share: float | None
     error_share: float | None
     connection_share: float | None
-    """For each second that its log covers; null: less than half of the longest log, or under 100 connections."""
+    """For each second that its log covers; null: it is not compared, or there are under 100 connections."""
     operation_share: float | None
     time_share: float | None
     idle: bool | None
-    """Less than 1 % of an even share."""
+    """Hardly an operation from the beginning to the end: less than 2 % of an even share."""
     silences: list[list[str]]
-    """[from, to] of 15 min or more without a record while another server has some."""
+    """[from, to] without an answer, unlikely at its own rate, while others go on; by the clock of the others."""
+    usual_per_second: list[float]
+    """Answers per second in the hour around each silence."""
+    not_compared: str | None
+    """Why its load and the moves of its clients are not compared; null: they are."""
+    clock: ServerClock | None
+    """Null: nothing shows that it differs."""
     clients: list[MostUsedBy]
     """The three clients that opened most connections to it."""
 
@@ -52,6 +73,9 @@ class DifferingSearch(TypedDict):
     median_seconds: float
     others: list[str]
     others_median_seconds: float
+    wait_seconds: float | None
+    """The median of its waits for a worker thread, within the time; null: the log does not have them."""
+    others_wait_seconds: float | None
 
 
 class ClientOfOneServer(TypedDict):
@@ -88,3 +112,4 @@ class Fleet(TypedDict):
     """Null: not judged."""
     servers_by_version: dict[str, list[str]]
     """Empty where all are equal."""
+    servers_without_records: list[str]

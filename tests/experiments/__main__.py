@@ -26,6 +26,7 @@ from experiments import (
     mutants,
     needed_indexes,
     nights,
+    side_by_side,
 )
 from experiments.notebook import AS_EXPECTED, go_on
 
@@ -49,6 +50,7 @@ EXPERIMENTS = {
         first_action.EXPERIMENT,
         mutants.EXPERIMENT,
         nights.EXPERIMENT,
+        side_by_side.EXPERIMENT,
     )
 }
 

@@ -26,6 +26,7 @@ NAMES = (
     "index-life",
     "needed-indexes",
     "nights",
+    "side-by-side",
 )
 LENT = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 

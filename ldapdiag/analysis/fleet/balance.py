@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.fleet.replicas import IDLE
 from ldapdiag.analysis.log.spellings import OTHER_NAME
 from ldapdiag.lazy_dataclass import dataclass
 
@@ -34,7 +33,6 @@ class LoadShare:
     connections: float
     operations: float
     etime: float
-    is_idle: bool
     spread: float
     """Of this server's connections, the part of clients that use other servers, too."""
 
@@ -49,14 +47,14 @@ class Balance:
     """The shares of all servers."""
 
     shares: tuple[LoadShare, ...]
-    """In the order of the replicas."""
+    """Of the replicas that are compared, in their order."""
     even: float
     """The share that each server with load would have."""
 
     @property
     def working(self) -> tuple[LoadShare, ...]:
         """Return the servers with load."""
-        return tuple(share for share in self.shares if not share.is_idle)
+        return tuple(share for share in self.shares if not share.replica.is_idle)
 
     @property
     def overloaded(self) -> tuple[LoadShare, ...]:
@@ -67,37 +65,30 @@ class Balance:
     @property
     def idle(self) -> tuple[LoadShare, ...]:
         """Return the servers without load."""
-        return tuple(share for share in self.shares if share.is_idle)
+        return tuple(share for share in self.shares if share.replica.is_idle)
 
 
 def balance_of(fleet: Fleet) -> Balance | None:
     """Return the shares; None for fewer than two servers, too few connections, or logs of different times."""
-    replicas = fleet.replicas
+    replicas = [replica for replica in fleet.replicas if not replica.not_compared]
     opened = sum(replica.workload.segment.opened for replica in replicas)
     if len(replicas) < 2 or fleet.common is None or opened < FEWEST:
         return None
     totals = [
         sum(getattr(replica, name) for replica in replicas) or 1.0 for name in ("connections", "operations", "etime")
     ]
-    parts = [
-        (replica.connections / totals[0], replica.operations / totals[1], replica.etime / totals[2])
-        for replica in replicas
-    ]
-    least = IDLE / len(replicas)
-    idle = [max(connections, operations) < least for connections, operations, _ in parts]
-    working = len(replicas) - sum(idle)
     spread = _spread(fleet)
     shares = tuple(
         LoadShare(
             replica=one,
-            connections=part[0],
-            operations=part[1],
-            etime=part[2],
-            is_idle=is_idle,
+            connections=one.connections / totals[0],
+            operations=one.operations / totals[1],
+            etime=one.etime / totals[2],
             spread=spread[one.name],
         )
-        for one, part, is_idle in zip(replicas, parts, idle, strict=True)
+        for one in replicas
     )
+    working = sum(not replica.is_idle for replica in replicas)
     return Balance(shares, 1 / working if working else 1.0)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.fleet.balance import Balance, balance_of
 from ldapdiag.analysis.fleet.differences import DifferingSearch, differing_searches
-from ldapdiag.analysis.fleet.replicas import SILENT
 from ldapdiag.analysis.log.spellings import OTHER_NAME, UNKNOWN_NAME
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.lazy_dataclass import NamedTuple, dataclass
@@ -21,7 +20,8 @@ from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ldapdiag.analysis.fleet.replicas import Fleet, Replica, TimeRange
+    from ldapdiag.analysis.fleet.clocks import TimeRange
+    from ldapdiag.analysis.fleet.replicas import Fleet, Replica
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ TOGETHER = 300 * SECOND
 """Clients that moved within this time are one statement."""
 ENOUGH = 8
 """Connections of a client to each of the two, from which on a balancer does not part them so by chance."""
+SILENT = 300
+"""Seconds that a silence of the first server may begin before or after, or an interval of its time axis."""
 FEWEST_MOVED = 3
 """Clients that moved together, which suffice with fewer connections if half of the clients there did so."""
 LOSSY = frozenset({"clients", "connections"})
@@ -152,7 +154,7 @@ def moved_clients(fleet: Fleet) -> tuple[MovedClients, ...] | None:
     uses = _uses(fleet.replicas)
     moves: dict[tuple[str, str], list[_Move]] = {}
     for client, of in uses.items():
-        if len(of) == 2:
+        if len(of) == 2 and not any(use.replica.not_compared or use.replica.is_idle for use in of):
             before, after = sorted(of, key=lambda use: (use.first, use.last))
             if _ends_where_the_other_begins(before, after, fleet.common):
                 pair = (before.replica.name, after.replica.name)
@@ -166,7 +168,8 @@ def _uses(replicas: Iterable[Replica]) -> dict[str, list[Use]]:
     for replica in replicas:
         for client in replica.workload.clients:
             if client.used and client.address not in {OTHER_NAME, UNKNOWN_NAME}:
-                uses.setdefault(client.address, []).append(Use(replica, *client.used, client.opened))
+                first, last = (time - replica.ahead for time in client.used)
+                uses.setdefault(client.address, []).append(Use(replica, first, last, client.opened))
     return uses
 
 

@@ -48,6 +48,9 @@ class DifferingSearch:
     others: tuple[str, ...]
     """The servers that it was compared with."""
     their_median: int
+    wait: int | None
+    """The median of the waits for a worker thread, which the time includes; None: the log does not have them."""
+    their_wait: int | None
     lacks_index: bool
     """It is unindexed here and indexed there; False: it is only slower."""
 
@@ -59,7 +62,17 @@ class DifferingSearch:
     @property
     def lost(self) -> int:
         """Return the time that it took longer than the others, in total."""
-        return max(0, self.group.answered * (self.group.etimes.p50 - self.their_median))
+        return max(0, self.group.answered * self.longer)
+
+    @property
+    def longer(self) -> int:
+        """Return by how much the median is longer."""
+        return self.group.etimes.p50 - self.their_median
+
+    @property
+    def longer_wait(self) -> int | None:
+        """Return by how much the median wait is longer; None: a log does not have the waits."""
+        return None if self.wait is None or self.their_wait is None else self.wait - self.their_wait
 
 
 def differing_searches(fleet: Fleet) -> tuple[DifferingSearch, ...]:
@@ -95,9 +108,21 @@ def _differing(groups: dict[str, SearchGroup]) -> Iterator[DifferingSearch]:
         longer = group.etimes.p50 - their_median
         is_slower = len(others) > 1 and group.etimes.p50 >= SLOWER * their_median and longer >= NOTICEABLE
         if lacks_index or is_slower:
+            waits = [wait for one in against if (wait := _median_wait(groups[one])) is not None]
             yield DifferingSearch(
-                server=name, group=group, others=against, their_median=their_median, lacks_index=lacks_index
+                server=name,
+                group=group,
+                others=against,
+                their_median=their_median,
+                wait=_median_wait(group),
+                their_wait=int(median(waits)) if waits else None,
+                lacks_index=lacks_index,
             )
+
+
+def _median_wait(group: SearchGroup) -> int | None:
+    waits = group.waits
+    return waits.p50 if waits and waits.count * 2 >= group.answered else None
 
 
 OF_SERVER = {

@@ -1,36 +1,38 @@
-"""Replica: the work of one of several servers, in the time that the logs of all have in common."""
+"""Replica: the work of one of several servers, in the time that the logs of all have in common.
+
+A server without load, one whose log covers another time, and one whose clock is in doubt do not shorten that time. The
+times of a clock that is certainly wrong are shifted.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import replace
+from math import exp, log
+from statistics import median
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.fleet.clocks import Clock, TimeRange, clocks_of
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.lazy_dataclass import NamedTuple, dataclass
+from ldapdiag.evidence.log.timeline import slot_of
+from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ldapdiag.analysis.log.time_axis import TimeAxis
+    from ldapdiag.analysis.log.silences import Silence
     from ldapdiag.analysis.log.workload import Workload
 
-IDLE = 0.01
-"""A replica with less than this share of what one of equal ones would have is without load."""
-SILENT = 300
-"""Seconds of a slot of time; three of them without a record, or two intervals of the time axis, are a silence."""
+IDLE, HARDLY, UNLIKELY = 0.02, 0.1, 1e-6
+"""A replica with less than the part IDLE of the even rate of operations is without load, if at a rate of HARDLY of it
+so few would be less likely than UNLIKELY."""
 SAME_TIME = 0.5
-"""Least share of the longest log that all logs must have in common, to compare their loads."""
-
-
-class TimeRange(NamedTuple):
-    """A time in nanoseconds since 1970, from its beginning to its end."""
-
-    begin: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        """Return its length in nanoseconds."""
-        return self.end - self.begin
+"""Least share of the longest log that the logs of servers whose loads are compared must have in common."""
+REFERENCES = 10
+"""Servers, the busiest, that show whether others go on while one is silent."""
+GO_ON = 0.5
+"""They go on if they answer in at least this part of the slots in which they do just before and after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +41,26 @@ class Replica:
 
     name: str
     workload: Workload
-    silences: tuple[TimeRange, ...]
-    """Times without a record of this server in which others have records: no load, or a part of the log is missing."""
+    silences: tuple[Silence, ...]
+    """Times without an answer, unlikely at its own rate, in which others go on: no load, or a part of its log is
+    missing. By the clock of the others."""
+    clock: Clock | None
+    """None: it agrees with the others', or nothing shows that it does not."""
+    is_idle: bool
+    """Without load from the beginning to the end."""
+    not_compared: str
+    """Why its load and the moves of its clients are not compared with the others'; empty: they are."""
     connections: float
     """Connections opened each second."""
     operations: float
     """Results each second."""
     etime: float
     """Nanoseconds of operations each second."""
+
+    @property
+    def ahead(self) -> int:
+        """Return the nanoseconds by which its times are shifted."""
+        return shift_of(self.clock)
 
     @property
     def unindexed(self) -> float | None:
@@ -73,77 +87,162 @@ class Fleet:
     replicas: tuple[Replica, ...]
     """By name."""
     common: TimeRange | None
-    """The time that all their logs have in common; None: too little of it, so that loads are not compared."""
+    """The time that the logs of those compared have in common; None: too little of it, so that loads are not."""
+    without_record: tuple[str, ...]
+    """Servers whose logs have no record."""
 
 
 def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
     """Return the servers that have records, side by side."""
-    named = sorted(((name, one) for name, one in workloads if one.time_axis), key=lambda pair: pair[0])
-    axes = [one.time_axis for _, one in named if one.time_axis]
-    common = _common([TimeRange(axis.begin, axis.end) for axis in axes])
-    busy = _recorded(axes)
-    replicas = (
-        _replica(name, workload, axis, common or TimeRange(axis.begin, axis.end), busy)
-        for (name, workload), axis in zip(named, axes, strict=True)
-    )
-    return Fleet(tuple(replicas), common)
+    every = sorted(workloads, key=lambda pair: pair[0])
+    named = [(name, one) for name, one in every if one.time_axis]
+    logs = [one for _, one in named]
+    spans = [TimeRange(axis.begin, axis.end) for one in logs if (axis := one.time_axis)]
+    idle, clocks = _without_load(logs, spans), clocks_of(logs, spans)
+    spans = [
+        TimeRange(span.begin - shift_of(clock), span.end - shift_of(clock))
+        for span, clock in zip(spans, clocks, strict=True)
+    ]
+    judged = [place for place, clock in enumerate(clocks) if not idle[place] and (clock is None or clock.is_certain)]
+    compared, common = _in_common(spans, judged)
+    counts = [_answered(one) for one in logs]
+    few = [count < IDLE * median(counts[one] for one in compared) if compared else False for count in counts]
+    busiest = sorted(judged, key=lambda place: -sum(logs[place].segment.operations))[:REFERENCES]
+    references = _References([(logs[place], spans[place], shift_of(clocks[place])) for place in busiest])
+    replicas = []
+    for place, (name, workload) in enumerate(named):
+        one = Replica(
+            name=name,
+            workload=workload,
+            silences=tuple(references.silences(workload, shift_of(clocks[place]))) if place in judged else (),
+            clock=clocks[place],
+            is_idle=idle[place],
+            not_compared=""
+            if idle[place] or place in compared
+            else _reason(clocks[place], spans[place], common, few=few[place]),
+            connections=0,
+            operations=0,
+            etime=0,
+        )
+        replicas.append(_with_rates(one, common if common and not one.not_compared else spans[place]))
+    return Fleet(tuple(replicas), common, tuple(name for name, one in every if not one.time_axis))
 
 
-def _common(spans: Sequence[TimeRange]) -> TimeRange | None:
+def shift_of(clock: Clock | None) -> int:
+    """Return the nanoseconds by which the times of a server are shifted."""
+    return clock.ahead if clock and clock.is_certain else 0
+
+
+def _without_load(logs: Sequence[Workload], spans: Sequence[TimeRange]) -> list[bool]:
+    """Return which servers have hardly an operation at the rate that each would have of an even load."""
+    counts = [_answered(one) for one in logs]
+    even = sum(counts) / max(1, sum(span.length for span in spans))
+    found = []
+    for count, span in zip(counts, spans, strict=True):
+        hardly = HARDLY * even * span.length
+        # Chernoff's bound of a Poisson distribution
+        chance = exp(count - hardly + (count * log(hardly / count) if count else 0)) if count < hardly else 1.0
+        found.append(chance < UNLIKELY and count < IDLE * even * span.length)
+    return found
+
+
+def _answered(workload: Workload) -> int:
+    return sum(workload.segment.results.values())
+
+
+def _in_common(spans: Sequence[TimeRange], judged: Sequence[int]) -> tuple[frozenset[int], TimeRange | None]:
+    """Return the servers whose logs have enough time in common, more than half of all, and that time; or none.
+
+    While it is too little, the log goes whose absence leaves the most of it: the last to begin, the first to end or the
+    longest one.
+    """
+    left = set(judged)
+    while 2 * len(left) > len(judged):
+        last = max(left, key=lambda place: (spans[place].begin, place))
+        first = min(left, key=lambda place: (spans[place].end, place))
+        longest = max(left, key=lambda place: (spans[place].length, place))
+        common = TimeRange(spans[last].begin, spans[first].end)
+        if common.length >= SAME_TIME * spans[longest].length > 0:
+            return frozenset(left), common
+        left.remove(max((last, first, longest), key=lambda place: _share_of([spans[one] for one in left - {place}])))
+    return frozenset(), None
+
+
+def _share_of(spans: Sequence[TimeRange]) -> float:
+    """Return the share of the longest log that all have in common; negative: logs that far apart."""
     if not spans:
-        return None
-    common = TimeRange(max(span.begin for span in spans), min(span.end for span in spans))
-    longest = max(span.length for span in spans)
-    return common if common.length >= SAME_TIME * longest > 0 else None
+        return 0.0
+    common = min(span.end for span in spans) - max(span.begin for span in spans)
+    return common / max(1, *(span.length for span in spans))
 
 
-def _replica(name: str, workload: Workload, axis: TimeAxis, within: TimeRange, busy: set[int]) -> Replica:
-    places = [
-        place
-        for place in range(len(axis.intervals))
-        if within.begin <= axis.at(place) + axis.step * SECOND // 2 <= within.end
-    ] or [len(axis.intervals) // 2]
-    silences = tuple(_silences(axis, busy))
-    silent = (
-        sum(silence.length for silence in silences if silence.begin < within.end and silence.end > within.begin)
-        / SECOND
-    )
-    seconds = len(places) * axis.step
+def _reason(clock: Clock | None, span: TimeRange, common: TimeRange | None, *, few: bool) -> str:
+    if clock is not None and not clock.is_certain:
+        later = "later" if clock.ahead > 0 else "earlier"
+        return (
+            f"clients begin and end to use it {duration(abs(clock.ahead) / SECOND)} {later} than the other servers, "
+            "but its log does not begin or end so: whether its clock is wrong is not certain"
+        )
+    if common is None:
+        return ""
+    shared = max(0, min(span.end, common.end) - max(span.begin, common.begin))
+    have = f"{duration(shared / SECOND)} of" if shared else "nothing of"
+    idle = ": it is idle, or the rest of its log is missing" if few else ""
+    return f"its log has {have} the {duration(common.length / SECOND)} that the logs of the others have in common{idle}"
+
+
+class _References:
+    """When the busiest servers answered: each with its log, that log's time and the shift of its clock."""
+
+    def __init__(self, servers: Sequence[tuple[Workload, TimeRange, int]]) -> None:
+        self._servers = servers
+        self._answered: dict[int, list[int]] = {}
+
+    def silences(self, workload: Workload, ahead: int) -> Iterator[Silence]:
+        """Yield the silences of a server in which others go on."""
+        for silence in workload.silences:
+            one = replace(silence, begin=silence.begin - ahead, end=silence.end - ahead)
+            if self._go_on(workload, one):
+                yield one
+
+    def _go_on(self, silent: Workload, silence: Silence) -> bool:
+        meanwhile, usual = 0, 0.0
+        for place, (workload, span, _) in enumerate(self._servers):
+            if workload is not silent and span.begin <= silence.begin and silence.end <= span.end:
+                before = max(span.begin, silence.begin - silence.length)
+                after = min(span.end, silence.end + silence.length)
+                near = self._count(place, before, silence.begin) + self._count(place, silence.end, after)
+                meanwhile += self._count(place, silence.begin, silence.end)
+                usual += near * silence.length / max(1, after - before - silence.length)
+        return meanwhile > 0 and meanwhile >= GO_ON * usual
+
+    def _count(self, place: int, begin: int, end: int) -> int:
+        """Return in how many slots a server answered between two times."""
+        workload, _, ahead = self._servers[place]
+        timeline = workload.segment.timeline
+        if place not in self._answered:
+            self._answered[place] = timeline.answered()
+        slot, answered = slot_of(timeline.step) * SECOND, self._answered[place]
+        return bisect_left(answered, (end + ahead) // slot) - bisect_left(answered, (begin + ahead) // slot)
+
+
+def _with_rates(one: Replica, within: TimeRange) -> Replica:
+    """Return a replica with its rates in a time."""
+    axis = one.workload.time_axis
+    if axis is None:
+        return one
+    begin, end = within.begin + one.ahead, within.end + one.ahead
+    middles = [axis.at(place) + axis.step * SECOND // 2 for place in range(len(axis.intervals))]
+    places = [place for place, middle in enumerate(middles) if begin <= middle <= end] or [len(middles) // 2]
+    silent = sum(each.length for each in one.silences if each.begin < within.end and each.end > within.begin) / SECOND
+    seconds = within.length / SECOND if one.is_idle else float(len(places) * axis.step)
     if silent < seconds / 2:  # a server that is mostly silent is without load rather than without log
-        seconds -= round(silent)
+        seconds -= silent
     intervals = [axis.intervals[place] for place in places]
-    return Replica(
-        name=name,
-        workload=workload,
-        silences=silences,
-        connections=sum(interval.opened for interval in intervals) / max(1, seconds),
-        operations=sum(interval.answered for interval in intervals) / max(1, seconds),
-        etime=sum(interval.etime for interval in intervals) / max(1, seconds),
+    seconds = max(1.0, seconds)
+    return replace(
+        one,
+        connections=sum(interval.opened for interval in intervals) / seconds,
+        operations=sum(interval.answered for interval in intervals) / seconds,
+        etime=sum(interval.etime for interval in intervals) / seconds,
     )
-
-
-def _recorded(axes: Sequence[TimeAxis]) -> set[int]:
-    """Return the slots of SILENT seconds since 1970 in which a server has records."""
-    return {
-        slot
-        for axis in axes
-        for place, interval in enumerate(axis.intervals)
-        if interval.recorded
-        for slot in _slots(TimeRange(axis.at(place), axis.at(place + 1)))
-    }
-
-
-def _slots(span: TimeRange) -> range:
-    """Return the slots that a time touches."""
-    return range(span.begin // SECOND // SILENT, (span.end - 1) // SECOND // SILENT + 1)
-
-
-def _silences(axis: TimeAxis, busy: set[int]) -> Iterator[TimeRange]:
-    """Yield the runs of intervals without a record between records, if another server has some in that time."""
-    for run in axis.silences:
-        if run.start == 0 or run.stop == len(axis.intervals):
-            continue
-        span = TimeRange(axis.at(run.start), axis.at(run.stop))
-        inside = _slots(TimeRange(span.begin + SILENT * SECOND, span.end - SILENT * SECOND))
-        if span.length >= max(3 * SILENT, 2 * axis.step) * SECOND and not busy.isdisjoint(inside):
-            yield span

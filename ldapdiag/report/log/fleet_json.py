@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 
 if TYPE_CHECKING:
+    from ldapdiag.analysis.fleet.clocks import Clock
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.fleet.replicas import Replica
     from ldapdiag.documents.log_fleet import DifferingSearch as SearchThatDiffers
-    from ldapdiag.documents.log_fleet import Fleet, Server
+    from ldapdiag.documents.log_fleet import Fleet, Server, ServerClock
 
 MOST_CLIENTS = 3
 """Of a server."""
@@ -46,6 +47,7 @@ def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
             for one in fleet.moved
         ],
         "servers_by_version": {version: list(names) for version, names in fleet.versions.items()},
+        "servers_without_records": list(fleet.fleet.without_record),
     }
 
 
@@ -63,13 +65,27 @@ def _server(fleet: Comparison, one: Replica) -> Server:
         "connection_share": round(share.connections, 6) if share else None,
         "operation_share": round(share.operations, 6) if share else None,
         "time_share": round(share.etime, 6) if share else None,
-        "idle": share.is_idle if share else None,
+        "idle": one.is_idle if share else None,
         "silences": [[moment(each.begin, MILLISECOND), moment(each.end, MILLISECOND)] for each in one.silences],
+        "usual_per_second": [round(each.usual, 6) for each in one.silences],
+        "not_compared": one.not_compared or None,
+        "clock": None if one.clock is None else _clock(one.clock),
         "clients": [
             {"client": client.address, "opened": client.opened}
             for client in one.workload.clients[:MOST_CLIENTS]
             if client.opened
         ],
+    }
+
+
+def _clock(one: Clock) -> ServerClock:
+    return {
+        "ahead_seconds": round(one.ahead / SECOND, 3),
+        "uncertainty_seconds": round(one.uncertainty / SECOND, 3),
+        "uses": one.uses,
+        "clients": one.clients,
+        "has_zone": one.has_zone,
+        "shifted": one.is_certain,
     }
 
 
@@ -86,4 +102,6 @@ def _search(one: DifferingSearch) -> SearchThatDiffers:
         "median_seconds": round(one.group.etimes.p50 / SECOND, 9),
         "others": list(one.others),
         "others_median_seconds": round(one.their_median / SECOND, 9),
+        "wait_seconds": None if one.wait is None else round(one.wait / SECOND, 9),
+        "others_wait_seconds": None if one.their_wait is None else round(one.their_wait / SECOND, 9),
     }

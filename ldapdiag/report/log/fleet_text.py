@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.timeline import DAY
 from ldapdiag.report.cells import cell_len
 from ldapdiag.report.charts.terminal import bar, shortened
-from ldapdiag.report.log.quantities import day_and_time_of, instant
+from ldapdiag.report.log.quantities import day_and_time_of, instant, per_second
 from ldapdiag.report.log.tables import servers_with_marks
 from ldapdiag.report.neutral import neutral
 from ldapdiag.wording import counted, duration, number, percent
@@ -40,8 +41,8 @@ def print_fleet(page: Page, document: Plain) -> None:
     shown, others = ordered[:ROWS], ordered[ROWS:]
     _print_table(page, sorted(shown, key=lambda server: server["name"]))
     if others:
-        loads = [server["connection_share"] for server in others]
-        extremes = "" if None in loads else f"{_share(min(loads))} to {_share(max(loads))}"
+        loads = [server["connection_share"] for server in others if server["connection_share"] is not None]
+        extremes = f"{_share(min(loads))} to {_share(max(loads))}" if len(loads) == len(others) else ""
         between = f", each with {extremes} of the connections" if extremes else ""
         page.indented(f"and {counted(len(others), 'more server')}{between}")
     page.blank()
@@ -62,6 +63,7 @@ def fleet_sentences(document: Plain) -> Iterator[str]:
 def _sentences(document: Plain, servers: Sequence[Plain]) -> Iterator[tuple[str, Iterator[str]]]:
     fleet = document["fleet"]
     yield "differs", differences(fleet)
+    yield "times", time_sentences(fleet)
     yield "balance", balance_sentences(servers, fleet)
     yield "silent", silence_sentences(fleet)
     yield "moved", move_sentences(fleet)
@@ -91,8 +93,8 @@ def _print_table(page: Page, shown: list[Plain]) -> None:
         ("peak", [number(server["peak"]) for server in shown]),
     ]
     shares = [server["connection_share"] for server in shown]
-    if None not in shares:
-        bars = [f"{_share(share):>6} {bar(share, max(shares), BAR):{BAR}}" for share in shares]
+    if known := [share for share in shares if share is not None]:
+        bars = ["" if share is None else f"{_share(share):>6} {bar(share, max(known), BAR):{BAR}}" for share in shares]
         columns.insert(0, ("connections", bars))
     marks = [", ".join(server["differs"]) for server in shown]
     width = max(map(cell_len, ["server", *names]))
@@ -139,9 +141,39 @@ def differences(fleet: Plain) -> Iterator[str]:
                 f"{where}: {here} against {there}; see ldapdiag indexes"
             )
         else:
-            yield f"{what} takes {here} (median), {where} {there}"
+            yield f"{what} takes {here} (median), {where} {there}; {_wait(search)}"
     if versions := fleet["servers_by_version"]:
         yield f"versions: {'; '.join(f'{version}: {_few(names)}' for version, names in versions.items())}"
+
+
+def _wait(search: Plain) -> str:
+    """Return which part of what a search takes longer is a wait."""
+    if search["wait_seconds"] is None or search["others_wait_seconds"] is None:
+        return "the logs do not say how long it waited for a worker thread"
+    waits, longer = (
+        duration(max(0.0, search[here] - search[there]))
+        for here, there in (("wait_seconds", "others_wait_seconds"), ("median_seconds", "others_median_seconds"))
+    )
+    return f"{waits} of the {longer} more are the wait for a worker thread"
+
+
+def time_sentences(fleet: Plain) -> Iterator[str]:
+    """Yield whose clocks differ, which logs are of another time, and which have no record."""
+    for server in fleet["servers"]:
+        clock = server["clock"]
+        if clock and clock["shifted"]:
+            what = "its clock" if clock["has_zone"] else "its clock, or the time zone of its log (--zone),"
+            ahead = duration(abs(clock["ahead_seconds"]))
+            yield (
+                f"{server['name']}: {what} is {ahead} {'behind' if clock['ahead_seconds'] < 0 else 'ahead'} "
+                f"(by {duration(clock['uncertainty_seconds'])} more or less): {counted(clock['clients'], 'client')} "
+                f"begin and end to use it so ({counted(clock['uses'], 'time')}), and so does its log; its times are "
+                "shifted here"
+            )
+        if server["not_compared"]:
+            yield f"{server['name']}: load and moves of clients not compared: {server['not_compared']}"
+    if names := fleet["servers_without_records"]:
+        yield f"without a record in the log: {_few(names)}"
 
 
 def balance_sentences(servers: Sequence[Plain], fleet: Plain) -> Iterator[str]:
@@ -157,8 +189,10 @@ def balance_sentences(servers: Sequence[Plain], fleet: Plain) -> Iterator[str]:
             f"{server['name']} has {percent(server['connection_share'])} of the connections and "
             f"{percent(server['operation_share'])} of the operations (even: {even}); most are of {clients}"
         )
-    if idle := [server["name"] for server in fleet["servers"] if server["idle"]]:
-        yield f"without load: {_few(idle)}"
+    if idle := [server for server in fleet["servers"] if server["idle"]]:
+        total = sum(server["operations"] for server in fleet["servers"])
+        few = [f"{server['name']} ({number(server['operations'])})" for server in idle]
+        yield f"idle from the beginning to the end: {_few(few)} of {counted(total, 'operation')}"
     if not uneven:
         yield f"no server has twice the even share of {even}"
 
@@ -173,14 +207,15 @@ def _not_compared(fleet: Plain) -> Iterator[str]:
 
 
 def silence_sentences(fleet: Plain) -> Iterator[str]:
-    """Yield when servers have no record while others have."""
+    """Yield when servers have no answer while others go on."""
     for server in fleet["servers"]:
-        for first, last in server["silences"][:FEW]:
+        for (first, last), usual in list(zip(server["silences"], server["usual_per_second"], strict=True))[:FEW]:
             (day, begin), (_, end) = day_and_time_of(first), day_and_time_of(last)
             length = duration((instant(last) - instant(first)) // SECOND)
             yield (
-                f"{server['name']} has no record from {day} {begin} to {end} UTC ({length}), while others "
-                "have: it had no load, or that part of its log is missing"
+                f"{server['name']} has no answer from {day} {begin} to {end} UTC ({length}), usual are "
+                f"{per_second(round(usual * DAY), DAY * SECOND)}, while others go on: it had no load, or that part of "
+                "its log is missing"
             )
 
 

@@ -88,6 +88,8 @@ def _marks(one: Plain, even: float | None, lacking: Iterable[str], slower: Itera
         "uneven": bool(even) and not one["idle"] and max(shares) >= UNEVEN * (even or 0.0),
         "idle": one["idle"],
         "silent": bool(one["silences"]),
+        "clock": bool(one["clock"]),
+        "not compared": bool(one["not_compared"]),
     }
     return [name for name, holds in marks.items() if holds]
 
@@ -237,7 +239,7 @@ SERVERS = Table(
         Column("error_share", "Errors", SHARE),
         Column("peak", "At once", COUNT),
         Column("differs", "Differs", NAMES),
-        *only_csv("idle silences"),
+        *only_csv("idle silences usual_per_second clock.ahead_seconds not_compared"),
     ),
     _servers,
     title="Servers, those that differ first",

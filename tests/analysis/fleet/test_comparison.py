@@ -54,7 +54,7 @@ def test_a_silence_is_named_only_while_others_have_records(tmp_path: Path) -> No
     silent = LoggedServer(name="ds10", connections=600, silent=(1.5, 2.5))
     fleet = fleet_of(tmp_path, *OTHERS, silent)
     silences = {one["name"]: one["silences"] for one in fleet["servers"] if one["silences"]}
-    assert silences == {"ds10": [["2026-09-21T01:30:00.000Z", "2026-09-21T02:30:00.000Z"]]}
+    assert silences == {"ds10": [["2026-09-21T01:29:45.000Z", "2026-09-21T02:30:15.000Z"]]}
     shares = {one["name"]: one["connection_share"] for one in fleet["servers"]}
     assert shares["ds10"] == pytest.approx(0.1, rel=0.1)  # for each second that its log covers
 
