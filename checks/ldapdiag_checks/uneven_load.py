@@ -114,13 +114,13 @@ def _judged(group: ReplicaGroup, balance: Balance, medium: float, low: float) ->
 
 
 def _clients(one: LoadShare) -> int:
-    return sum(client.opened > 0 for client in one.replica.workload.clients)
+    return sum(client.opened > 0 for client in one.replica.workload.client_uses)
 
 
 def _finding(one: LoadShare, balance: Balance, group: ReplicaGroup, medium: float) -> Finding:
     name, pooled = one.replica.name, one.spread >= 0.5
     much = one.most >= medium * balance.even and pooled
-    clients = [each for each in one.replica.workload.clients if each.opened][:FEW]
+    clients = [each for each in one.replica.workload.client_uses if each.opened][:FEW]
     who = ", ".join(f"{each.address} ({number(each.opened)})" for each in clients)
     detail = [
         f"Of the time of operations it has {percent(one.etime)}; {counted(len(balance.working), 'server')} have load.",

@@ -97,7 +97,7 @@ def _spread(fleet: Fleet) -> Mapping[str, float]:
     totals, largest = Counter[str](), Counter[str]()
     opened = {
         replica.name: {
-            client.address: client.opened for client in replica.workload.clients if client.address != OTHER_NAME
+            client.address: client.opened for client in replica.workload.client_uses if client.address != OTHER_NAME
         }
         for replica in fleet.replicas
     }

@@ -98,15 +98,14 @@ def clocks_of(workloads: Sequence[Workload], spans: Sequence[TimeRange]) -> tupl
 
 def _edges(server: int, workload: Workload, span: TimeRange) -> Iterator[_Edge]:
     """Yield the beginnings and ends of uses that are clearly within the log."""
-    for client in workload.clients:
-        if client.used is None or client.opened < 2 or client.address in {OTHER_NAME, UNKNOWN_NAME}:
+    for address, opened, first, last in workload.client_uses:
+        if first > last or opened < 2 or address in {OTHER_NAME, UNKNOWN_NAME}:
             continue
-        first, last = client.used
-        near = max(LEAST, span.length // EDGE, RATES * (last - first) // client.opened)
+        near = max(LEAST, span.length // EDGE, RATES * (last - first) // opened)
         if first - span.begin >= near:
-            yield _Edge(client.address, is_end=False, server=server, at=first)
+            yield _Edge(address, is_end=False, server=server, at=first)
         if span.end - last >= near:
-            yield _Edge(client.address, is_end=True, server=server, at=last)
+            yield _Edge(address, is_end=True, server=server, at=last)
 
 
 def _beyond_most(compared: list[tuple[_Edge, int]]) -> int:

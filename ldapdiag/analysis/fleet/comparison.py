@@ -85,7 +85,7 @@ def clients_with_affinity(fleet: Fleet) -> tuple[ClientWithAffinity, ...]:
     """Return these clients, those with the most connections first; none if most clients are so."""
     opened: dict[str, Counter[str]] = {}
     for replica in fleet.replicas:
-        for client in replica.workload.clients:
+        for client in replica.workload.client_uses:
             if client.address != OTHER_NAME and client.opened:
                 opened.setdefault(client.address, Counter())[replica.name] += client.opened
     totals = {one.name: max(1, one.workload.segment.opened) for one in fleet.replicas}
@@ -166,10 +166,9 @@ def moved_clients(fleet: Fleet) -> tuple[MovedClients, ...] | None:
 def _uses(replicas: Iterable[Replica]) -> dict[str, list[Use]]:
     uses: dict[str, list[Use]] = {}
     for replica in replicas:
-        for client in replica.workload.clients:
-            if client.used and client.address not in {OTHER_NAME, UNKNOWN_NAME}:
-                first, last = (time - replica.ahead for time in client.used)
-                uses.setdefault(client.address, []).append(Use(replica, first, last, client.opened))
+        for address, opened, first, last in replica.workload.client_uses:
+            if first <= last and address not in {OTHER_NAME, UNKNOWN_NAME}:
+                uses.setdefault(address, []).append(Use(replica, first - replica.ahead, last - replica.ahead, opened))
     return uses
 
 

@@ -85,7 +85,7 @@ def compared_searches(fleet: Fleet) -> dict[Key, dict[str, SearchGroup]]:
     """Return the searches that several servers of one product answered often enough, by server."""
     by_key: dict[Key, dict[str, SearchGroup]] = {}
     for replica in fleet.replicas:
-        for group in replica.workload.searches:
+        for group in replica.workload.plain_searches:
             if group.answered >= ENOUGH and not group.unidentified and not is_elsewhere(group):
                 key = (replica.workload.family, group.shape.lower(), group.base.lower(), group.scope)
                 by_key.setdefault(key, {})[replica.name] = group

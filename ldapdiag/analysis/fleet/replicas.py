@@ -65,8 +65,9 @@ class Replica:
     @property
     def unindexed(self) -> float | None:
         """Return the share of its searches that were noted as unindexed; None without results of searches."""
-        answered = sum(search.answered for search in self.workload.searches)
-        return self.workload.unindexed / answered if answered else None
+        searches = self.workload.plain_searches
+        answered = sum(search.answered for search in searches)
+        return sum(search.unindexed for search in searches) / answered if answered else None
 
     @property
     def errors(self) -> float | None:

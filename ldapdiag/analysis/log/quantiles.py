@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -16,19 +17,44 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class Quantiles:
-    """Durations in nanoseconds."""
+    """A histogram of durations, and its quantiles when they are first asked for; in nanoseconds."""
 
-    count: int
-    p50: int
-    p95: int
-    p99: int
-    spread: int
-    """Their standard deviation."""
+    durations: Mapping[int, int]
+    """The number in each bucket (Durations); not to be changed."""
+    longest: int
+    """No duration exceeds it."""
+    total: int | None = None
+    """Their sum, where it is known."""
+
+    @cached_property
+    def count(self) -> int:
+        """The number of durations."""
+        return sum(self.durations.values())
+
+    @cached_property
+    def p50(self) -> int:
+        """What half of the durations do not exceed."""
+        return quantile(self.durations, 50, self.longest, self.total)
+
+    @cached_property
+    def p95(self) -> int:
+        """What 95 % do not exceed."""
+        return quantile(self.durations, 95, self.longest, self.total)
+
+    @cached_property
+    def p99(self) -> int:
+        """What 99 % do not exceed."""
+        return quantile(self.durations, 99, self.longest, self.total)
+
+    @cached_property
+    def spread(self) -> int:
+        """Their standard deviation, each duration in the middle of its bucket."""
+        return spread(self.durations)
 
 
-NO_TIMES = Quantiles(count=0, p50=0, p95=0, p99=0, spread=0)
+NO_TIMES = Quantiles({}, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +72,8 @@ class KindTimes:
 
 
 def quantiles(durations: Mapping[int, int], longest: int, total: int | None = None) -> Quantiles | None:
-    """Return the quantiles of a histogram (Durations); None if it is empty.
-
-    No duration exceeds `longest`; `total` is their sum, where it is known.
-    """
-    count = sum(durations.values())
-    if not count:
-        return None
-    p50, p95, p99 = (quantile(durations, percent, longest, total) for percent in (50, 95, 99))
-    return Quantiles(count=count, p50=p50, p95=p95, p99=p99, spread=spread(durations))
+    """Return the quantiles of a histogram (Durations) that is not changed any more; None if it is empty."""
+    return Quantiles(durations, longest, total) if any(durations.values()) else None
 
 
 def spread(durations: Mapping[int, int]) -> int:

@@ -164,8 +164,11 @@ def is_unindexed(notes: str) -> bool:
     return not {"A", "U", "unindexed"}.isdisjoint(notes.split(","))
 
 
-def search_groups(segment: Segment, accounts: SpellingCounts, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
-    """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings."""
+def search_groups(segment: Segment, accounts: SpellingCounts | None, axis: TimeAxis | None) -> tuple[SearchGroup, ...]:
+    """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings.
+
+    Without `accounts` they are without requesters, without `axis` without trends: both take most of the time.
+    """
     return _ranked_groups(segment, accounts, axis, lambda key: key, lambda _: True)
 
 
@@ -192,7 +195,7 @@ def _below_any_base(key: ShapeKey) -> ShapeKey:
 
 def _ranked_groups(
     segment: Segment,
-    accounts: SpellingCounts,
+    accounts: SpellingCounts | None,
     axis: TimeAxis | None,
     grouped: Callable[[ShapeKey], ShapeKey],
     is_wanted: Callable[[bytes], bool],
@@ -211,8 +214,8 @@ def _ranked_groups(
         rows.setdefault(key, ShapeRow(key)).merge_searches(row, segment.noted)
         members.setdefault(key, set()).add(member)
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
-    for (kind, shape, client, account, err), counts in segment.attribution.items():
-        if kind != SEARCH or not is_wanted(shape):
+    for (kind, shape, client, account, err), counts in segment.attribution.items() if accounts else ():
+        if accounts is None or kind != SEARCH or not is_wanted(shape):
             continue
         names = (display_name(client), display_name(accounts.respelled(account)))
         requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0, 0])

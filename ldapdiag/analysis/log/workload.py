@@ -25,7 +25,7 @@ from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.stamps import when
 from ldapdiag.evidence.log.tables import RESTART
-from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_dataclass import NamedTuple, dataclass
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseReason
 
@@ -69,6 +69,18 @@ class ClientActivity:
     """Idle times (LDAP) that a close ended, by its code."""
     used: tuple[int, int] | None
     """From the first opening to the last use of its connections; None: no end of any is counted."""
+
+
+class ClientUse(NamedTuple):
+    """The connections of a client, and its first and last use in nanoseconds since 1970.
+
+    The first is after the last where no end of a connection is counted.
+    """
+
+    address: str
+    opened: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +128,11 @@ class Workload:
     def searches(self) -> tuple[SearchGroup, ...]:
         """Searches by filter shape, base and scope; the most expensive first."""
         return search_groups(self.segment, self._accounts, self.time_axis)
+
+    @cached_property
+    def plain_searches(self) -> tuple[SearchGroup, ...]:
+        """The same without requesters and trends, for many servers side by side."""
+        return search_groups(self.segment, None, None)
 
     @cached_property
     def filter_totals(self) -> tuple[SearchGroup, ...]:
@@ -198,6 +215,17 @@ class Workload:
             idle.setdefault(client, IdleRow()).merge(idle_row, self.segment.closed)
         clients = (_client(address, row, idle.get(address, IdleRow())) for address, row in rows.items())
         return tuple(sorted(clients, key=lambda client: (-client.opened, -client.operations, client.address)))
+
+    @cached_property
+    def client_uses(self) -> tuple[ClientUse, ...]:
+        """Clients, by connections opened, with their first and last use alone, for many servers side by side."""
+        uses: dict[str, ClientUse] = {}
+        for address, row in self.segment.clients.items():
+            one = ClientUse(display_name(address), row.opened, row.first, row.last)
+            other = uses.get(one.address, ClientUse(one.address, 0, one.first, one.last))
+            first, last = min(one.first, other.first), max(one.last, other.last)
+            uses[one.address] = ClientUse(one.address, one.opened + other.opened, first, last)
+        return tuple(sorted(uses.values(), key=lambda use: (-use.opened, use.address)))
 
     @cached_property
     def idle_rows(self) -> Mapping[tuple[str, str], IdleRow]:

@@ -16,7 +16,6 @@ from ldapdiag.evidence.log.durations import edges
 from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import SECOND, moment
 from ldapdiag.report.cluster_json import cluster_as_data
-from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.report.log.quantities import seconds
 from ldapdiag.report.log.selected import conditions_as_data, lines_as_data, no_match
 from ldapdiag.report.log.sort import Sort, in_order, totals_in_order
@@ -143,7 +142,7 @@ def document(read: LogContent, sort: Sort = Sort.TIME) -> Document:
             {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
         ],
         "caps_hit": segment.caps_hit,
-        "fleet": fleet_as_data(read.fleet),
+        "fleet": read.fleet,
         "targets": [_target(target, segment.resolution) for target in work.targets],
         "failures": _failures(work),
         "tls": _tls(work.security),

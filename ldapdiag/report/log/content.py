@@ -11,9 +11,9 @@ from ldapdiag.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.log.selections import Wanted
     from ldapdiag.analysis.log.workload import Workload
+    from ldapdiag.documents.log_fleet import Fleet
     from ldapdiag.evidence.access_log import CountedLog, LogStream
     from ldapdiag.evidence.bundle import Gap, PassedOver
     from ldapdiag.evidence.cluster_work import ClusterWork
@@ -40,8 +40,8 @@ class LogContent:
     """A sentence for each client or account asked for that is not in the logs."""
     shown: tuple[ShownOperation, ...] = ()
     """The slowest operations with their lines, the slowest first."""
-    fleet: Comparison | None = None
-    """The servers side by side, where that is asked for."""
+    fleet: Fleet | None = None
+    """The servers side by side, where that is asked for; as data, because adding them up consumes their counts."""
     cluster: ClusterWork | None = None
     """The work of the cluster that read them; None: they were read here."""
     stopped: bool = False
@@ -67,15 +67,25 @@ def combined(logs: Sequence[CountedLog]) -> Workload:
     return Workload(combine(*(log.segment for log in logs)), families.pop() if len(families) == 1 else None)
 
 
-def compared(logs: Sequence[CountedLog]) -> Comparison:
+def compared(logs: Sequence[CountedLog]) -> Fleet:
     """Return the servers side by side: the logs of each folder are one server's, unless it has several logs."""
     from ldapdiag.analysis.fleet.comparison import Comparison  # noqa: PLC0415  import late: mostly there is one server
     from ldapdiag.analysis.fleet.replicas import fleet_of  # noqa: PLC0415
+    from ldapdiag.report.log.fleet_json import fleet_as_data  # noqa: PLC0415
 
     servers: dict[str, list[CountedLog]] = {}
     for name, log in zip(names_of([log.stream for log in logs]), logs, strict=True):
-        servers.setdefault(name, []).append(log._replace(segment=log.segment.copied()))
-    return Comparison(fleet_of((name, combined(several)) for name, several in servers.items()))
+        servers.setdefault(name, []).append(log)
+    return fleet_as_data(Comparison(fleet_of((name, _of_server(several)) for name, several in servers.items())))
+
+
+def _of_server(logs: Sequence[CountedLog]) -> Workload:
+    """Return the work of one server; the counts of its logs are not changed."""
+    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
+
+    if len(logs) == 1:
+        return Workload(logs[0].segment, logs[0].stream.family)
+    return combined([log._replace(segment=log.segment.copied()) for log in logs])
 
 
 def names_of(streams: Sequence[LogStream]) -> list[str]:

@@ -18,10 +18,8 @@ MOST_CLIENTS = 3
 """Of a server."""
 
 
-def fleet_as_data(fleet: Comparison | None) -> Fleet | None:
-    """Return what `log --by server` shows; None where the servers were not compared."""
-    if fleet is None:
-        return None
+def fleet_as_data(fleet: Comparison) -> Fleet:
+    """Return what `log --by server` shows."""
     common = fleet.fleet.common
     return {
         "servers": [_server(fleet, replica) for replica in fleet.replicas],
@@ -58,7 +56,7 @@ def _server(fleet: Comparison, one: Replica) -> Server:
         "name": one.name,
         "connections": segment.opened,
         "operations": sum(segment.operations),
-        "search_seconds": round(one.workload.search_etime / SECOND, 9),
+        "search_seconds": round(sum(search.etime for search in one.workload.plain_searches) / SECOND, 9),
         "peak": segment.peak,
         "unindexed_share": None if one.unindexed is None else round(one.unindexed, 6),
         "error_share": None if one.errors is None else round(one.errors, 6),
@@ -72,7 +70,7 @@ def _server(fleet: Comparison, one: Replica) -> Server:
         "clock": None if one.clock is None else _clock(one.clock),
         "clients": [
             {"client": client.address, "opened": client.opened}
-            for client in one.workload.clients[:MOST_CLIENTS]
+            for client in one.workload.client_uses[:MOST_CLIENTS]
             if client.opened
         ],
     }
