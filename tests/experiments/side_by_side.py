@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import command
 from command import ldapdiag
 from drawn_fleet import START, VERSIONS, DrawnFleet, DrawnServer
 from experiments.notebook import AS_EXPECTED, Experiment
@@ -50,6 +51,7 @@ def run(step: str, *, small: bool) -> dict[str, str]:
 
 def compared(fleet: DrawnFleet) -> dict[str, Any]:
     """Return what `log --by server` says of a fleet."""
+    command.PATIENCE = 300  # on a busy machine
     with tempfile.TemporaryDirectory() as folder:
         fleet.write(Path(folder))
         ran = ldapdiag("log", "--by", "server", folder, "--format", "json")

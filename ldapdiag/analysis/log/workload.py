@@ -219,13 +219,14 @@ class Workload:
     @cached_property
     def client_uses(self) -> tuple[ClientUse, ...]:
         """Clients, by connections opened, with their first and last use alone, for many servers side by side."""
-        uses: dict[str, ClientUse] = {}
-        for address, row in self.segment.clients.items():
-            one = ClientUse(display_name(address), row.opened, row.first, row.last)
-            other = uses.get(one.address, ClientUse(one.address, 0, one.first, one.last))
-            first, last = min(one.first, other.first), max(one.last, other.last)
-            uses[one.address] = ClientUse(one.address, one.opened + other.opened, first, last)
-        return tuple(sorted(uses.values(), key=lambda use: (-use.opened, use.address)))
+        uses: dict[str, tuple[int, int, int]] = {}
+        for logged, row in self.segment.clients.items():
+            address, use = display_name(logged), (row.opened, row.first, row.last)
+            if other := uses.get(address):
+                use = (use[0] + other[0], min(use[1], other[1]), max(use[2], other[2]))
+            uses[address] = use
+        ordered = sorted(uses.items(), key=lambda use: (-use[1][0], use[0]))
+        return tuple(ClientUse(address, *use) for address, use in ordered)
 
     @cached_property
     def idle_rows(self) -> Mapping[tuple[str, str], IdleRow]:
