@@ -28,6 +28,7 @@ from ldapdiag.evidence.log.combine import combine
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.report.log.fleet_json import fleet_as_data
 from ldapdiag.sources.logs import native
 
 GENERATOR = Path(__file__).resolve().parents[2] / "shared/lab/gen_access_log.py"
@@ -127,11 +128,10 @@ def report_comparison(text: bytes, servers: int) -> None:
     """Measure the comparison of servers with the same clients."""
     segments = [scanned(text_of(text, server, servers, others=False)) for server in range(servers)]
     at = process_time()
-    fleet = fleet_of((f"ds{number}", Workload(one.copied(), Family.DS389)) for number, one in enumerate(segments))
-    comparison = Comparison(fleet)
-    found = comparison.balance, comparison.searches, comparison.with_affinity, comparison.versions, comparison.notable
+    fleet = fleet_of((f"ds{number}", Workload(one, Family.DS389)) for number, one in enumerate(segments))
+    found = fleet_as_data(Comparison(fleet))["differing_searches"]
     spent = process_time() - at
-    print(f"{servers:8,}  compared side by side: {spent:.1f} s, {peak_memory() >> 10} MiB; {len(found[1])} differ")
+    print(f"{servers:8,}  compared side by side: {spent:.1f} s, {peak_memory() >> 10} MiB; {len(found)} differ")
 
 
 def truths(text: bytes, total: Segment, servers: int) -> list[str]:
