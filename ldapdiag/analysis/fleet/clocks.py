@@ -51,7 +51,7 @@ class TimeRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class ClockShift:
     """A server's clock against the others'. Times in nanoseconds."""
 
     ahead: int
@@ -75,7 +75,7 @@ class _Edge(NamedTuple):
     at: int
 
 
-def clocks_of(workloads: Sequence[Workload], spans: Sequence[TimeRange]) -> tuple[Clock | None, ...]:
+def clocks_of(workloads: Sequence[Workload], spans: Sequence[TimeRange]) -> tuple[ClockShift | None, ...]:
     """Return the clock of each server whose clock differs; without three servers that have uses in common, none."""
     compared: list[list[tuple[_Edge, int]]] = [[] for _ in workloads]
     edges: dict[tuple[str, bool], list[_Edge]] = {}
@@ -114,7 +114,7 @@ def _beyond_most(compared: list[tuple[_Edge, int]]) -> int:
 
 
 def _agree(off: Sequence[int], shift: int) -> bool:
-    """Return whether most servers, two or more, have no such shift: else none of them tells the time."""
+    """Return whether most servers, two or more, have no such shift: else none of them shows which is right."""
     agreeing = sum(AGREE * one <= abs(shift) for one in off)
     return agreeing >= max(2, len(off) / 2)
 
@@ -135,13 +135,13 @@ def _shift(compared: list[tuple[_Edge, int]]) -> int | None:
     return shift
 
 
-def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, moved: tuple[int, int]) -> Clock:
+def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, moved: tuple[int, int]) -> ClockShift:
     """Return the clock with the interval in which the median lies (three standard errors, by order statistics)."""
     ordered = sorted(edge.at - middle for edge, middle in compared)
     half = (3 * isqrt(len(ordered)) + 1) // 2 + 1
     middle = len(ordered) // 2
     low, high = ordered[max(0, middle - half)], ordered[min(len(ordered) - 1, middle + half)]
-    return Clock(
+    return ClockShift(
         ahead=shift,
         uncertainty=max(high - shift, shift - low, workload.segment.resolution, SECOND),
         uses=len(compared),

@@ -12,7 +12,7 @@ from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.fleet.clocks import Clock, TimeRange, clocks_of
+from ldapdiag.analysis.fleet.clocks import ClockShift, TimeRange, clocks_of
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.timeline import slot_of
 from ldapdiag.lazy_dataclass import dataclass
@@ -44,7 +44,7 @@ class Replica:
     silences: tuple[Silence, ...]
     """Times without an answer, unlikely at its own rate, in which others go on: no load, or a part of its log is
     missing. By the clock of the others."""
-    clock: Clock | None
+    clock: ClockShift | None
     """None: it agrees with the others', or nothing shows that it does not."""
     is_idle: bool
     """Without load from the beginning to the end."""
@@ -107,7 +107,8 @@ def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
     judged = [place for place, clock in enumerate(clocks) if not idle[place] and (clock is None or clock.is_certain)]
     compared, common = _in_common(spans, judged)
     counts = [_answered(one) for one in logs]
-    few = [count < IDLE * median(counts[one] for one in compared) if compared else False for count in counts]
+    usual = median(counts[place] for place in compared) if compared else 0
+    few = [count < IDLE * usual for count in counts]
     busiest = sorted(judged, key=lambda place: -sum(logs[place].segment.operations))[:REFERENCES]
     references = _References([(logs[place], spans[place], shift_of(clocks[place])) for place in busiest])
     replicas = []
@@ -129,7 +130,7 @@ def fleet_of(workloads: Iterable[tuple[str, Workload]]) -> Fleet:
     return Fleet(tuple(replicas), common, tuple(name for name, one in every if not one.time_axis))
 
 
-def shift_of(clock: Clock | None) -> int:
+def shift_of(clock: ClockShift | None) -> int:
     """Return the nanoseconds by which the times of a server are shifted."""
     return clock.ahead if clock and clock.is_certain else 0
 
@@ -177,7 +178,7 @@ def _share_of(spans: Sequence[TimeRange]) -> float:
     return common / max(1, *(span.length for span in spans))
 
 
-def _reason(clock: Clock | None, span: TimeRange, common: TimeRange | None, *, few: bool) -> str:
+def _reason(clock: ClockShift | None, span: TimeRange, common: TimeRange | None, *, few: bool) -> str:
     if clock is not None and not clock.is_certain:
         later = "later" if clock.ahead > 0 else "earlier"
         return (

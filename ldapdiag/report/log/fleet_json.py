@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.fleet.clocks import Clock
+    from ldapdiag.analysis.fleet.clocks import ClockShift
     from ldapdiag.analysis.fleet.comparison import Comparison
     from ldapdiag.analysis.fleet.differences import DifferingSearch
     from ldapdiag.analysis.fleet.replicas import Replica
@@ -76,7 +76,7 @@ def _server(fleet: Comparison, one: Replica) -> Server:
     }
 
 
-def _clock(one: Clock) -> ServerClock:
+def _clock(one: ClockShift) -> ServerClock:
     return {
         "ahead_seconds": round(one.ahead / SECOND, 3),
         "uncertainty_seconds": round(one.uncertainty / SECOND, 3),
