@@ -40,6 +40,16 @@ def after_a_while(number: int, seconds: float = 0.3) -> int:
     return number
 
 
+def hangs_once(mark: str) -> int:
+    """Return the process, but hang in the one that is given this first; its worker is heard from meanwhile."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return os.getpid()
+    time.sleep(3_600)
+    return 0
+
+
 def process() -> int:
     return os.getpid()
 
