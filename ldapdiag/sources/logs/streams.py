@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
@@ -29,7 +30,7 @@ from ldapdiag.sources.logs.period import TAIL_BYTES
 from ldapdiag.sources.logs.samples import DISORDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.open_files import FileRange
@@ -61,6 +62,12 @@ class Stream:
 
     files: list[LogFile]
     duplicates: list[Duplicate] = field(default_factory=list)
+    _nameless: int = 0
+    """First files whose headers have no server name, as far as they were looked at."""
+
+    def replace_files(self, files: Sequence[LogFile]) -> None:
+        """Replace the files by others of the same server."""
+        self.files[:], self._nameless = files, 0
 
     @property
     def name(self) -> str:
@@ -75,7 +82,11 @@ class Stream:
     @property
     def instance(self) -> bytes:
         """The server name in the headers; empty if there is none."""
-        return next((file.head.instance for file in self.files if file.head.instance), b"")
+        for file in islice(self.files, self._nameless, None):
+            if file.head.instance:
+                return file.head.instance
+            self._nameless += 1
+        return b""
 
     @property
     def server(self) -> str:
@@ -214,7 +225,7 @@ def _find_marks(streams: list[Stream]) -> None:
     """Sample the files again, for their marks: a single stream has nothing to be compared with."""
     for stream in streams:
         with suppress(OSError):  # reported when the file is read
-            stream.files[:] = [file.with_marks() for file in stream.files]
+            stream.replace_files([file.with_marks() for file in stream.files])
 
 
 def _worth(stream: Stream) -> tuple[int, int, bool, int, bool, str, str]:
@@ -277,7 +288,7 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
         if zoned and file.first_time < kept.first_time - ALIKE:
             reason += "; its earlier records are not read"
         kept.duplicates.append(Duplicate(file=file, reason=reason))
-    stream.files[:] = rest
+    stream.replace_files(rest)
 
 
 COMPARED_BYTES = 1 << 12
