@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +50,12 @@ def hangs_once(mark: str) -> int:
         return os.getpid()
     time.sleep(3_600)
     return 0
+
+
+def pretends_to_draw() -> None:
+    """Let a scheduler seem to have what draws its dashboard."""
+    for name in ("bokeh", "distributed.dashboard.scheduler"):
+        sys.modules[name] = ModuleType(name)
 
 
 def process() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from importlib.util import find_spec
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -188,6 +189,22 @@ def test_tls_with_the_settings_of_dask(laboratory, tmp_path: Path) -> None:
         for settings in ({}, others):
             with dask.config.set(settings):
                 assert "check the address, and the certificates of distributed.comm.tls" in refusal(cluster)
+
+
+def test_a_dashboard_is_announced_where_the_scheduler_draws_it(laboratory, tmp_path: Path) -> None:
+    cluster = DaskCluster(tmp_path, {})
+    try:
+        cluster.start_scheduler("--dashboard-address", ":0")
+        cluster.start_worker()
+        connected(cluster)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            is_drawn = find_spec("bokeh") is not None
+            assert bool(executor.dashboard) is is_drawn  # it serves a page in any case
+            executor.client.run_on_scheduler(cluster_tasks.pretends_to_draw)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            assert executor.dashboard.endswith("/status")
+    finally:
+        cluster.end()
 
 
 def test_a_scheduler_without_workers_is_refused(laboratory, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import time
 import warnings
 from concurrent import futures
@@ -384,11 +385,17 @@ def _check_scheduler(client: Client, address: ClusterAddress) -> None:
 
 
 def _dashboard(client: Client, address: ClusterAddress) -> str:
-    """Return the address of the dashboard; a scheduler may have none."""
+    """Return the address of the dashboard; a scheduler may have none, or serve it without the library that draws it."""
     with suppress(Exception):  # a scheduler without one, a template of the site that is wrong
         services = client.scheduler_info(n_workers=0)["services"]
-        return "" if address.processes or "dashboard" not in services else str(client.dashboard_link or "")
+        is_there = not address.processes and "dashboard" in services and client.run_on_scheduler(_draws)
+        return str(client.dashboard_link or "") if is_there else ""
     return ""
+
+
+def _draws() -> bool:
+    """Return whether the scheduler, in whose process this is called, has the pages of its dashboard."""
+    return "distributed.dashboard.scheduler" in sys.modules and "bokeh" in sys.modules
 
 
 def _close(client: Client) -> None:
