@@ -162,7 +162,7 @@ class LogFile:
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
             found = self.input.file_range
-            sampled = self.sample_from(found, middle, TAIL_BYTES // 2) or self.sample_from(found, middle)
+            sampled = self.sample_from(found, middle, TAIL_BYTES // 4) or self.sample_from(found, middle)
             if sampled is None:
                 return None
             low, high = (middle, high) if sampled.first_time < time else (low, middle)

@@ -129,7 +129,7 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
 
 def _continued_copy(streams: list[Stream], file: LogFile, attempts: Iterator[int]) -> bool:
     """Continue a stream that ends inside a file with the remainder of that file; return whether there is one."""
-    ending = [stream for stream in streams if _ends_within(stream.files[-1], file)]
+    ending = [one for one in streams if _ends_within(one.files[-1], file) and _may_have_one_name(one, file)]
     for stream in sorted(ending, key=lambda stream: _end(stream.files[-1]), reverse=True):
         if next(attempts, None) is None:
             return False
@@ -149,6 +149,10 @@ def _ends_within(last: LogFile, file: LogFile) -> bool:
     return last.last_time is not None and file.first_time <= last.last_time < _end(file)
 
 
+def _may_have_one_name(stream: Stream, file: LogFile) -> bool:
+    return not stream.instance or not file.head.instance or stream.instance == file.head.instance
+
+
 def _end(file: LogFile) -> int:
     return FOREVER if file.last_time is None else file.last_time
 
@@ -159,9 +163,7 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
     if (last.input.folder, last.dialect.name) != (file.input.folder, file.dialect.name):
         return False
     same = stream.instance == file.head.instance
-    if not same and stream.instance and file.head.instance:
-        return False
-    if not last.may_be_of_one_server(file):
+    if not _may_have_one_name(stream, file) or not last.may_be_of_one_server(file):
         return False
     if last.last_time is None and not (same and stream.instance) and _stem(last) != _stem(file):
         return False
