@@ -20,6 +20,8 @@ SILENT_WITHIN = 30.0
 """Seconds without a heartbeat, which another thread of a worker sends at least every 4 s, however slow its task is."""
 ALL_SILENT = 4
 """Multiple of it where no worker is heard from: it may be the network, or a machine that is too busy."""
+STANDSTILL = 15.0
+"""Seconds between two looks after which silence counts anew; more than a look at a busy scheduler takes."""
 TIMES = 10
 """Multiple of the time that others need for as much."""
 AT_LEAST = 60.0
@@ -96,7 +98,7 @@ class TaskClock:
 
     def stuck(self, workers: Mapping[str, Sight], now: float) -> list[str]:
         """Return the workers to give up, after a look at all of them."""
-        if now - self._looked > 2 * LOOKS_EVERY:  # this process stood still, or the scheduler did
+        if now - self._looked > STANDSTILL:  # this process stood still, or the scheduler did
             self._heard.clear()
         self._looked = now
         known = self._heard

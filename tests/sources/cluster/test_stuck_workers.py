@@ -46,6 +46,14 @@ def test_a_client_that_stood_still_does_not_take_others_for_silent() -> None:
         assert clock.stuck({"one": alive(at), "two": alive(1.0 + (at > 3_600) * at)}, at) == []
 
 
+def test_slow_looks_find_a_silent_worker_too() -> None:
+    clock, found = TaskClock(), []
+    for look in range(1, 12):
+        at = 5.0 * look
+        found += [at] * bool(clock.stuck({"one": alive(at), "frozen": alive(1.0)}, at))
+    assert found[0] <= SILENT_WITHIN + 10.0
+
+
 def test_what_works_for_others_is_left_to_the_scheduler() -> None:
     def shared(at: float) -> dict[str, Sight]:
         return {"one": alive(at), "silent": alive(1.0, is_shared=True), "slow": alive(at, at, is_shared=True)}
