@@ -14,12 +14,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from distributed import Client
+from scheduler_tasks import arrived, seconds_of_workers, usage
 
 import cluster_tasks
 from command import LDAPDIAG, LOGIN
 from experiments.notebook import AS_EXPECTED, Experiment
 from fleet_logs import LoggedServer
-from lab.dask_cluster import PATHS, dask_cluster
+from lab.dask_cluster import PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 SERVERS = 10
 CONNECTIONS = 123_000
 """Of each server for each GB: 100 MB of log."""
-TICK = os.sysconf("SC_CLK_TCK")
 PERIOD, AWAKE = 1.0, 0.1
 """Seconds of a period of a slow worker, and of them those in which it runs."""
 
@@ -40,14 +40,13 @@ def run(step: str, *, small: bool) -> dict[str, str]:
     size = "0.02" if small else size
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (place := folder / "cluster").mkdir()
         logs, few = (_written(folder / which, each) for which, each in (("logs", size), ("few", "0")))
         bytes_read = sum(path.stat().st_size for path in logs.rglob("access"))
         here, _, by_threads = _read([str(logs)])
-        with dask_cluster(place, workers=int(workers)) as cluster, _arrived(cluster, int(workers)) as client:
+        with arrived(int(workers)) as cluster:
             _, _, starting = _read([str(few), "--cluster", cluster.address])
             before = _of_cluster(cluster)
-            with FATES[fate](client):
+            with _struck(cluster, FATES[fate]):
                 there, seconds, ours = _read([str(logs), "--cluster", cluster.address])
             of_scheduler, of_workers = (now - then for now, then in zip(_of_cluster(cluster), before, strict=True))
     work = there.pop("cluster")
@@ -92,41 +91,28 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, object], float, float]:
 
 
 def _of_cluster(cluster: DaskCluster) -> tuple[float, float]:
-    """Return the processor time of the scheduler, and that of the workers, which are children of their nannies."""
-    nannies = [task for one in cluster.workers for task in Path(f"/proc/{one.pid}/task").iterdir()]
-    children = [pid for task in nannies for pid in (task / "children").read_text().split()]
-    return _seconds(cluster.scheduler.pid if cluster.scheduler else ""), sum(map(_seconds, children))
-
-
-def _seconds(pid: int | str) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """Return the processor time of the scheduler, and that of the workers."""
+    return usage(cluster.scheduler.pid if cluster.scheduler else "self").seconds, seconds_of_workers(cluster.workers)
 
 
 @contextmanager
-def _arrived(cluster: DaskCluster, workers: int) -> Iterator[Client]:
-    with Client(cluster.address, set_as_default=False) as client:
-        client.wait_for_workers(workers)
-        yield client
-
-
-@contextmanager
-def _struck(client: Client, strike: Callable[[list[int], Event], object]) -> Iterator[None]:
+def _struck(cluster: DaskCluster, strike: Callable[[list[int], Event], object]) -> Iterator[None]:
     """Strike a worker when the first one has begun, for as long as logs are read."""
-    pids, over = [int(pid) for pid in client.run(os.getpid).values()], Event()
+    over = Event()
 
-    def wait() -> None:
+    def wait(client: Client, pids: list[int]) -> None:
         while not any(client.run(cluster_tasks.begun).values()) and not over.wait(0.02):
             pass
         strike(pids, over)
 
-    waiting = Thread(target=wait)
-    waiting.start()
-    try:
-        yield
-    finally:
-        over.set()
-        waiting.join()
+    with Client(cluster.address, set_as_default=False) as client:
+        waiting = Thread(target=wait, args=(client, [int(pid) for pid in client.run(os.getpid).values()]))
+        waiting.start()
+        try:
+            yield
+        finally:
+            over.set()
+            waiting.join()
 
 
 def _slow(pids: list[int], over: Event) -> None:
@@ -138,11 +124,11 @@ def _slow(pids: list[int], over: Event) -> None:
             os.kill(pids[0], signal.SIGCONT)
 
 
-FATES = {
-    "whole": lambda client: _struck(client, lambda _, __: None),
-    "killed": lambda client: _struck(client, lambda pids, _: os.kill(pids[0], signal.SIGKILL)),
-    "frozen": lambda client: _struck(client, lambda pids, _: os.kill(pids[0], signal.SIGSTOP)),
-    "slow": lambda client: _struck(client, _slow),
+FATES: dict[str, Callable[[list[int], Event], object]] = {
+    "whole": lambda _, __: None,
+    "killed": lambda pids, _: os.kill(pids[0], signal.SIGKILL),
+    "frozen": lambda pids, _: os.kill(pids[0], signal.SIGSTOP),
+    "slow": _slow,
 }
 
 EXPERIMENT = Experiment(

@@ -111,7 +111,7 @@ def test_the_tasks_and_results_of_a_frozen_worker_come_from_another(
             assert name not in executor.ask_each(cluster_tasks.process)
             assert total.result() == sum(range(8))
             if options:
-                os.kill(pid, signal.SIGCONT)  # it delivers what it had, which nobody takes
+                os.kill(pid, signal.SIGCONT)  # it delivers what it had, which no one takes
                 time.sleep(2.0)
             assert [task.result() for task in (*tasks, total)] == [*range(8), sum(range(8))]
             assert executor.retried > 0

@@ -39,7 +39,7 @@ from ldapdiag.sources.cluster.executor import (
     installation,
     labelled,
 )
-from ldapdiag.sources.cluster.stuck_workers import LOOKS_EVERY, TaskClock, give_up, sights
+from ldapdiag.sources.cluster.stuck_workers import LOOKS_EVERY, TaskClock, give_up, states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -232,7 +232,7 @@ class DaskExecutor:
         """Let stuck workers start again, or be forgotten: the scheduler then gives their tasks to others."""
         while not self._over.wait(LOOKS_EVERY) and not self.is_lost:
             with suppress(Exception):  # a scheduler that is lost is noticed where results are waited for
-                workers = self.client.run_on_scheduler(sights, self._prefix)
+                workers = self.client.run_on_scheduler(states, self._prefix)
                 if stuck := self._clock.stuck(workers, time.monotonic()):
                     self.client.run_on_scheduler(give_up, stuck)
                     self._given_up += len(stuck)

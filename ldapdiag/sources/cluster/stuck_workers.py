@@ -1,7 +1,7 @@
 """Stuck workers: which workers of a cluster are given up, by the client's own clock; Dask has none for a task.
 
 Its scheduler gives up a worker that it has not heard from for 5 to 10 minutes, and never one whose task does not end.
-What is given up too early costs time, never a count: a task has one result, whoever delivers it.
+What is given up too early costs time, never a count: a task has one result, from any worker.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SMALL = 8 << 20
 """Bytes that take as long as what each task does besides."""
 
 
-class Sight(NamedTuple):
+class WorkerState(NamedTuple):
     """What a scheduler knows of a worker."""
 
     heard: float
@@ -46,10 +46,10 @@ class Sight(NamedTuple):
     """Seconds that our tasks run, as it has reported, and how many workers have lost them before; by their keys."""
 
 
-def sights(prefix: str, dask_scheduler: Any) -> dict[str, Sight]:  # noqa: ANN401  runs in the scheduler, which gives it
+def states(prefix: str, dask_scheduler: Any) -> dict[str, WorkerState]:  # noqa: ANN401  runs in the scheduler, which gives it
     """Return what the scheduler, in whose process this is called, knows of each worker; `prefix` is in our keys."""
     return {
-        address: Sight(
+        address: WorkerState(
             worker.last_seen,
             any(prefix not in str(task.key) for tasks in (worker.processing, worker.has_what) for task in tasks),
             {str(task.key): (taken, task.suspicious) for task, taken in worker.executing.items() if prefix in task.key},
@@ -96,7 +96,7 @@ class TaskClock:
         pace.seconds += min(now - submitted, self._taken.pop(key, 0.0) + max(0.0, now - self._looked) + LOOKS_EVERY)
         pace.bytes += size
 
-    def stuck(self, workers: Mapping[str, Sight], now: float) -> list[str]:
+    def stuck(self, workers: Mapping[str, WorkerState], now: float) -> list[str]:
         """Return the workers to give up, after a look at all of them."""
         if now - self._looked > STANDSTILL:  # this process stood still, or the scheduler did
             self._heard.clear()
@@ -115,7 +115,7 @@ class TaskClock:
             if not one.is_shared and (now - self._heard[name][1] > silent_within or self._hangs(one))
         ]
 
-    def _hangs(self, worker: Sight) -> bool:
+    def _hangs(self, worker: WorkerState) -> bool:
         return any(taken > self._limit(key) * LONGER**lost for key, (taken, lost) in worker.running.items())
 
     def _limit(self, key: str) -> float:

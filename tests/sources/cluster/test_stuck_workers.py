@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.sources.cluster.stuck_workers import AT_LEAST, LOOKS_EVERY, SILENT_WITHIN, UNKNOWN, Sight, TaskClock
+from ldapdiag.sources.cluster.stuck_workers import AT_LEAST, LOOKS_EVERY, SILENT_WITHIN, UNKNOWN, WorkerState, TaskClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 GIB = 1 << 30
 
 
-def looks(seconds: float, of: Callable[[float], dict[str, Sight]], clock: TaskClock) -> Iterator[tuple[float, str]]:
+def looks(
+    seconds: float, of: Callable[[float], dict[str, WorkerState]], clock: TaskClock
+) -> Iterator[tuple[float, str]]:
     """Yield when which worker is given up, as a client looks for so many seconds."""
     for look in range(1, int(seconds / LOOKS_EVERY) + 1):
         at = look * LOOKS_EVERY
@@ -23,8 +25,8 @@ def looks(seconds: float, of: Callable[[float], dict[str, Sight]], clock: TaskCl
             yield at, name
 
 
-def alive(at: float, running: float = 0.0, lost: int = 0, *, is_shared: bool = False) -> Sight:
-    return Sight(at, is_shared, {"slow": (running, lost)} if running else {})
+def alive(at: float, running: float = 0.0, lost: int = 0, *, is_shared: bool = False) -> WorkerState:
+    return WorkerState(at, is_shared, {"slow": (running, lost)} if running else {})
 
 
 def test_a_worker_that_is_silent_is_given_up_while_others_are_heard_from() -> None:
@@ -55,7 +57,7 @@ def test_slow_looks_find_a_silent_worker_too() -> None:
 
 
 def test_what_works_for_others_is_left_to_the_scheduler() -> None:
-    def shared(at: float) -> dict[str, Sight]:
+    def shared(at: float) -> dict[str, WorkerState]:
         return {"one": alive(at), "silent": alive(1.0, is_shared=True), "slow": alive(at, at, is_shared=True)}
 
     assert not list(looks(2 * UNKNOWN, shared, TaskClock()))
@@ -87,7 +89,7 @@ def test_a_task_has_ten_times_what_others_have_taken_and_never_less(seed: int) -
     for number, size in enumerate(sizes):
         clock.begin(f"{number}", "scan", size, at)
         taken = size / speed
-        clock.stuck({"one": Sight(at + taken, False, {f"{number}": (taken, 0)})}, at + taken)
+        clock.stuck({"one": WorkerState(at + taken, False, {f"{number}": (taken, 0)})}, at + taken)
         at += taken + draw.random() * LOOKS_EVERY
         clock.end(f"{number}", at)
     true = GIB / speed
