@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.sources.cluster.stuck_workers import AT_LEAST, LOOKS_EVERY, SILENT_WITHIN, UNKNOWN, WorkerState, TaskClock
+from ldapdiag.sources.cluster.stuck_workers import AT_LEAST, LOOKS_EVERY, SILENT_WITHIN, UNKNOWN, TaskClock, WorkerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
