@@ -136,7 +136,7 @@ class DaskExecutor:
     _prefix: str = field(default_factory=lambda: uuid4().hex[:12])
     _submitted: int = 0
     _workers: int | None = None
-    """None: to be asked for."""
+    """None: to be asked for; -1: being asked for."""
     _without_workers: float | None = None
     """Since when there has been no worker (monotonic time)."""
     _stopped: float | None = None
@@ -168,11 +168,15 @@ class DaskExecutor:
     @property
     def workers(self) -> int:
         """Return how many tasks can run at the same time; 0 while there is no worker."""
-        if self._workers is None:
+        known = self._workers
+        if known is None or known < 0:
             self.check()
+            self._workers = -1  # an event that comes meanwhile makes it None again
             with self._lost_on_error():
-                self._workers = sum(self.client.nthreads().values())
-        return self._workers
+                known = sum(self.client.nthreads().values())
+            if self._workers == -1:
+                self._workers = known
+        return known
 
     def submit(self, function: Callable[..., T], /, *arguments: object, label: str, size: int = 0) -> DaskTask[T]:
         """Begin a task. An argument that is a Task itself is replaced by its result, on the worker."""
