@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import cluster
 import every_table
 import index_advice
 import instructions
@@ -44,7 +43,6 @@ def main() -> None:
             log_speed.figures(tables),
             object_stores.figures(tables),
             one_stream.figures(tables),
-            cluster.figures(tables),
             instructions.figures(tables),
             index_advice.figures(tables),
             many_shapes.figures(tables),

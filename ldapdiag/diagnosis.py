@@ -19,6 +19,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance, subject_of
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.check import Need, needs_of
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, Missing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.main_evidence import shortfall
@@ -107,6 +108,12 @@ class Diagnosis:
     def shortfall(self) -> Gap | None:
         """Return what to report first: the main evidence is missing, or most of it was passed over."""
         return shortfall(self.bundle, has_findings=bool(self.findings), kind=self.kind)
+
+    @property
+    def is_half_read(self) -> bool:
+        """Return whether a part of an access log could not be read, which a gap says."""
+        logs = (fact for fact in self.bundle.facts if isinstance(fact, AccessLog))
+        return any(stream.is_half_read for log in logs for stream in log.streams)
 
     @property
     def disabled(self) -> Mapping[str, str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +40,22 @@ def kills_its_worker() -> int:
 def after_a_while(number: int, seconds: float = 0.3) -> int:
     time.sleep(seconds)
     return number
+
+
+def hangs_once(mark: str) -> int:
+    """Return the process, but hang in the one that is given this first; its worker is heard from meanwhile."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return os.getpid()
+    time.sleep(3_600)
+    return 0
+
+
+def pretends_to_draw() -> None:
+    """Let a scheduler seem to have what draws its dashboard."""
+    for name in ("bokeh", "distributed.dashboard.scheduler"):
+        sys.modules[name] = ModuleType(name)
 
 
 def process() -> int:

@@ -29,6 +29,9 @@ class DoneTask(Generic[T]):
     def succeeded(self) -> bool:
         return self.done and self.error is None
 
+    def fetch(self) -> None:
+        assert not self.released
+
     def result(self) -> T:
         assert not self.released
         if self.error is not None:
@@ -59,7 +62,8 @@ class InProcess:
     ended: list[DoneTask[Any]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
 
-    def submit(self, function: Callable[..., T], /, *arguments: object, label: str) -> DoneTask[T]:
+    def submit(self, function: Callable[..., T], /, *arguments: object, label: str, size: int = 0) -> DoneTask[T]:
+        assert size >= 0
         task: DoneTask[T] = DoneTask(label)
         self.labels.append(label)
         self.tasks.append(task)

@@ -12,6 +12,7 @@ from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from threading import Event
 
     from ldapdiag.cli.notices import Notices
     from ldapdiag.sources.cluster.executor import Executor
@@ -38,7 +39,7 @@ def check_alone(cluster: str | None, others: Mapping[str, object]) -> None:
 
 
 @contextmanager
-def cluster_executor(named: str | None, notices: Notices) -> Iterator[Executor | None]:
+def cluster_executor(named: str | None, notices: Notices, stop: Event) -> Iterator[Executor | None]:
     """Connect to the cluster that the operator named; None: no cluster. Raise UsageError or ClusterError."""
     if named is None:
         yield None
@@ -46,7 +47,7 @@ def cluster_executor(named: str | None, notices: Notices) -> Iterator[Executor |
     from ldapdiag.sources.cluster.addresses import cluster_address  # noqa: PLC0415  import late
     from ldapdiag.sources.cluster.dask_executor import dask_executor  # noqa: PLC0415
 
-    with dask_executor(cluster_address(named)) as executor:
+    with dask_executor(cluster_address(named), stop) as executor:
         if executor.dashboard:
             notices.write(f"dashboard of the cluster: {executor.dashboard}")
         yield executor

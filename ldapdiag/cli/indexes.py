@@ -95,7 +95,7 @@ def indexes(
     written = _written(asked, table, ldif=ldif, script=script)
     with (
         stoppable() if cluster else interruptible(evidence or []) as stop,
-        cluster_executor(cluster, asked.notices) as executor,
+        cluster_executor(cluster, asked.notices, stop) as executor,
     ):
         diagnosis = run_diagnosis(
             evidence or [],

@@ -154,13 +154,14 @@ def _print_no_all_clear(report: Mapping[str, Any]) -> None:
 
 
 def exit_code(diagnosis: Diagnosis, gate: Gate) -> int:
-    """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict.
+    """Return the exit code of a report: 2 if the main evidence was not read, or with --strict a part of an access log.
 
+    Else it is 1 or 0 by --fail-on and --strict.
     With --fail-on-new only findings count that are new or worse since the baseline, or whose acceptance is over.
     """
     from ldapdiag.finding import NotJudged  # noqa: PLC0415  import late
 
-    if diagnosis.shortfall:
+    if diagnosis.shortfall or (gate.strict and diagnosis.is_half_read):
         return FAILED
     if diagnosis.crashed:
         return 1

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 StrictOption = Annotated[
     bool,
-    typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.", rich_help_panel=Panel.GATE),
+    typer.Option(
+        "--strict",
+        help="Exit with 1 for a check that is not judged, too; with 2 if a log was read in part.",
+        rich_help_panel=Panel.GATE,
+    ),
 ]
 BaselineOption = Annotated[
     Path | None,

@@ -261,7 +261,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         else:
             selection = None if asked is None else asked.selection()
             collected = _collected(hosts, given, zone_of_logs, stop, notices)
-            with cluster_executor(cluster, notices) as executor:
+            with cluster_executor(cluster, notices, stop) as executor:
                 reading = _read(
                     file,
                     executor or workers,

@@ -159,7 +159,7 @@ class Cluster(TypedDict):
     """Tasks that can run at once."""
     tasks: int
     retried: int
-    """Begun again because a worker died."""
+    """Begun again because a worker died or got stuck."""
     task_bytes: int
     """The largest."""
     read_here: list[str]

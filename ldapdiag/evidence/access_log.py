@@ -47,6 +47,8 @@ class LogStream:
     """Why counts by connection are wrong: several servers write it at once; a sentence each, without its full stop."""
     copies: tuple[PassedOver, ...] = ()
     """Files with the same records as these."""
+    is_half_read: bool = False
+    """A part of it could not be read; a gap says which."""
 
 
 class CountedLog(NamedTuple):

@@ -15,7 +15,7 @@ class ClusterWork:
     tasks: int
     """Tasks that have ended."""
     retried: int
-    """Tasks that were begun again because their worker died."""
+    """Tasks that were begun again because their worker died or got stuck."""
     task_bytes: int
     """Size of the largest task: bytes of files."""
     read_here: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 STARTS_WITHIN = 60.0
 TESTS = Path(__file__).parent.parent
+PATHS = os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))
 SCHEDULER = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0")
 WORKER = (sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard")
 ANOTHER_GRAMMAR = "import ldapdiag.evidence.log.dialects as dialects\ndialects.GRAMMAR_VERSION = 1\n"
@@ -74,7 +75,7 @@ class DaskCluster:
         return ["--preload", str(path)]
 
     def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "PYTHONPATH": str(TESTS), **self.environment}
+        environment = {**os.environ, "PYTHONPATH": PATHS, **self.environment}
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
+from importlib.util import find_spec
+from threading import Event
 from typing import TYPE_CHECKING
 
 import dask.config
-import distributed  # noqa: F401  its defaults are settings, too
 import pytest
+from distributed import Client
 
 import cluster_tasks
 from lab.certificates import Authority
@@ -17,7 +19,7 @@ from lab.dask_cluster import ANOTHER_GRAMMAR, NO_LDAPDIAG, DaskCluster, dask_clu
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.cluster.addresses import cluster_address
 from ldapdiag.sources.cluster.dask_executor import DaskExecutor, dask_executor
-from ldapdiag.sources.cluster.executor import ClusterError, ExecutorLostError
+from ldapdiag.sources.cluster.executor import ClusterError, ExecutorLostError, UndeliveredError
 from ldapdiag.sources.cluster.worker_check import WorkersDifferError, check_workers
 
 if TYPE_CHECKING:
@@ -90,6 +92,75 @@ def test_without_any_worker_left_the_run_ends(cluster: DaskCluster, monkeypatch:
             slow.result()
 
 
+@pytest.mark.parametrize("options", [(), ("--no-nanny",)], ids=["nanny", "no nanny"])
+def test_the_tasks_and_results_of_a_frozen_worker_come_from_another(
+    laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("ldapdiag.sources.cluster.stuck_workers.SILENT_WITHIN", 3.0)
+    with dask_cluster(tmp_path, workers=0) as cluster:
+        for _ in range(2):
+            cluster.start_worker(*options)
+        connected(cluster)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            wait_for_workers(executor, 2)
+            tasks = [executor.submit(cluster_tasks.after_a_while, number, label=f"{number}") for number in range(8)]
+            total = executor.submit(cluster_tasks.total, *tasks, label="total")
+            name, pid = next(iter(executor.ask_each(cluster_tasks.process).items()))
+            assert isinstance(pid, int)
+            os.kill(pid, signal.SIGSTOP)
+            assert name not in executor.ask_each(cluster_tasks.process)
+            assert total.result() == sum(range(8))
+            if options:
+                os.kill(pid, signal.SIGCONT)  # it delivers what it had, which no one takes
+                time.sleep(2.0)
+            assert [task.result() for task in (*tasks, total)] == [*range(8), sum(range(8))]
+            assert executor.retried > 0
+
+
+def test_a_task_that_hangs_on_one_worker_ends_on_another(
+    cluster: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ldapdiag.sources.cluster.stuck_workers.UNKNOWN", 3.0)
+    connected(cluster)
+    with dask_executor(cluster_address(cluster.address)) as executor:
+        wait_for_workers(executor, 2)
+        began = time.monotonic()
+        assert executor.submit(cluster_tasks.hangs_once, str(tmp_path / "mark"), label="hangs").result() > 0
+        assert 3.0 < time.monotonic() - began < PATIENCE
+        assert executor.retried == 1
+
+
+def test_a_worker_with_tasks_or_results_of_another_client_is_never_given_up(
+    cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ldapdiag.sources.cluster.stuck_workers.SILENT_WITHIN", -1.0)  # all are silent
+    connected(cluster)
+    with Client(cluster.address, set_as_default=False) as other:
+        other.wait_for_workers(2)
+        kept = other.map(cluster_tasks.after_a_while, range(2), seconds=5.0)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            tasks = [executor.submit(cluster_tasks.after_a_while, number, 2.0, label="") for number in range(4)]
+            assert [task.result() for task in tasks] == list(range(4))
+            assert executor.retried == 0
+        assert other.gather(kept) == [0, 1]
+
+
+def test_ctrl_c_waits_for_no_worker(cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldapdiag.sources.cluster.dask_executor.ENDS_WITHIN", 1.0)
+    connected(cluster)
+    stop = Event()
+    with dask_executor(cluster_address(cluster.address), stop) as executor:
+        wait_for_workers(executor, 2)
+        tasks = [executor.submit(cluster_tasks.after_a_while, 1, 60.0, label="slow") for _ in range(2)]
+        stop.set()
+        began = time.monotonic()
+        for task in tasks:
+            with pytest.raises(UndeliveredError, match="no worker delivered these counts within 1 s"):
+                task.result()
+        assert executor.ask_each(cluster_tasks.after_a_while, 1, 60.0) == {}
+    assert time.monotonic() - began < 10
+
+
 def certificates_of(folder: Path, name: str) -> dict[str, str]:
     """Return the settings of Dask for certificates that an authority of this name has signed."""
     folder.mkdir()
@@ -118,6 +189,22 @@ def test_tls_with_the_settings_of_dask(laboratory, tmp_path: Path) -> None:
         for settings in ({}, others):
             with dask.config.set(settings):
                 assert "check the address, and the certificates of distributed.comm.tls" in refusal(cluster)
+
+
+def test_a_dashboard_is_announced_where_the_scheduler_draws_it(laboratory, tmp_path: Path) -> None:
+    cluster = DaskCluster(tmp_path, {})
+    try:
+        cluster.start_scheduler("--dashboard-address", ":0")
+        cluster.start_worker()
+        connected(cluster)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            is_drawn = find_spec("bokeh") is not None
+            assert bool(executor.dashboard) is is_drawn  # it serves a page in any case
+            executor.client.run_on_scheduler(cluster_tasks.pretends_to_draw)
+        with dask_executor(cluster_address(cluster.address)) as executor:
+            assert executor.dashboard.endswith("/status")
+    finally:
+        cluster.end()
 
 
 def test_a_scheduler_without_workers_is_refused(laboratory, tmp_path: Path) -> None:

@@ -141,6 +141,36 @@ def test_a_worker_that_is_killed_changes_nothing(cluster: DaskCluster, fleet: Pa
     assert ran.report["cluster"]["retried"] > 0
 
 
+def frozen(cluster: DaskCluster) -> None:
+    """Freeze a worker."""
+    with dask_executor(cluster_address(str(cluster.file))) as watching:
+        os.kill(int(next(iter(watching.ask_each(os.getpid).values()))), signal.SIGSTOP)  # type: ignore[call-overload]
+
+
+def test_a_frozen_worker_changes_nothing(cluster: DaskCluster, fleet: Path, read_here: dict[str, Any]) -> None:
+    running = started(cluster, fleet)
+    frozen(cluster)
+    began = time.monotonic()
+    ran = ended(running)
+    assert (ran.code, ran.complaints) == (0, [])
+    same(ran.report, read_here)
+    assert time.monotonic() - began < 120
+
+
+def test_ctrl_c_ends_a_run_with_a_frozen_worker(cluster: DaskCluster, fleet: Path, read_here: dict[str, Any]) -> None:
+    running = started(cluster, fleet)
+    frozen(cluster)
+    running.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    ran = ended(running)
+    assert ran.code == 130
+    assert time.monotonic() - began < 30
+    report = ran.report
+    assert report["stopped"]
+    assert report["lines"] < read_here["lines"]
+    assert all("run it again without an interruption" in gap["how"] for gap in report["gaps"])
+
+
 def test_a_lost_scheduler_is_an_error_without_a_report(cluster: DaskCluster, fleet: Path) -> None:
     running = started(cluster, fleet)
     assert cluster.scheduler is not None

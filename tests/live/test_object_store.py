@@ -197,10 +197,10 @@ class Replacing(InProcess):
         super().__init__()
         self.server, self.before = server, before
 
-    def submit(self, function, /, *arguments, label):  # type: ignore[no-untyped-def]
+    def submit(self, function, /, *arguments, label, size=0):  # type: ignore[no-untyped-def]
         if self.before in label:
             self.server.put("parts/access", CUT.replace(b"uid", b"sn"))
-        return super().submit(function, *arguments, label=label)
+        return super().submit(function, *arguments, label=label, size=size)
 
 
 @pytest.mark.parametrize("whole", [0, 1, 3])

@@ -22,11 +22,12 @@ from itertools import takewhile
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
+from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.cluster_work import ClusterWork
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.lazy_dataclass import dataclass
 from ldapdiag.sources.cluster.discovery import discovered
-from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError
+from ldapdiag.sources.cluster.executor import SAME, ClusterError, TaskError, UndeliveredError
 from ldapdiag.sources.cluster.planning import Plan, is_remotely_readable, location_of
 from ldapdiag.sources.cluster.scan_tasks import (
     AnotherInstallationError,
@@ -115,7 +116,9 @@ def read_streams(
     with no_cycles():
         run = _Run(executor, meter, stop, [Plan(stream, period, asked) for stream in remote])
         run.work()
-        done = {id(stream.plan.stream): stream.read(executor) for stream in run.streams}
+        for stream in run.streams:
+            stream.deliver(executor)
+        done = {id(stream.plan.stream): stream.read() for stream in run.streams}
     if here:
         done |= {id(one.stream): one for one in read_here(here, None, meter, period, stop, scanner)}
     return tuple(done[id(stream)] for stream in streams), run.done(here)
@@ -151,6 +154,8 @@ class _Stream:
     failed: TaskError | None = None
     is_submitted: bool = False
     """True if its last task was submitted."""
+    is_whole: bool = False
+    """True if all of it is delivered."""
 
     def fold(self, executor: Executor, scans: list[_Scan]) -> _Fold:
         """Submit the fold of scans that follow all others."""
@@ -165,7 +170,7 @@ class _Stream:
         """Submit a task that reads the records that follow all others, for the reference."""
         before = self.folds[-1].task if self.folds else self.state
         name = self.plan.stream.name
-        return _Fold(executor.submit(scan_on, planned, name, before, label=planned.label), [])
+        return _Fold(executor.submit(scan_on, planned, name, before, label=planned.label, size=planned.effort), [])
 
     def settle(self) -> None:
         """Let go of the folds that are done, and of what they took."""
@@ -176,24 +181,36 @@ class _Stream:
             if self.state is not None:
                 self.state.release()
             self.state = done.task
+        if self.state is not None and self.is_submitted and not self.folds:
+            self.state.fetch()
 
-    def read(self, executor: Executor) -> ScannedStream:
-        """Return the stream with the records before the first task that failed or did not end."""
+    def deliver(self, executor: Executor) -> None:
+        """Begin to bring here what is whole: the records before the first task that failed or did not end."""
         self.settle()
         left = [*(one for folded in self.folds for one in folded.scans), *self.scans]
         whole = list(takewhile(lambda one: one.task.succeeded, left))
-        is_whole = self.is_submitted and len(whole) == len(left) and all(folded.scans for folded in self.folds)
+        self.is_whole = self.is_submitted and len(whole) == len(left) and all(folded.scans for folded in self.folds)
         self.folds.clear()
         if whole:
             self.folds.append(self.fold(executor, whole))
-        task = self.folds[-1].task if self.folds else self.state
-        try:
-            folded = FoldedStream.unpacked(task.result()) if task else None
-        except TaskError as error:
-            self.failed = error
-            folded = FoldedStream.unpacked(self.state.result()) if self.state else None
+        for task in self._states():
+            task.fetch()
+
+    def _states(self) -> list[Task[bytes]]:
+        """Return the last states of the stream, the one with most records first."""
+        return [*(folded.task for folded in self.folds), *([self.state] if self.state else [])]
+
+    def read(self) -> ScannedStream:
+        """Return the stream as it was delivered."""
+        folded = None
+        for task in self._states():
+            try:
+                folded = FoldedStream.unpacked(task.result())
+                break
+            except TaskError as error:
+                self.failed = self.failed or error
         reading = self._result(folded)
-        reading.is_whole = is_whole and self.failed is None
+        reading.is_whole = self.is_whole and self.failed is None
         return reading
 
     def _result(self, folded: FoldedStream | None) -> ScannedStream:
@@ -211,6 +228,9 @@ class _Stream:
             counts = folded.merging.counts
         if folded and folded.crash:
             remarks.gaps.append(crash_gap(stream.name, folded.crash, scanner))
+        elif isinstance(self.failed, UndeliveredError):
+            how = "run it again without an interruption; what was delivered before is counted"
+            remarks.gaps.append(Gap(target=stream.name, reason=str(self.failed), how=how))
         elif self.failed:
             remarks.gaps.append(crash_gap(stream.name, f"{self.failed.label}: {self.failed}", scanner))
         return read_result(stream, scanner, counts, remarks)
@@ -276,7 +296,7 @@ class _Run:
                 stream.folds.append(stream.continued(self._executor, planned))
                 one = _Scan(planned, stream.folds[-1].task)
             else:
-                one = _Scan(planned, self._executor.submit(scan, planned, label=planned.label))
+                one = _Scan(planned, self._executor.submit(scan, planned, label=planned.label, size=planned.effort))
                 stream.scans.append(one)
             self._scans[id(one.task)] = stream, one
             if len(stream.scans) == FOLDED:

@@ -55,6 +55,10 @@ class CancelledTaskError(TaskError):
     """The task was cancelled, or one whose result it takes."""
 
 
+class UndeliveredError(TaskError):
+    """Reading was interrupted, and no worker delivered the result in time."""
+
+
 class Task(Protocol[T_co]):
     """A function that runs, or will run, or has run."""
 
@@ -70,8 +74,11 @@ class Task(Protocol[T_co]):
     def succeeded(self) -> bool:
         """Return whether it has ended with a result, which is not asked for."""
 
+    def fetch(self) -> object:
+        """Begin to get the result, so that it is here if its worker is lost later."""
+
     def result(self) -> T_co:
-        """Return the result, and wait for it. Raise TaskError, or ExecutorLostError."""
+        """Return the result, and wait for it, after Ctrl-C not for long. Raise TaskError, or ExecutorLostError."""
 
     def cancel(self) -> None:
         """Do not run it if it has not begun; `result` then raises CancelledTaskError, unless it was done already."""
@@ -89,16 +96,17 @@ class Executor(Protocol):
 
     @property
     def retried(self) -> int:
-        """Return how many tasks were begun again, because their worker has died or was lost."""
+        """Return how many tasks were begun again, because their worker has died, was lost or got stuck."""
 
     @property
     def dashboard(self) -> str:
         """Return the address of a page that shows the work; empty if there is none."""
 
-    def submit(self, function: Callable[..., T], /, *arguments: object, label: str) -> Task[T]:
+    def submit(self, function: Callable[..., T], /, *arguments: object, label: str, size: int = 0) -> Task[T]:
         """Begin a task. An argument that is a Task itself is replaced by its result, on the worker.
 
-        It fails if a task fails whose result it takes. A task whose worker dies is begun again on another one.
+        It fails if a task fails whose result it takes. A task whose worker dies, or takes ten times as long for its
+        `size` in bytes as others do, is begun again on another one.
         Raise ExecutorLostError.
         """
 
@@ -111,6 +119,7 @@ class Executor(Protocol):
     def ask_each(self, function: Callable[..., T], /, *arguments: object) -> Mapping[str, T | Exception]:
         """Call a function once in each worker, now; return the results, or the errors, by the name of the worker.
 
+        A worker that is lost meanwhile is left out; after Ctrl-C all are.
         Raise ExecutorLostError.
         """
 

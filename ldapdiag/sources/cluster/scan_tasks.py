@@ -92,6 +92,12 @@ class ScanTask:
     cost: int
     """Bytes of files."""
 
+    @property
+    def effort(self) -> int:
+        """Return the bytes that are scanned, about."""
+        sizes = ((file.input.size_bytes or 0, file.input.compressed) for file in self.whole)
+        return sum(size * (batches.SHRINKS if is_packed else 1) for size, is_packed in sizes) or self.cost
+
 
 @dataclass(slots=True, kw_only=True)
 class ScanResult:

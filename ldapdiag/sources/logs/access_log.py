@@ -109,6 +109,7 @@ class ScannedStream:
             copies=tuple(
                 PassedOver(target=duplicate.file.path, reason=duplicate.reason) for duplicate in stream.duplicates
             ),
+            is_half_read=bool(self.gaps or self.truncated),
         )
         return CountedLog(described, segment)
 

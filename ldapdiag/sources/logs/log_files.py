@@ -161,15 +161,16 @@ class LogFile:
             return low
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
-            sampled = self.sample_from(self.input.file_range, middle)
+            found = self.input.file_range
+            sampled = self.sample_from(found, middle, TAIL_BYTES // 4) or self.sample_from(found, middle)
             if sampled is None:
                 return None
             low, high = (middle, high) if sampled.first_time < time else (low, middle)
         return low
 
-    def sample_from(self, found: FileRange, offset: int) -> Sample | None:
+    def sample_from(self, found: FileRange, offset: int, size: int = 2 * TAIL_BYTES) -> Sample | None:
         """Return a sample of the records from the first line break after an offset on; None if none has a time."""
-        data = found.read_at(offset, 2 * TAIL_BYTES)
+        data = found.read_at(offset, size)
         begin = data.find(b"\n") + 1 if offset != found.start else 0
         log = self.input.file_range or found
         pieces = self.pieces(_whole(self.dialect, data[begin:]), offset + begin - log.start)

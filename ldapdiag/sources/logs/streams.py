@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
@@ -29,7 +30,7 @@ from ldapdiag.sources.logs.period import TAIL_BYTES
 from ldapdiag.sources.logs.samples import DISORDER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.open_files import FileRange
@@ -61,6 +62,12 @@ class Stream:
 
     files: list[LogFile]
     duplicates: list[Duplicate] = field(default_factory=list)
+    _nameless: int = 0
+    """First files whose headers have no server name, as far as they were looked at."""
+
+    def replace_files(self, files: Sequence[LogFile]) -> None:
+        """Replace the files by others of the same server."""
+        self.files[:], self._nameless = files, 0
 
     @property
     def name(self) -> str:
@@ -75,7 +82,11 @@ class Stream:
     @property
     def instance(self) -> bytes:
         """The server name in the headers; empty if there is none."""
-        return next((file.head.instance for file in self.files if file.head.instance), b"")
+        for file in islice(self.files, self._nameless, None):
+            if file.head.instance:
+                return file.head.instance
+            self._nameless += 1
+        return b""
 
     @property
     def server(self) -> str:
@@ -118,7 +129,7 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
 
 def _continued_copy(streams: list[Stream], file: LogFile, attempts: Iterator[int]) -> bool:
     """Continue a stream that ends inside a file with the remainder of that file; return whether there is one."""
-    ending = [stream for stream in streams if _ends_within(stream.files[-1], file)]
+    ending = [one for one in streams if _ends_within(one.files[-1], file) and _may_have_one_name(one, file)]
     for stream in sorted(ending, key=lambda stream: _end(stream.files[-1]), reverse=True):
         if next(attempts, None) is None:
             return False
@@ -138,6 +149,10 @@ def _ends_within(last: LogFile, file: LogFile) -> bool:
     return last.last_time is not None and file.first_time <= last.last_time < _end(file)
 
 
+def _may_have_one_name(stream: Stream, file: LogFile) -> bool:
+    return not stream.instance or not file.head.instance or stream.instance == file.head.instance
+
+
 def _end(file: LogFile) -> int:
     return FOREVER if file.last_time is None else file.last_time
 
@@ -148,9 +163,7 @@ def _may_follow(stream: Stream, file: LogFile) -> bool:
     if (last.input.folder, last.dialect.name) != (file.input.folder, file.dialect.name):
         return False
     same = stream.instance == file.head.instance
-    if not same and stream.instance and file.head.instance:
-        return False
-    if not last.may_be_of_one_server(file):
+    if not _may_have_one_name(stream, file) or not last.may_be_of_one_server(file):
         return False
     if last.last_time is None and not (same and stream.instance) and _stem(last) != _stem(file):
         return False
@@ -214,7 +227,7 @@ def _find_marks(streams: list[Stream]) -> None:
     """Sample the files again, for their marks: a single stream has nothing to be compared with."""
     for stream in streams:
         with suppress(OSError):  # reported when the file is read
-            stream.files[:] = [file.with_marks() for file in stream.files]
+            stream.replace_files([file.with_marks() for file in stream.files])
 
 
 def _worth(stream: Stream) -> tuple[int, int, bool, int, bool, str, str]:
@@ -277,7 +290,7 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
         if zoned and file.first_time < kept.first_time - ALIKE:
             reason += "; its earlier records are not read"
         kept.duplicates.append(Duplicate(file=file, reason=reason))
-    stream.files[:] = rest
+    stream.replace_files(rest)
 
 
 COMPARED_BYTES = 1 << 12

@@ -207,7 +207,7 @@ def test_a_file_that_grows_meanwhile_is_read_up_to_the_size_that_it_had(
 ) -> None:
     submit = InProcess.submit
 
-    def growing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+    def growing(self: InProcess, function: Any, /, *arguments: Any, label: str, size: int = 0) -> Any:
         with (cut / "ds1" / "access").open("ab") as file:
             file.write(OTHER)
         return submit(self, function, *arguments, label=label)
@@ -220,7 +220,7 @@ def test_a_file_that_grows_meanwhile_is_read_up_to_the_size_that_it_had(
 def test_a_larger_file_that_replaces_one_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = InProcess.submit
 
-    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str, size: int = 0) -> Any:
         if "ds1/access, from byte 0 " in label:
             (cut / "ds1" / "access").write_bytes(OTHER + OTHER)
         return submit(self, function, *arguments, label=label)
@@ -282,7 +282,7 @@ def test_a_file_that_was_renamed_after_discovery_is_never_read_as_another(
 def test_a_file_that_is_replaced_before_its_task_is_a_gap(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = InProcess.submit
 
-    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str) -> Any:
+    def replacing(self: InProcess, function: Any, /, *arguments: Any, label: str, size: int = 0) -> Any:
         if "ds1/access, from byte 0 " in label:
             (cut / "ds1" / "new").write_bytes(TEXT[:5000])
             (cut / "ds1" / "new").rename(cut / "ds1" / "access")
