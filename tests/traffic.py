@@ -10,9 +10,9 @@ from incidents import diagnosed, judged
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.connection import OperationResult
+from ldapdiag.evidence.log.connection import SIMPLE, OperationResult
 from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
-from ldapdiag.evidence.log.scan import SIMPLE, Scan
+from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.sorting import Sorting
 
 if TYPE_CHECKING:

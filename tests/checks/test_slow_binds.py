@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
-from ldapdiag.evidence.log.connection import OperationResult
-from ldapdiag.evidence.log.scan import SIMPLE
+from ldapdiag.evidence.log.connection import SIMPLE, OperationResult
 from ldapdiag.finding import Finding, NotJudged, Severity
 from ldapdiag_checks.slow_binds import judge
 from traffic import FOO, Log

@@ -7,9 +7,10 @@ first BIND. Counts that depend on them are kept here until a line shows them, or
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.lazy_dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.operation_row import OperationRow
@@ -25,6 +26,13 @@ RESULT_TIMEOUT = 600_000_000_000
 
 STARTTLS = b"1.3.6.1.4.1.1466.20037"
 """The extended operation after whose success TLS begins (RFC 4511, 4.14.1)."""
+
+SIMPLE = b"simple"
+"""The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI."""
+PLAIN = b"PLAIN"
+"""The mechanism of SASL that sends the password as it is (RFC 4616)."""
+SASL = b"SASL"
+"""One that the log does not name, or only later."""
 
 IN_PROGRESS = 14
 """saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""

@@ -22,10 +22,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.connection import SASL, SIMPLE, OperationResult
 from ldapdiag.evidence.log.connection import UNKNOWN as UNKNOWN_MECHANISM
-from ldapdiag.evidence.log.connection import OperationResult
 from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
-from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.sorting import sort_line, vlv_line
 from ldapdiag.evidence.log.stamps import duration
 from ldapdiag.lazy_pattern import pattern

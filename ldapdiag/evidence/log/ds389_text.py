@@ -161,7 +161,7 @@ def _read_internal(log: Scan, record: Record) -> None:
     line = record[-1]
     if record[0]:
         log.misread(_line(record))
-    elif internal := INTERNAL.fullmatch(line):
+    elif b"conn=Internal" in line and (internal := INTERNAL.fullmatch(line)):
         if internal["request"]:
             log.internal()
         else:

@@ -215,6 +215,9 @@ ENVELOPES = (
 )
 """A new envelope is a line here."""
 
+ENVELOPES_OF_RECORDS = tuple(envelope for envelope in ENVELOPES if envelope.end != b"\n")
+"""Those around lines that begin as `[20/Nov/2026` does: no envelope has such lines, and to ask each takes time."""
+
 DEEPEST = 4
 """Envelopes within each other: syslog in the journal in Docker's log, shown by docker compose."""
 
@@ -230,7 +233,9 @@ def envelopes_of(head: bytes) -> tuple[Envelope, ...]:
 def _best(head: bytes, deepest: int) -> tuple[int, tuple[Envelope, ...]]:
     """Return the number of recognised lines, and the envelopes around them."""
     first = first_lines(head)
-    candidates = [envelope for envelope in ENVELOPES if envelope.carries(head, first)] if deepest else []
+    is_bare = 2 * sum(line[:1] == b"[" and line[3:4] == b"/" for line in first) > len(first)
+    possible = ENVELOPES_OF_RECORDS if is_bare else ENVELOPES
+    candidates = [envelope for envelope in possible if envelope.carries(head, first)] if deepest else []
     if not candidates and deepest == DEEPEST:
         return 0, ()  # most files: their dialect is recognised later, if they are logs
     dialect = recognise(head)

@@ -31,10 +31,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import operation_kinds
-from ldapdiag.evidence.log.connection import UNKNOWN, OperationResult
+from ldapdiag.evidence.log.connection import SASL, SIMPLE, UNKNOWN, OperationResult
 from ldapdiag.evidence.log.pattern import lines_like
 from ldapdiag.evidence.log.refusal_messages import ACCEPT_FAILED, BEYOND_TABLE, DENIED
-from ldapdiag.evidence.log.scan import SASL, SIMPLE
 from ldapdiag.evidence.log.stamps import duration
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
 from ldapdiag.lazy_dataclass import dataclass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import BASE_SCOPE, base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, OperationResult, Pending
+from ldapdiag.evidence.log.connection import ANONYMOUS, PLAIN, SIMPLE, Connection, OperationResult, Pending
 from ldapdiag.evidence.log.connection_scan import ConnectionScan
 from ldapdiag.evidence.log.counting import (
     add_sorting,
@@ -38,13 +38,6 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.selection import Selection
     from ldapdiag.evidence.log.shape_row import ShapeRow
     from ldapdiag.evidence.log.sorting import Sorting
-
-SIMPLE = b"simple"
-"""The mechanism of a simple BIND (RFC 4511, 4.2); others are SASL's, as GSSAPI."""
-PLAIN = b"PLAIN"
-"""The mechanism of SASL that sends the password as it is (RFC 4616)."""
-SASL = b"SASL"
-"""One that the log does not name, or only later."""
 
 MOST_BASES = 20_000
 """Cached rows, by shape, base and scope."""

@@ -12,8 +12,8 @@ Source: ldap/servers/slapd/back-ldbm/sort.c, vlv.c.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from ldapdiag.lazy_dataclass import NamedTuple
 from ldapdiag.lazy_pattern import pattern
 
 SORT_BYTES = 200
