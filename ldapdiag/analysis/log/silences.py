@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from itertools import islice, pairwise
 from math import exp, isqrt
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
@@ -116,7 +115,7 @@ def _expected(gaps: Sequence[int], length: int) -> float:
     longest = gaps[len(gaps) - isqrt(len(gaps)) :]
     if len(longest) < FEWEST_GAPS:
         return 0.0
-    scale = 2 * max(1.0, fmean(longest) - longest[0])
+    scale = 2 * max(1.0, sum(longest) / len(longest) - longest[0])
     return len(longest) * exp(-(length - longest[0]) / scale)
 
 
