@@ -10,6 +10,7 @@ is not known here is an error: what it asks for would not be done. Names of file
 
 from __future__ import annotations
 
+import re
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ CLIENTS = {
     "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
 }
 """What a client's certificate must be; the toolkit's other two do not verify it."""
+HASH = re.compile(rb"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
+"""Of bcrypt: its version, the cost, salt and hash."""
 MOST_BYTES = 1 << 20
 
 
@@ -111,6 +114,6 @@ def _users(value: object) -> dict[str, bytes]:
         raise ValueError(f"{USERS} names no user")
     hashes = {str(user): str(hashed).encode() for user, hashed in value.items()}
     for user, hashed in hashes.items():
-        if not hashed.startswith((b"$2a$", b"$2b$", b"$2y$")):
+        if not HASH.fullmatch(hashed):
             raise ValueError(f"the password of {user} is no bcrypt hash; htpasswd -nBC 12 {user} prints one")
     return hashes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import socket
 from socketserver import TCPServer, ThreadingMixIn
@@ -121,7 +120,7 @@ def _is_right(header: str, users: Mapping[str, bytes], known: dict[str, bytes]) 
     scheme, _, encoded = header.partition(" ")
     try:
         user, colon, password = base64.b64decode(encoded, validate=True).partition(b":")
-    except binascii.Error:
+    except ValueError:  # no Base64, or no ASCII
         return False
     name = user.decode(errors="replace")
     if scheme.casefold() != "basic" or not colon or len(password) > LONGEST_PASSWORD:

@@ -101,6 +101,7 @@ def test_nothing_else_is_answered(path: str, method: str) -> None:
         (basic("me", "secret" * LONGEST_PASSWORD), 401),
         ({"Authorization": "Basic bWU="}, 401),
         ({"Authorization": "Basic \x01"}, 401),
+        ({"Authorization": "Basic \xe9\xe9\xe9\xe9"}, 401),
         ({"Authorization": "Bearer secret"}, 401),
         ({}, 401),
     ],
