@@ -10,13 +10,13 @@ is not known here is an error: what it asks for would not be done. Names of file
 
 from __future__ import annotations
 
-import re
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ CLIENTS = {
     "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
 }
 """What a client's certificate must be; the toolkit's other two do not verify it."""
-HASH = re.compile(rb"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
+HASH = pattern(rb"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 """Of bcrypt: its version, the cost, salt and hash."""
 MOST_BYTES = 1 << 20
 
