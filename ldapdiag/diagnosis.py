@@ -11,7 +11,8 @@ import traceback
 from collections import defaultdict
 from dataclasses import field, replace
 from heapq import heappush, heappushpop
-from threading import Thread
+from itertools import takewhile
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.hosts.attribution import attribute
@@ -321,11 +322,19 @@ def _ran(check: AnyCheck, run: CheckRun, subject: str | None) -> Iterator[Verdic
 
 def _ended_in_time(check: AnyCheck, run: CheckRun, subject: str | None) -> list[Verdict]:
     """Run a check of another package, in a thread that is given up where it does not end."""
-    found = list[Verdict]()
-    thread = Thread(target=lambda: found.extend(_ran(check, run, subject)), daemon=True)
+    found, given_up = list[Verdict](), Event()
+
+    def judge() -> None:
+        try:
+            found.extend(takewhile(lambda _: not given_up.is_set(), _ran(check, run, subject)))
+        except BaseException as error:  # noqa: BLE001  asyncio.CancelledError, too, must not be silence
+            found.append(Crashed(subject=subject, reason=f"{_message(error)}{_of_package(check)}", where=_place(error)))
+
+    thread = Thread(target=judge, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     if thread.is_alive():
+        given_up.set()
         return [Crashed(subject=subject, reason=f"the check did not end within {PATIENCE:g} s{_of_package(check)}")]
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from asyncio import CancelledError
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Event
@@ -176,6 +177,29 @@ class TestABug:
         end.set()
         assert isinstance(crashed, Crashed)
         assert "did not end within 0.05 s (package tests)" in crashed.reason
+
+    def test_that_cancels_itself_crashes_the_check_of_another_package(self) -> None:
+        def cancelled(_: KernelSettings) -> Iterator[Verdict]:
+            raise CancelledError("by asyncio")
+            yield
+
+        (crashed,) = verdicts_of(cancelled, KERNELS[0])
+        assert isinstance(crashed, Crashed)
+        assert "CancelledError: by asyncio (package tests)" in crashed.reason
+
+    def test_that_yields_without_end_is_given_up(self, monkeypatch) -> None:
+        monkeypatch.setattr("ldapdiag.diagnosis.PATIENCE", 0.05)
+        ended = Event()
+
+        def endless(kernel: KernelSettings) -> Iterator[Verdict]:
+            try:
+                while True:
+                    yield Clear(subject=kernel.origin.host, reason="again")
+            finally:
+                ended.set()
+
+        assert [type(one) for one in verdicts_of(endless, KERNELS[0])] == [Crashed]
+        assert ended.wait(20)
 
     def test_in_a_provider_crashes_who_depends_on_it(self, monkeypatch) -> None:
         def provide(kernel: KernelSettings) -> Joined:

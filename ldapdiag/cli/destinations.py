@@ -212,12 +212,15 @@ def deliver(write: Callable[[ReportFormat, TextIO], object], written: Sequence[D
 
 DESCRIPTORS = (Path("/dev"), Path("/proc"))
 """Where names stand for open files: /dev/stdout, /proc/self/fd/1. Replacing such a file would not reach its reader."""
+MEMORY = Path("/dev/shm")  # noqa: S108  no file is made there unasked
+"""A folder of ordinary files there."""
 
 
 def is_special(path: Path) -> bool:
     """Return whether a path is a pipe, a device or an open file, which has no name to replace."""
     absolute = path.absolute()
-    return any(absolute.is_relative_to(folder) for folder in DESCRIPTORS) or (
+    stands_for_another = any(absolute.is_relative_to(folder) for folder in DESCRIPTORS)
+    return (stands_for_another and not absolute.is_relative_to(MEMORY)) or (
         path.exists() and not path.is_file() and not path.is_dir()
     )
 
@@ -295,5 +298,5 @@ def _partial(target: Path) -> Path:
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
     reason = (error.strerror or str(error)).lower()
-    kept = "its content is as it was; " if path.is_file() else ""
+    kept = "its content is as it was; " if path.is_file() and not is_special(path) else ""
     return UsageError(f"cannot write the report to {path}: {reason}; {kept}choose another --output")

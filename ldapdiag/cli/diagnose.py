@@ -222,6 +222,10 @@ def diagnose(
             ldapdiag diagnose @prod --baseline earlier.json --fail-on-new
     """
     written = asked.written(table, (ReportFormat.OPENMETRICS, ReportFormat.NAGIOS))
+    if any(one.form is ReportFormat.OPENMETRICS for one in written):
+        from ldapdiag.report.monitoring.openmetrics import require_library  # noqa: PLC0415  import late
+
+        require_library(f"--format {ReportFormat.OPENMETRICS}")
     earlier = earlier_runs(recording.record, check or [])
     checks = cache(partial(_checks, check or []))
     if check:

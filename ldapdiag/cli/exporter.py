@@ -139,8 +139,11 @@ def _address(listen: str) -> tuple[str, int]:
 
 
 def _collect(evidence: list[str], asked: Judging, ports: frozenset[int], stop: Event) -> Mapping[str, Any]:
-    """Collect and judge once."""
+    """Collect and judge once. Raises UsageError where there is no evidence."""
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415  import late
 
-    diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting={"ldap_ports": ports})
+    try:
+        diagnosis = run_diagnosis(evidence, asked, installed_checks, stop, collecting={"ldap_ports": ports})
+    except typer.Exit as nothing:
+        raise UsageError("nothing was collected; what is served is the collection before, with its time") from nothing
     return report_of(diagnosis)()

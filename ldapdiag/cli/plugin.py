@@ -6,7 +6,7 @@ The exit code 2 of an invalid command line, or of evidence that cannot be read, 
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -25,19 +25,17 @@ def is_asked(arguments: Sequence[str]) -> bool:
 
 def run(main: Callable[[], None]) -> None:
     """Run a program that ends by SystemExit: without a status line of its own, with the status unknown."""
-    from ldapdiag.report.monitoring.nagios import UNKNOWN, unknown  # noqa: PLC0415  import late
+    from ldapdiag.report.monitoring.nagios import NAMES, unknown  # noqa: PLC0415  import late
+    from ldapdiag.report.neutral import make_encodable  # noqa: PLC0415
 
     output, errors = StringIO(), StringIO()
-    code: object = 0
-    try:
-        with redirect_stdout(output), redirect_stderr(errors):
-            main()
-    except SystemExit as leaving:
-        code = leaving.code
+    with suppress(SystemExit), redirect_stdout(output), redirect_stderr(errors):
+        main()
     text = output.getvalue()
     if not text.startswith("LDAP "):
         reasons = errors.getvalue().strip().splitlines() or ["it ended without a diagnosis"]
-        text, code = unknown(reasons[-1].removeprefix("ldapdiag: ")), UNKNOWN
+        text = unknown(reasons[-1].removeprefix("ldapdiag: "))
     sys.stderr.write(errors.getvalue())
+    make_encodable(sys.stdout)
     sys.stdout.write(text)
-    sys.exit(code)  # type: ignore[arg-type]  # as it was
+    sys.exit(NAMES.index(text.split()[1]))  # whatever has failed since it was written

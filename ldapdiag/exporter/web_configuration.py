@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.errors import UsageError
 from ldapdiag.lazy_dataclass import dataclass
+from ldapdiag.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,6 +30,8 @@ CLIENTS = {
     "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
 }
 """What a client's certificate must be; the toolkit's other two do not verify it."""
+HASH = pattern(rb"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
+"""Of bcrypt: its version, the cost, salt and hash."""
 MOST_BYTES = 1 << 20
 
 
@@ -111,6 +114,6 @@ def _users(value: object) -> dict[str, bytes]:
         raise ValueError(f"{USERS} names no user")
     hashes = {str(user): str(hashed).encode() for user, hashed in value.items()}
     for user, hashed in hashes.items():
-        if not hashed.startswith((b"$2a$", b"$2b$", b"$2y$")):
+        if not HASH.fullmatch(hashed):
             raise ValueError(f"the password of {user} is no bcrypt hash; htpasswd -nBC 12 {user} prints one")
     return hashes

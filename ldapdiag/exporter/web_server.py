@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import socket
+from contextlib import suppress
 from socketserver import TCPServer, ThreadingMixIn
-from threading import Semaphore
+from threading import Lock, Semaphore, Timer
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -29,6 +29,8 @@ LONGEST_PASSWORD = 72
 """Bytes that bcrypt takes."""
 NO_USER = b"$2b$12$lDIL92Xq9NjbQN737bmMmeiKYhjbDFN8/84lc9kcRQTdymOlgMuN6"
 """A hash for users that do not exist: the time of the answer must not tell which do."""
+HASHING = Lock()
+"""One password is hashed at a time: who guesses must not take every processor from the directory server."""
 
 
 class _Handler(WSGIRequestHandler):
@@ -55,13 +57,17 @@ class _Server(ThreadingMixIn, WSGIServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as WSGIServer has them
         """Answer one request. The handshake is part of reading it: who does not finish it holds up no other."""
+        late = Timer(PATIENCE, lambda: _read_no_more(request))
+        late.daemon = True
         try:
             if self.tls is not None:
                 request = self.tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
+            late.start()
             super().process_request_thread(request, client_address)
         except OSError:  # the client has left before the handshake
             self.shutdown_request(request)
         finally:
+            late.cancel()
             self._free.release()
 
     def handle_error(self, *_: object) -> None:
@@ -72,6 +78,12 @@ class _Server(ThreadingMixIn, WSGIServer):
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "ldapdiag", self.server_address[1]
         self.setup_environ()
+
+
+def _read_no_more(request: socket.socket) -> None:
+    """End a request that is sent byte by byte: the timeout of a socket begins anew with each. An answer is kept."""
+    with suppress(OSError):  # it is answered and closed
+        socket.socket.shutdown(request, socket.SHUT_RD)  # of TLS, its own would forget the encryption of the answer
 
 
 def serve(collections: Collections, configuration: WebConfiguration, host: str, port: int) -> WSGIServer:
@@ -121,14 +133,16 @@ def _is_right(header: str, users: Mapping[str, bytes], known: dict[str, bytes]) 
     scheme, _, encoded = header.partition(" ")
     try:
         user, colon, password = base64.b64decode(encoded, validate=True).partition(b":")
-    except binascii.Error:
+    except ValueError:  # no Base64, or no ASCII
         return False
     name = user.decode(errors="replace")
     if scheme.casefold() != "basic" or not colon or len(password) > LONGEST_PASSWORD:
         return False
     if name in known and hmac.compare_digest(known[name], password):
         return True
-    if not bcrypt.checkpw(password, users.get(name, NO_USER)) or name not in users:
+    with HASHING:
+        is_right = bcrypt.checkpw(password, users.get(name, NO_USER))
+    if not is_right or name not in users:
         return False
     known[name] = password
     return True

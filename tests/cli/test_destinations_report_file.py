@@ -6,11 +6,12 @@ import os
 import stat
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.cli.destinations import check_file, write_files
+from ldapdiag.cli.destinations import MEMORY, check_file, write_files
 from ldapdiag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +90,15 @@ class TestWriting:
             write(path)
             assert (tmp_path / "file").stat().st_ino == os.fstat(file.fileno()).st_ino
         assert (tmp_path / "file").read_text() == "new"
+
+    @pytest.mark.skipif(not MEMORY.is_dir(), reason="this system has no /dev/shm")
+    def test_replaces_a_file_in_memory_as_any_other(self) -> None:
+        with TemporaryDirectory(dir=MEMORY) as folder:
+            path = Path(folder, "file")
+            path.write_text("old")
+            with path.open() as reader:
+                write(path)
+                assert (reader.read(), path.read_text()) == ("old", "new")
 
     def test_survives_a_lone_surrogate(self, tmp_path: Path) -> None:
         write(tmp_path / "file", "a\udcffb")

@@ -51,3 +51,15 @@ def test_it_answers_and_ends_at_a_signal(number: signal.Signals) -> None:
 def test_why_it_cannot_begin(arguments: list[str], reason: str) -> None:
     ran = ldapdiag("exporter", INCIDENT, *arguments)
     assert (ran.code, reason in "\n".join(ran.complaints)) == (2, True)
+
+
+def test_a_collection_without_evidence_is_told_and_does_not_end_it() -> None:
+    command = [*LDAPDIAG, "exporter", "no such file", "--listen", f"127.0.0.1:{free_port()}", "--every", "5"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        told = [process.stderr.readline() for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert "there is no such file or folder" in "".join(told)
+    assert "nothing was collected" in told[-1]
+    assert process.returncode == 0

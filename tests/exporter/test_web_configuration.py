@@ -50,6 +50,7 @@ def test_a_client_ca_asks_for_certificates(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("basic_auth_users: {me: secret}", "no bcrypt hash"),
+        ("basic_auth_users: {me: $2y$12$short}", "no bcrypt hash"),
         ("basic_auth_users: {}", "names no user"),
         ("basic_auth_users:", "names no user"),
         ("basic_auth_user: {}", "basic_auth_user"),

@@ -7,9 +7,10 @@ import gc
 import socket
 import ssl
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from threading import Event, Thread
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import bcrypt
@@ -101,6 +102,7 @@ def test_nothing_else_is_answered(path: str, method: str) -> None:
         (basic("me", "secret" * LONGEST_PASSWORD), 401),
         ({"Authorization": "Basic bWU="}, 401),
         ({"Authorization": "Basic \x01"}, 401),
+        ({"Authorization": "Basic \xe9\xe9\xe9\xe9"}, 401),
         ({"Authorization": "Bearer secret"}, 401),
         ({}, 401),
     ],
@@ -154,6 +156,40 @@ def test_clients_that_do_not_finish_hold_up_nobody(tmp_path: Path, *, with_tls: 
             connection.close()
         for one in slow:
             one.close()
+
+
+def test_clients_that_send_a_byte_now_and_then_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldapdiag.exporter.web_server.PATIENCE", 0.3)
+    with serving() as port:
+        slow = [socket.create_connection((LOCAL, port)) for _ in range(MOST_AT_ONCE)]
+        for _ in range(10):
+            for one in slow:
+                with suppress(OSError):
+                    one.sendall(b"G")
+            sleep(0.1)
+        assert ask(port)[0] == 200
+        for one in slow:
+            one.close()
+
+
+def test_one_password_is_hashed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy, most = [], []
+
+    def hashing(*_: object) -> bool:
+        busy.append(1)
+        most.append(len(busy))
+        sleep(0.02)
+        busy.pop()
+        return False
+
+    monkeypatch.setattr("bcrypt.checkpw", hashing)
+    with serving(WebConfiguration(users=USERS)) as port:
+        asking = [Thread(target=ask, args=(port,), kwargs={"headers": basic("me", "guess")}) for _ in range(8)]
+        for one in asking:
+            one.start()
+        for one in asking:
+            one.join()
+    assert max(most) == 1
 
 
 class Circle:

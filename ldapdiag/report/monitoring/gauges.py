@@ -84,24 +84,22 @@ def _accounts(report: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _half_dead(check: str, key: str) -> Callable[[Mapping[str, Any]], Iterable[Row]]:
-    """Return a function that counts the dead connections of each client, where the check judged all its directions."""
+    """Return a function that counts the dead connections of each client, where the check judged all its directions.
+
+    A finding without one is about connections that may be dead: their number is not known, so it is no 0.
+    """
 
     def rows(report: Mapping[str, Any]) -> Iterator[Row]:
-        judged = {
-            one["subject"]
-            for outcome in ("finding", "clear")
-            for one in of_outcome(report, outcome)
-            if one["check"] == check
-        }
+        clear = {one["subject"] for one in of_outcome(report, "clear") if one["check"] == check}
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        unjudged = set()
+        unclear = set()
         for one in report["directions"]:
             place = one["server"] or "", one["client"]
             counts[place[0]][place[1]] += one[key]
-            if f"{one['client']} -> {one['endpoint']}" not in judged:
-                unjudged.add(place)
+            if f"{one['client']} -> {one['endpoint']}" not in clear:
+                unclear.add(place)
         shown = {
-            server: {name: count for name, count in each.items() if count or (server, name) not in unjudged}
+            server: {name: count for name, count in each.items() if count or (server, name) not in unclear}
             for server, each in counts.items()
         }
         return _listed({server: each for server, each in shown.items() if each}, {})

@@ -31,13 +31,22 @@ SUMS = {"ghosts": "ghost_connections", "connections": "connections"}
 
 
 def status(report: Mapping[str, Any]) -> int:
-    """Return the exit code: critical for findings of high severity, unknown where a check crashed or most is unread."""
+    """Return the exit code: critical for findings of high severity, unknown where the evidence allows no other one."""
     worst = max((severity_of(one) for one in report["findings"] if not is_accepted(one)), default=Severity.INFO)
     if worst >= Severity.HIGH:
         return CRITICAL
-    if report["shortfall"] or any(of_outcome(report, "crashed")):
+    if _why_unknown(report):
         return UNKNOWN
     return WARNING if worst is Severity.MEDIUM else OK
+
+
+def _why_unknown(report: Mapping[str, Any]) -> str:
+    """Return why nothing may be called OK: most is unread, a check crashed, or no server runs where it was sought."""
+    if report["shortfall"]:
+        return str(report["shortfall"]["reason"])
+    if crashed := sorted({one["check"] for one in of_outcome(report, "crashed")}):
+        return f"crashed: {', '.join(crashed)}"
+    return "" if report["servers"] else "no directory server is in the evidence"
 
 
 def render(report: Mapping[str, Any]) -> str:
@@ -45,9 +54,7 @@ def render(report: Mapping[str, Any]) -> str:
     code = status(report)
     first = headline(report)
     if code == UNKNOWN and first.label not in {CRASHED, NOT_READ}:
-        crashed = ", ".join(sorted({one["check"] for one in of_outcome(report, "crashed")}))
-        missing = report["shortfall"]["reason"] if report["shortfall"] else f"crashed: {crashed}"
-        first = Headline("", f"{first.text}; not judged in full: {missing}")
+        first = Headline("", f"{first.text}; not judged in full: {_why_unknown(report)}")
     others = sum(not is_accepted(one) and one["severity"] != "info" for one in report["findings"]) - 1
     more = f" (+{others})" if others > 0 else ""
     line = f"LDAP {NAMES[code]} - {_plain(first.text)}{more}|{' '.join(_performance(report))}"

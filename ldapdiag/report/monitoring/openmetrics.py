@@ -49,8 +49,7 @@ def require_library(what: str) -> None:
 
 
 def render(report: Mapping[str, Any], *, with_accounts: bool = True) -> str:
-    """Return the metrics as text. Raises UsageError without prometheus_client."""
-    require_library("--format openmetrics")
+    """Return the metrics as text."""
     from prometheus_client.core import CollectorRegistry  # noqa: PLC0415  import late: an extra
     from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415
 

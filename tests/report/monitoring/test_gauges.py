@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,9 @@ from command import INCIDENT, diagnose, ldapdiag
 from ldapdiag.report.monitoring.gauges import GAUGES, LONGEST_LABEL, MOST, OTHER
 from ldapdiag.report.monitoring.openmetrics import render
 from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GHOSTS = 268
 """Of app1, by the load that made the incident (examples/README.md)."""
@@ -66,6 +69,18 @@ def test_what_was_not_judged_is_absent(outcomes: tuple[str, ...]) -> None:
     assert "connections" in names
 
 
+def test_connections_that_may_be_dead_are_no_zero() -> None:
+    """A finding without a certain ghost: the client was not read, and its connections do not answer."""
+    subject = "10.0.0.2 -> 10.0.0.1:389"
+    checks = ("ghost-connections", "stranded-connections", "severed-connections")
+    document = documents.incident() | {
+        "directions": [direction("10.0.0.2")],
+        "verdicts": [verdict(check, "finding", subject) for check in checks],
+    }
+    names = {name[0] for name in samples(render(document))}
+    assert names.isdisjoint({"ghost_connections", "stranded_connections", "severed_connections"})
+
+
 def test_no_check_is_clear_of_which_a_part_was_not_judged() -> None:
     for document in (documents.incident(), documents.sick()):
         unjudged = {(one["about"] or "", one["check"]) for one in document["verdicts"] if one["outcome"] != "clear"}
@@ -101,6 +116,13 @@ def test_accounts_are_left_out_where_asked() -> None:
     text = ldapdiag("diagnose", INCIDENT, "--format", "openmetrics", "--no-accounts", "--fail-on", "never").text
     assert "uid=" not in text
     assert "account_connections" not in text
+
+
+def test_without_the_library_nothing_is_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldapdiag.report.monitoring.openmetrics.find_spec", lambda _: None)
+    ran = ldapdiag("diagnose", tmp_path / "none", "-o", tmp_path / "report.json", "-o", tmp_path / "ldapdiag.prom")
+    assert ran.code == 2
+    assert ["needs prometheus_client" in one for one in ran.complaints] == [True]
 
 
 def test_the_documentation_lists_each_metric() -> None:

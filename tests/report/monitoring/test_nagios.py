@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from pynag.Utils import PerfData
@@ -12,6 +14,7 @@ from pynag.Utils import PerfData
 import diagnoses
 import documents
 from command import INCIDENT, ldapdiag
+from ldapdiag.cli.plugin import run
 from ldapdiag.finding import Severity
 from ldapdiag.report.monitoring.nagios import CRITICAL, MOST_BYTES, NAMES, OK, UNKNOWN, WARNING, render, status
 from ldapdiag.report.neutral import neutral
@@ -27,7 +30,7 @@ def report(*severities: Severity, crashed: bool = False, **more: Any) -> dict[st
     """Return a report with findings of these severities."""
     found = [diagnoses.finding(f"subject {number}", severity=each) for number, each in enumerate(severities)]
     checks = [diagnoses.check("a-check", *found, diagnoses.clear()), *([diagnoses.crashing()] if crashed else [])]
-    return documents.of(diagnoses.diagnosis(*checks)) | more
+    return documents.of(diagnoses.diagnosis(*checks)) | {"servers": documents.incident()["servers"]} | more
 
 
 def read(output: str) -> tuple[str, dict[str, Any]]:
@@ -51,6 +54,8 @@ def read(output: str) -> tuple[str, dict[str, Any]]:
         (report(crashed=True), UNKNOWN),
         (report(Severity.MEDIUM, shortfall=SHORTFALL), UNKNOWN),
         (report(shortfall=SHORTFALL), UNKNOWN),
+        (report(servers=[]), UNKNOWN),
+        (report(Severity.MEDIUM, servers=[]), UNKNOWN),
     ],
 )
 def test_the_status(document: dict[str, Any], code: int) -> None:
@@ -92,6 +97,30 @@ def test_a_run_without_a_diagnosis_is_unknown(arguments: list[str | Path]) -> No
     ran = ldapdiag(*arguments)
     assert (ran.code, ran.text[:15]) == (UNKNOWN, "LDAP UNKNOWN - ")
     assert ran.complaints
+
+
+@pytest.mark.parametrize("host", ["app1", "fw"])
+def test_a_host_where_no_directory_server_was_found_is_unknown(host: str) -> None:
+    ran = ldapdiag("diagnose", INCIDENT / host, "--format", "nagios")
+    assert (ran.code, ran.text[:15]) == (UNKNOWN, "LDAP UNKNOWN - ")
+    assert "no directory server is in the evidence" in ran.text
+
+
+def test_the_exit_code_is_that_of_the_status_line(tmp_path: Path) -> None:
+    (tmp_path / "full.json").symlink_to("/dev/full")
+    ran = ldapdiag("diagnose", INCIDENT / "ldap", "--format", "nagios", "-o", "-", "-o", tmp_path / "full.json")
+    assert (ran.code, ran.text[:10]) == (OK, "LDAP OK - ")
+    assert ran.complaints
+
+
+def test_a_status_is_written_in_any_character_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = BytesIO()
+    with TextIOWrapper(content, encoding="ascii") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        with pytest.raises(SystemExit) as leaving:
+            run(lambda: typer.echo("LDAP CRITICAL - uid=müller…"))
+        stream.flush()
+        assert (leaving.value.code, content.getvalue()) == (CRITICAL, b"LDAP CRITICAL - uid=m\\xfcller~\n")
 
 
 @given(title=st.text(max_size=2000), number=st.integers(1, 60))
