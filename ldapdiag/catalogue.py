@@ -16,7 +16,6 @@ from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.extras import install_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from importlib.metadata import EntryPoint
 
 GROUP, INDEX_GROUP, STORAGE_GROUP = "ldapdiag.checks", "ldapdiag.index_checks", "ldapdiag.storage_checks"
@@ -44,23 +43,36 @@ def storage_checks() -> tuple[AnyCheck, ...]:
 
 def _listed(group: str) -> tuple[AnyCheck, ...]:
     points = sorted(entry_points(group=group), key=lambda point: (point.name != "builtin", point.name))
-    found = tuple(one for point in points for one in _loaded(point))
+    found: dict[str, AnyCheck] = {}
+    for point in points:
+        loaded = _loaded(point)
+        if twice := [one.id for one in loaded if one.id in found]:
+            loaded = (_crashing(point.name, f"the package {_package(point)} has a second check {twice[0]}"),)
+        found |= {one.id: one for one in loaded}
     if not found:
         # An editable installation lists the checks of the time when it was made.
         how = f"install ldapdiag again: {install_command()}"
         raise LdapdiagError(f"no check is installed: no package lists one in {group}; {how}")
-    return found
+    return tuple(found.values())
 
 
-def _loaded(point: EntryPoint) -> Iterable[AnyCheck]:
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.value
+
+
+def _loaded(point: EntryPoint) -> tuple[AnyCheck, ...]:
     """Return the checks of a package; of another one that cannot be imported, a check that crashes and says so."""
     try:
-        return tuple(point.load())
+        loaded = tuple(point.load())
+        strange = [one for one in loaded if not isinstance(one, Check)]
     except (Exception, SystemExit) as error:
         if point.name == "builtin":
             raise
-        reason = f"the checks of the package {point.dist.name if point.dist else point.value} cannot be imported"
+        reason = f"the checks of the package {_package(point)} cannot be imported"
         return (_crashing(point.name, f"{reason}: {type(error).__name__}: {error}"),)
+    if strange:
+        return (_crashing(point.name, f"the package {_package(point)} lists {strange[0]!r:.80}, which is no check"),)
+    return loaded
 
 
 def _crashing(name: str, reason: str) -> AnyCheck:

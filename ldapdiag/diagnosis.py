@@ -48,6 +48,8 @@ OURS = "ldapdiag_checks"
 """The package of our own checks."""
 PATIENCE = 60.0
 """Seconds that a check of another package may take for one subject."""
+_stuck: dict[str, Thread] = {}
+"""The thread of each check of another package that did not end: it is not started beside it, in an exporter neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,11 +332,14 @@ def _ended_in_time(check: AnyCheck, run: CheckRun, subject: str | None) -> list[
         except BaseException as error:  # noqa: BLE001  asyncio.CancelledError, too, must not be silence
             found.append(Crashed(subject=subject, reason=f"{_message(error)}{_of_package(check)}", where=_place(error)))
 
+    if (stuck := _stuck.get(check.id)) is not None and stuck.is_alive():
+        return [Crashed(subject=subject, reason=f"the check has not ended for an earlier subject{_of_package(check)}")]
     thread = Thread(target=judge, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     if thread.is_alive():
         given_up.set()
+        _stuck[check.id] = thread
         return [Crashed(subject=subject, reason=f"the check did not end within {PATIENCE:g} s{_of_package(check)}")]
     return found
 

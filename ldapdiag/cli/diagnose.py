@@ -246,9 +246,11 @@ def diagnose(
     if recording.record is not None:
         record_run(recording.record, diagnosis, code, recording, interrupted=stop.is_set())
     if any(one.form is ReportFormat.NAGIOS for one in written):
-        from ldapdiag.report.monitoring.nagios import status  # noqa: PLC0415  import late
+        from ldapdiag.report.monitoring.nagios import CRITICAL, UNKNOWN, status  # noqa: PLC0415  import late
 
         code = status(report())
+        if stop.is_set() and code != CRITICAL:
+            code = UNKNOWN
     raise typer.Exit(code)
 
 

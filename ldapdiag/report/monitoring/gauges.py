@@ -120,7 +120,15 @@ def _number(key: str) -> Callable[[Mapping[str, Any]], Iterable[Row]]:
 
 def _headroom(report: Mapping[str, Any]) -> Iterator[Row]:
     for one in report["series"]:
-        if one["name"] == "connections" and one["forecast"] and one["forecast"]["hours_left"] is not None:
+        if one["name"] != "connections":
+            continue
+        if (
+            one["limit"] is not None
+            and (one["values"][-1:] or [None])[0] is not None
+            and one["values"][-1] >= one["limit"]
+        ):
+            yield (one["server"],), 0.0
+        elif one["forecast"] and one["forecast"]["hours_left"] is not None:
             yield (one["server"],), one["forecast"]["hours_left"] * HOUR
 
 
@@ -149,8 +157,9 @@ def _gaps(report: Mapping[str, Any]) -> Iterator[Row]:
 def _taken(report: Mapping[str, Any]) -> Iterator[Row]:
     from datetime import datetime  # noqa: PLC0415  import late
 
-    latest = max((one["taken_at"] for one in report["evidence"] if one["taken_at"]), default=report["taken_at"])
-    yield (), datetime.fromisoformat(latest).timestamp()
+    made = datetime.fromisoformat(report["taken_at"]).timestamp()
+    taken = [datetime.fromisoformat(one["taken_at"]).timestamp() for one in report["evidence"] if one["taken_at"]]
+    yield (), min(max(taken, default=made), made)  # a clock that is ahead must not hide that nothing comes any more
 
 
 def _build(report: Mapping[str, Any]) -> Iterator[Row]:

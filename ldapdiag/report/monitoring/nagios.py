@@ -8,6 +8,7 @@ well. A vertical bar begins performance data: text of the evidence has none.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.finding import Severity
@@ -46,7 +47,15 @@ def _why_unknown(report: Mapping[str, Any]) -> str:
         return str(report["shortfall"]["reason"])
     if crashed := sorted({one["check"] for one in of_outcome(report, "crashed")}):
         return f"crashed: {', '.join(crashed)}"
-    return "" if report["servers"] else "no directory server is in the evidence"
+    if not report["servers"]:
+        return "no directory server is in the evidence"
+    named = set(shlex.split(report["tool"]["arguments"]))
+    unread = [
+        one
+        for one in report["gaps"]
+        if one["target"].removesuffix(":") in {*named, *(each.removesuffix(":") for each in named)}
+    ]
+    return f"{unread[0]['target']} was not read: {unread[0]['reason']}" if unread else ""
 
 
 def render(report: Mapping[str, Any]) -> str:
