@@ -136,16 +136,38 @@ def shift_of(clock: ClockShift | None) -> int:
 
 
 def _without_load(logs: Sequence[Workload], spans: Sequence[TimeRange]) -> list[bool]:
-    """Return which servers have hardly an operation at the rate that each would have of an even load."""
+    """Return which servers have hardly an operation at the rate that each would have of an even load.
+
+    That is the rate of the whole logs, and of the time of its own: where all are quiet, one without load looks alike.
+    """
     counts = [_answered(one) for one in logs]
     even = sum(counts) / max(1, sum(span.length for span in spans))
-    found = []
-    for count, span in zip(counts, spans, strict=True):
-        hardly = HARDLY * even * span.length
-        # Chernoff's bound of a Poisson distribution
-        chance = exp(count - hardly + (count * log(hardly / count) if count else 0)) if count < hardly else 1.0
-        found.append(chance < UNLIKELY and count < IDLE * even * span.length)
-    return found
+    return [
+        _is_hardly(count, even * span.length) and _is_hardly(count, _even_within(span, logs, spans) * span.length)
+        for count, span in zip(counts, spans, strict=True)
+    ]
+
+
+def _is_hardly(count: int, even: float) -> bool:
+    """Return whether a count is no load beside an even one."""
+    hardly = HARDLY * even
+    # Chernoff's bound of a Poisson distribution
+    chance = exp(count - hardly + (count * log(hardly / count) if count else 0)) if count < hardly else 1.0
+    return chance < UNLIKELY and count < IDLE * even
+
+
+def _even_within(span: TimeRange, logs: Sequence[Workload], spans: Sequence[TimeRange]) -> float:
+    """Return the results in a nanosecond of a time that each server has whose log covers it."""
+    results, covered = 0.0, 0
+    for workload, one in zip(logs, spans, strict=True):
+        if not (axis := workload.time_axis) or one.begin >= span.end or one.end <= span.begin:
+            continue
+        covered += min(one.end, span.end) - max(one.begin, span.begin)
+        for place, interval in enumerate(axis.intervals):
+            begin = axis.at(place)
+            common = min(begin + axis.step * SECOND, span.end) - max(begin, span.begin)
+            results += interval.answered * max(0, common) / (axis.step * SECOND)
+    return results / max(1, covered)
 
 
 def _answered(workload: Workload) -> int:
