@@ -151,10 +151,10 @@ def _wait(search: Plain) -> str:
     if search["wait_seconds"] is None or search["others_wait_seconds"] is None:
         return "the logs do not say how long it waited for a worker thread"
     waits, longer = (
-        duration(max(0.0, search[here] - search[there]))
+        max(0.0, search[here] - search[there])
         for here, there in (("wait_seconds", "others_wait_seconds"), ("median_seconds", "others_median_seconds"))
     )
-    return f"{waits} of the {longer} more are the wait for a worker thread"
+    return f"{duration(min(waits, longer))} of the {duration(longer)} more are the wait for a worker thread"
 
 
 def time_sentences(fleet: Plain) -> Iterator[str]:
