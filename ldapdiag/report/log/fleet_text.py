@@ -166,9 +166,9 @@ def time_sentences(fleet: Plain) -> Iterator[str]:
             ahead = duration(abs(clock["ahead_seconds"]))
             yield (
                 f"{server['name']}: {what} is {ahead} {'behind' if clock['ahead_seconds'] < 0 else 'ahead'} "
-                f"(by {duration(clock['uncertainty_seconds'])} more or less): {counted(clock['clients'], 'client')} "
-                f"begin and end to use it so ({counted(clock['uses'], 'time')}), and so does its log; its times are "
-                "shifted here"
+                f"(by {duration(clock['uncertainty_seconds'])} more or less), and its times are shifted here: "
+                f"{counted(clock['clients'], 'client')} begin and end to use it so ({counted(clock['uses'], 'time')}), "
+                "and so does its log"
             )
         if server["not_compared"]:
             yield f"{server['name']}: load and moves of clients not compared: {server['not_compared']}"

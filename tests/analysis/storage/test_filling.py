@@ -68,7 +68,10 @@ def test_what_began_to_fill_it_lately_is_within_the_interval(rate: float, count:
     if result.median is not None:
         assert result.earliest <= truth * 1.01 < result.median
     else:
-        assert "fluctuation" in result.not_because or f"as fast as in the last readings: {truth:.0f} hours" in result.not_because
+        assert (
+            "fluctuation" in result.not_because
+            or f"as fast as in the last readings: {truth:.0f} hours" in result.not_because
+        )
 
 
 def test_an_accelerating_growth_is_not_said_to_take_longer_than_was_watched() -> None:
