@@ -82,7 +82,7 @@ def test_jobs_that_come_here_later_on_purpose_are_not_shifted(begin: int) -> Non
     _, last = with_others([use for use in (*rest, *moved) if BEGIN + begin <= use[0] < END])
     assert last.clock is not None
     assert not last.clock.is_certain
-    assert "not certain" in last.not_compared
+    assert "not certain, and its silences are not judged" in last.not_compared
 
 
 def test_jobs_that_walk_from_server_to_server_show_no_clock() -> None:
