@@ -6,8 +6,9 @@ times of a clock that is certainly wrong are shifted.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
+from itertools import accumulate
 from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
@@ -141,9 +142,9 @@ def _without_load(logs: Sequence[Workload], spans: Sequence[TimeRange]) -> list[
     That is the rate of the whole logs, and of the time of its own: where all are quiet, one without load looks alike.
     """
     counts = [_answered(one) for one in logs]
-    even = sum(counts) / max(1, sum(span.length for span in spans))
+    even, answered = sum(counts) / max(1, sum(span.length for span in spans)), [_Answered(one) for one in logs]
     return [
-        _is_hardly(count, even * span.length) and _is_hardly(count, _even_within(span, logs, spans) * span.length)
+        _is_hardly(count, even * span.length) and _is_hardly(count, _even_within(span, answered, spans) * span.length)
         for count, span in zip(counts, spans, strict=True)
     ]
 
@@ -156,18 +157,28 @@ def _is_hardly(count: int, even: float) -> bool:
     return chance < UNLIKELY and count < IDLE * even
 
 
-def _even_within(span: TimeRange, logs: Sequence[Workload], spans: Sequence[TimeRange]) -> float:
+def _even_within(span: TimeRange, logs: Sequence[_Answered], spans: Sequence[TimeRange]) -> float:
     """Return the results in a nanosecond of a time that each server has whose log covers it."""
-    results, covered = 0.0, 0
-    for workload, one in zip(logs, spans, strict=True):
-        if not (axis := workload.time_axis) or one.begin >= span.end or one.end <= span.begin:
-            continue
-        covered += min(one.end, span.end) - max(one.begin, span.begin)
-        for place, interval in enumerate(axis.intervals):
-            begin = axis.at(place)
-            common = min(begin + axis.step * SECOND, span.end) - max(begin, span.begin)
-            results += interval.answered * max(0, common) / (axis.step * SECOND)
-    return results / max(1, covered)
+    covered = sum(max(0, min(one.end, span.end) - max(one.begin, span.begin)) for one in spans)
+    return sum(log.until(span.end) - log.until(span.begin) for log in logs) / max(1, covered)
+
+
+class _Answered:
+    """How many results a log has until a time: evenly in each interval of its time axis."""
+
+    def __init__(self, workload: Workload) -> None:
+        axis = workload.time_axis
+        intervals = axis.intervals if axis else ()
+        self._times = [axis.at(place) for place in range(len(intervals) + 1)] if axis else [0]
+        self._sums = [0, *accumulate(interval.answered for interval in intervals)]
+
+    def until(self, at: int) -> float:
+        """Return the results before a time."""
+        place = bisect_right(self._times, at)
+        if place in {0, len(self._times)}:
+            return self._sums[-1] if place else 0
+        (begin, end), (before, after) = (each[place - 1 : place + 1] for each in (self._times, self._sums))
+        return before + (after - before) * (at - begin) / (end - begin)
 
 
 def _answered(workload: Workload) -> int:
