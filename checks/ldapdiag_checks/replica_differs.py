@@ -186,7 +186,7 @@ def _slower(
     if first.longer_wait is None:
         sentences.append("The logs do not say how long the searches waited for a worker thread.")
     else:
-        longer = f"{milliseconds(max(0, first.longer_wait))} of the {milliseconds(first.longer)}"
+        longer = f"{milliseconds(first.longer_wait)} of the {milliseconds(first.longer)}"
         sentences.append(f"Of the first, {longer} that it takes longer are the wait for a worker thread.")
     if waiting:
         sentences.append("Half of the difference or more is that wait: it follows from the load.")

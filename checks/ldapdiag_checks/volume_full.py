@@ -120,7 +120,7 @@ def _of_volume(
 ) -> Verdict:
     subject, space = f"{volume.mount_point} of {server.name}", volume.space
     rules = _rules(server)
-    needed = rules.stops_below(storage.settings, server.version, volume.roles) if rules and storage.settings else 0
+    needed = rules.stops_below(storage.settings, server.version, volume.paths) if rules and storage.settings else 0
     short = shortages(space, percents, needed) if space else {}
     fill = filling(space, server.name, histories, needed) if space else LimitForecast(not_because=NO_RUNS)
     soon = (

@@ -340,13 +340,26 @@ def test_an_opendj_refuses_updates_below_its_threshold(value, expected) -> None:
     assert severity(of_java(value, role=Role.ACCESS_LOG)) is None, "the threshold is that of the database's volume"
 
 
+@pytest.mark.parametrize(("name", "expected"), [("userRoot", 50 * 10**9), ("small", 200_000_000), ("other", 0)])
+def test_of_several_backends_of_opendj_those_on_the_volume_count(name: str, expected: int) -> None:
+    rows = (StorageSetting(name="ds-cfg-disk-low-threshold", value="50 GB", backend="userRoot"),)
+    settings = disk.settings(
+        identity=ServerIdentity(family=Family.OPENDJ), settings=rows, backends=("small", "userRoot"), complete=True
+    )
+    rules = product_of(Family.OPENDJ).storage
+    assert rules.stops_below(settings, (4, 6), [(Role.DATABASE, f"/srv/db/{name}")]) == expected
+    both = [(Role.DATABASE, "/srv/db/small"), (Role.DATABASE, "/srv/db/userRoot")]
+    assert rules.stops_below(settings, (4, 6), both) == 50 * 10**9
+    assert "disk-low-threshold of a backend (191 MiB to 46.6 GiB)" in rules.when_full(settings, (4, 6))
+
+
 def test_the_default_of_a_threshold_counts_where_it_is_confirmed() -> None:
     below = {"free_bytes": 150 * MIB, "total_bytes": GIB}
     for version, complete, expected in (((4, 6), True, "200"), ((7, 1), True, ""), ((4, 6), False, ""), ((), True, "")):
         rules = product_of(Family.OPENDJ).storage
         identity = ServerIdentity(family=Family.OPENDJ, version=version)
         settings = disk.settings(identity=identity, backends=("userRoot",), complete=complete)
-        needed = rules.stops_below(settings, version, [Role.DATABASE])
+        needed = rules.stops_below(settings, version, [(Role.DATABASE, "/srv/db/userRoot")])
         assert needed == (200_000_000 if expected else 0)
         assert ("differ by version" in rules.when_full(settings, version)) == (not expected)
         assert (below["free_bytes"] < needed) == bool(expected)
@@ -359,6 +372,7 @@ def test_a_dsee_accepts_changes_of_its_manager_alone_below_its_threshold(low, co
     rows = (StorageSetting(name="nsslapd-disk-low-threshold", value=low),) if low else ()
     settings = disk.settings(identity=ServerIdentity(family=Family.DSEE), settings=rows, complete=complete)
     rules = product_of(Family.DSEE).storage
-    assert rules.stops_below(settings, (), [Role.DATABASE, Role.ACCESS_LOG]) == needed << 20
-    assert rules.stops_below(settings, (), [Role.ACCESS_LOG]) == 0
+    log = (Role.ACCESS_LOG, "/srv/logs/access")
+    assert rules.stops_below(settings, (), [(Role.DATABASE, "/srv/db"), log]) == needed << 20
+    assert rules.stops_below(settings, (), [log]) == 0
     assert "directory manager alone" in rules.when_full(settings, ())

@@ -147,5 +147,5 @@ def _clock(compared: list[tuple[_Edge, int]], shift: int, workload: Workload, mo
         uses=len(compared),
         clients=len({edge.client for edge, _ in compared}),
         has_zone=any(workload.segment.zones),
-        is_certain=any(abs(edge - shift) < abs(edge) for edge in moved),
+        is_certain=any(abs(edge - shift) < min(abs(edge), max(LEAST, abs(shift) // AGREE)) for edge in moved),
     )

@@ -71,8 +71,10 @@ class DifferingSearch:
 
     @property
     def longer_wait(self) -> int | None:
-        """Return by how much the median wait is longer; None: a log does not have the waits."""
-        return None if self.wait is None or self.their_wait is None else self.wait - self.their_wait
+        """Return how much of that is a longer wait, by its median; None: a log does not have the waits."""
+        if self.wait is None or self.their_wait is None:
+            return None
+        return max(0, min(self.wait - self.their_wait, self.longer))
 
 
 def differing_searches(fleet: Fleet) -> tuple[DifferingSearch, ...]:

@@ -6,8 +6,9 @@ times of a clock that is certainly wrong are shifted.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
+from itertools import accumulate
 from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
@@ -136,16 +137,48 @@ def shift_of(clock: ClockShift | None) -> int:
 
 
 def _without_load(logs: Sequence[Workload], spans: Sequence[TimeRange]) -> list[bool]:
-    """Return which servers have hardly an operation at the rate that each would have of an even load."""
+    """Return which servers have hardly an operation at the rate that each would have of an even load.
+
+    That is the rate of the whole logs, and of the time of its own: where all are quiet, one without load looks alike.
+    """
     counts = [_answered(one) for one in logs]
-    even = sum(counts) / max(1, sum(span.length for span in spans))
-    found = []
-    for count, span in zip(counts, spans, strict=True):
-        hardly = HARDLY * even * span.length
-        # Chernoff's bound of a Poisson distribution
-        chance = exp(count - hardly + (count * log(hardly / count) if count else 0)) if count < hardly else 1.0
-        found.append(chance < UNLIKELY and count < IDLE * even * span.length)
-    return found
+    even, answered = sum(counts) / max(1, sum(span.length for span in spans)), [_Answered(one) for one in logs]
+    return [
+        _is_hardly(count, even * span.length) and _is_hardly(count, _even_within(span, answered, spans) * span.length)
+        for count, span in zip(counts, spans, strict=True)
+    ]
+
+
+def _is_hardly(count: int, even: float) -> bool:
+    """Return whether a count is no load beside an even one."""
+    hardly = HARDLY * even
+    # Chernoff's bound of a Poisson distribution
+    chance = exp(count - hardly + (count * log(hardly / count) if count else 0)) if count < hardly else 1.0
+    return chance < UNLIKELY and count < IDLE * even
+
+
+def _even_within(span: TimeRange, logs: Sequence[_Answered], spans: Sequence[TimeRange]) -> float:
+    """Return the results in a nanosecond of a time that each server has whose log covers it."""
+    covered = sum(max(0, min(one.end, span.end) - max(one.begin, span.begin)) for one in spans)
+    return sum(log.until(span.end) - log.until(span.begin) for log in logs) / max(1, covered)
+
+
+class _Answered:
+    """How many results a log has until a time: evenly in each interval of its time axis."""
+
+    def __init__(self, workload: Workload) -> None:
+        axis = workload.time_axis
+        intervals = axis.intervals if axis else ()
+        self._times = [axis.at(place) for place in range(len(intervals) + 1)] if axis else [0]
+        self._sums = [0, *accumulate(interval.answered for interval in intervals)]
+
+    def until(self, at: int) -> float:
+        """Return the results before a time."""
+        place = bisect_right(self._times, at)
+        if place in {0, len(self._times)}:
+            return self._sums[-1] if place else 0
+        (begin, end), (before, after) = (each[place - 1 : place + 1] for each in (self._times, self._sums))
+        return before + (after - before) * (at - begin) / (end - begin)
 
 
 def _answered(workload: Workload) -> int:
@@ -183,7 +216,8 @@ def _reason(clock: ClockShift | None, span: TimeRange, common: TimeRange | None,
         later = "later" if clock.ahead > 0 else "earlier"
         return (
             f"clients begin and end to use it {duration(abs(clock.ahead) / SECOND)} {later} than the other servers, "
-            "but its log does not begin or end so: whether its clock is wrong is not certain"
+            "but its log does not begin or end so: whether its clock is wrong is not certain, and its silences are not "
+            "judged"
         )
     if common is None:
         return ""

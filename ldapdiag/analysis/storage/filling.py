@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.load.forecast import FEWEST_READINGS, LimitForecast, forecast, in_words
@@ -115,8 +116,17 @@ def _of_part(part: Series, needed: int) -> LimitForecast:
         return replace(found, not_because="its readings are too few, or too far apart")
     if found.median is None:
         return replace(found, not_because="its growth does not exceed its fluctuation")
+    earliest = min(found.earliest or 0.0, _left_at_last(part, needed))
     if found.median > found.hours:
         slow = f"with {size(found.rates[1])} more an hour it takes longer than the {in_words(found.hours)}"
-        why = f"{slow} that were watched, and no forecast reaches further"
+        but = f" (as fast as in the last readings: {in_words(earliest)})" if earliest <= found.hours else ""
+        why = f"{slow} that were watched{but}, and no forecast reaches further"
         return replace(found, not_because=why, earliest=None, median=None, latest=None)
-    return found
+    return replace(found, earliest=earliest)
+
+
+def _left_at_last(part: Series, needed: int) -> float:
+    """Return the hours until it is full as fast as in the last readings: what fills it may be new."""
+    (begin, before), (end, free) = part[-FEWEST_READINGS], part[-1]
+    gained, left = before - free, max(0, free - needed)
+    return left * (end - begin).total_seconds() / 3600 / gained if gained >= LEAST_GAIN else inf

@@ -151,10 +151,10 @@ def _wait(search: Plain) -> str:
     if search["wait_seconds"] is None or search["others_wait_seconds"] is None:
         return "the logs do not say how long it waited for a worker thread"
     waits, longer = (
-        duration(max(0.0, search[here] - search[there]))
+        max(0.0, search[here] - search[there])
         for here, there in (("wait_seconds", "others_wait_seconds"), ("median_seconds", "others_median_seconds"))
     )
-    return f"{waits} of the {longer} more are the wait for a worker thread"
+    return f"{duration(min(waits, longer))} of the {duration(longer)} more are the wait for a worker thread"
 
 
 def time_sentences(fleet: Plain) -> Iterator[str]:
@@ -166,9 +166,9 @@ def time_sentences(fleet: Plain) -> Iterator[str]:
             ahead = duration(abs(clock["ahead_seconds"]))
             yield (
                 f"{server['name']}: {what} is {ahead} {'behind' if clock['ahead_seconds'] < 0 else 'ahead'} "
-                f"(by {duration(clock['uncertainty_seconds'])} more or less): {counted(clock['clients'], 'client')} "
-                f"begin and end to use it so ({counted(clock['uses'], 'time')}), and so does its log; its times are "
-                "shifted here"
+                f"(by {duration(clock['uncertainty_seconds'])} more or less), and its times are shifted here: "
+                f"{counted(clock['clients'], 'client')} begin and end to use it so ({counted(clock['uses'], 'time')}), "
+                "and so does its log"
             )
         if server["not_compared"]:
             yield f"{server['name']}: load and moves of clients not compared: {server['not_compared']}"

@@ -34,7 +34,7 @@ from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, Win
 from ldapdiag.wording import size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import StorageSettings
@@ -119,9 +119,9 @@ def when_full(settings: StorageSettings, version: Version) -> str:
     return f"{MONITORING} is on. With less than {size(threshold)} free on a volume of its data: {'; '.join(steps)}."
 
 
-def stops_below(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
     """Return half of the threshold, below which disk monitoring ends the server after a while."""
-    del version, roles  # the same in every version that has it; it watches the volumes of its logs, too
+    del version, paths  # the same in every version that has it; it watches the volumes of its logs, too
     if settings.value(MONITORING).lower() != "on":
         return 0
     return (whole_number(settings.value(MONITORING_FROM)) or MONITORED_FROM) // 2

@@ -23,7 +23,7 @@ from ldapdiag.servers.volumes.storage_rules import WITH_FLUSHES, Durability, not
 from ldapdiag.wording import size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettings
@@ -68,11 +68,11 @@ def _thresholds(settings: StorageSettings) -> tuple[int, ...]:
     return tuple((default if value is None else value) << 20 for value, default in pairs)
 
 
-def stops_below(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
     """Return the free bytes below which it refuses changes, on a volume with data."""
     del version  # the same in every version
     known = settings.complete or settings.value(DISK_LOW)
-    return max(_thresholds(settings)) if known and not LASTING.isdisjoint(roles) else 0
+    return max(_thresholds(settings)) if known and not LASTING.isdisjoint(role for role, _ in paths) else 0
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:

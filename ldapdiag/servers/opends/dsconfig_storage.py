@@ -34,7 +34,7 @@ from ldapdiag.servers.volumes.storage_rules import (
 from ldapdiag.wording import size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Family, Version
     from ldapdiag.evidence.storage.settings import StorageSettings
@@ -62,34 +62,40 @@ def _bytes_of(text: str) -> int | None:
     return int(float(found[1]) * base ** (UNITS.index(unit) if found[2] is None else 0))
 
 
-def _thresholds(settings: StorageSettings, version: Version) -> dict[str, int]:
-    """Return both thresholds in bytes, of several backends the smaller ones; without those that are not known."""
-    found: dict[str, int] = {}
-    for name, default in THRESHOLDS.items():
-        assumed = f"{default} b" if settings.complete and () < version < LATER_DEFAULTS else ""
-        known = [_bytes_of(_written(settings, backend, name)[1] or assumed) for backend in settings.backends]
-        amounts = [one for one in known if one is not None]
-        if known and len(amounts) == len(known):
-            found[name] = min(amounts)
-    return found
+def _thresholds(settings: StorageSettings, version: Version, name: str, backends: Iterable[str]) -> list[int | None]:
+    """Return a threshold of each of these backends in bytes; None: not known."""
+    assumed = f"{THRESHOLDS[name]} b" if settings.complete and () < version < LATER_DEFAULTS else ""
+    return [_bytes_of(_written(settings, backend, name)[1] or assumed) for backend in backends]
 
 
-def stops_below(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
-    """Return the free bytes below which it refuses changes, on a volume with a database."""
-    return max(_thresholds(settings, version).values(), default=0) if Role.DATABASE in roles else 0
+def stops_below(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
+    """Return the free bytes below which it refuses changes of a backend whose database is on the volume."""
+    here = {path.rpartition("/")[2] for role, path in paths if role is Role.DATABASE}
+    only = settings.backends if here and len(settings.backends) == 1 else ()  # whatever a symbolic link is called
+    backends = here.intersection(settings.backends) or only
+    return max((one or 0 for name in THRESHOLDS for one in _thresholds(settings, version, name, backends)), default=0)
 
 
 def when_full(settings: StorageSettings, version: Version) -> str:
     """Return what the reference of its configuration states of both thresholds."""
-    known = _thresholds(settings, version)
-    low, full = (f" ({size(known[name])})" if name in known else "" for name in (DISK_LOW, DISK_FULL))
+    known = [_thresholds(settings, version, name, settings.backends) for name in (DISK_LOW, DISK_FULL)]
+    low, full = (_in_words([one for one in each if one is not None]) for each in known)
     unknown = (
-        "" if len(known) == len(THRESHOLDS) else " Not both are in the evidence, and the defaults differ by version."
+        " Not all of them are in the evidence, and the defaults differ by version."
+        if not settings.backends or any(None in each for each in known)
+        else ""
     )
     return (
         f"With less free than the {DISK_LOW} of a backend{low} it refuses updates of accounts without the privilege "
         f"bypass-lockdown, with less than its {DISK_FULL}{full} every update: unwillingToPerform (53).{unknown}"
     )
+
+
+def _in_words(amounts: Sequence[int]) -> str:
+    if not amounts:
+        return ""
+    least, most = (size(each(amounts)) for each in (min, max))
+    return f" ({least})" if least == most else f" ({least} to {most})"
 
 
 def durability(settings: StorageSettings) -> tuple[Durability, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.storage.settings import Role, StoragePlace, StorageSettings
@@ -87,9 +87,9 @@ def not_known(backend: str, setting: str, value: str = "", why: str = "") -> Dur
     )
 
 
-def never_stops(settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+def never_stops(settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
     """Return that no setting that is read makes the server stop while there is room."""
-    del settings, version, roles
+    del settings, version, paths
     return 0
 
 
@@ -105,10 +105,10 @@ class StorageRules(Protocol):
     def when_full(self, settings: StorageSettings, version: Version) -> str:
         """Return in sentences what the server does when a volume of its data is full; empty: it is not known."""
 
-    def stops_below(self, settings: StorageSettings, version: Version, roles: Collection[Role]) -> int:
+    def stops_below(self, settings: StorageSettings, version: Version, paths: Sequence[tuple[Role, str]]) -> int:
         """Return the free bytes below which the server stops, or refuses changes; 0: it does not, or not known.
 
-        `roles`: what it keeps on the volume.
+        `paths`: what it keeps on the volume.
         """
 
     def make_safe(

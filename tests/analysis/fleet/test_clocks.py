@@ -74,13 +74,15 @@ def test_a_log_of_another_time_is_no_shift(how: str) -> None:
     assert (last.clock, last.not_compared) == (None, "")
 
 
-def test_jobs_that_come_here_later_on_purpose_are_not_shifted() -> None:
-    """The log itself begins and ends with the others'."""
+@pytest.mark.parametrize("begin", [0, 2000, -10 * HOUR])
+def test_jobs_that_come_here_later_on_purpose_are_not_shifted(begin: int) -> None:
+    """The log itself begins and ends with the others', or begins at a time that has nothing to do with the jobs."""
     moved = [(second + HOUR, client) for second, client in uses("last") if client != "10.0.1.1"]
-    _, last = with_others([*(use for use in uses("last") if use[1] == "10.0.1.1"), *moved])
+    rest = (use for use in uses("last", begin=BEGIN + min(begin, 0)) if use[1] == "10.0.1.1")
+    _, last = with_others([use for use in (*rest, *moved) if BEGIN + begin <= use[0] < END])
     assert last.clock is not None
     assert not last.clock.is_certain
-    assert "not certain" in last.not_compared
+    assert "not certain, and its silences are not judged" in last.not_compared
 
 
 def test_jobs_that_walk_from_server_to_server_show_no_clock() -> None:
@@ -105,6 +107,16 @@ def test_a_server_of_another_time_without_common_clients_is_left_out_with_the_re
 def test_half_of_the_servers_at_another_time_are_not_compared() -> None:
     other = {name: [(second + 6 * HOUR, f"10.8.0.{name}") for second, _ in uses(name)] for name in "12"}
     assert fleet(a=uses("a"), b=uses("b"), **{f"x{name}": each for name, each in other.items()}).common is None
+
+
+@pytest.mark.parametrize("until", [HOUR, 4 * HOUR])
+def test_a_log_of_the_quiet_hours_alone_shows_no_server_without_load(until: int) -> None:
+    """By day each has 225 times the load of the night; the rest of a log of the night may be missing."""
+    night, day = range(BEGIN + 450, BEGIN + 6 * HOUR, 900), range(BEGIN + 6 * HOUR, BEGIN + 9 * HOUR, 4)
+    others = {name: [(second, "10.0.1.1") for second in (*night, *day)] for name in "abc"}
+    last = fleet(**others, last=[(second, "10.0.1.1") for second in night if second < BEGIN + until]).replicas[3]
+    assert not last.is_idle
+    assert "it is idle, or the rest of its log is missing" in last.not_compared
 
 
 @pytest.mark.parametrize(("every", "is_idle"), [(3600, True), (60, False)])

@@ -58,6 +58,27 @@ def test_a_steady_growth_is_full_when_it_is(rate: float, left: float, count: int
     assert result.rates[1] == pytest.approx(rate * GIB, rel=0.3)
 
 
+@pytest.mark.parametrize(("rate", "count"), [(4, 13), (2, 12)])
+def test_what_began_to_fill_it_lately_is_within_the_interval(rate: float, count: int) -> None:
+    """Ten days of hardly any growth, then a log that fills the volume in hours."""
+    before = [95 - 0.01 * at for at in range(240)]
+    result = found([*before, *(before[-1] - rate * at for at in range(1, count + 1))])
+    truth = (before[-1] - rate * count) / rate
+    assert (result.median is None) == bool(result.not_because)
+    if result.median is not None:
+        assert result.earliest <= truth * 1.01 < result.median
+    else:
+        assert (
+            "fluctuation" in result.not_because
+            or f"as fast as in the last readings: {truth:.0f} hours" in result.not_because
+        )
+
+
+def test_an_accelerating_growth_is_not_said_to_take_longer_than_was_watched() -> None:
+    free = [80 - 0.01 * 1.4**at for at in range(24)]
+    assert "(as fast as in the last readings: 13 hours)" in found(free).not_because
+
+
 SAW = st.tuples(st.integers(3, 40), st.floats(0.3, 1.5), st.integers(0, 39), st.floats(0, 0.05))
 
 
